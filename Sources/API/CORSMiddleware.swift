@@ -1,0 +1,44 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+
+/// Lets browser pages of other origins call the public API (backendless.md §1.2).
+///
+/// No cookie and no other ambient authority exists, so every origin may call unless the operator listed some.
+struct CORSMiddleware: RouterMiddleware {
+    let directory: ApplicationDirectory
+
+    func handle(
+        _ request: Request,
+        context: APIContext,
+        next: (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        let allowed = allowedOrigin(origin, path: request.uri.path)
+        guard request.method == .options, request.headers[.accessControlRequestMethod] != nil else {
+            var response = try await next(request, context)
+            if let allowed {
+                response.headers[.accessControlAllowOrigin] = allowed
+                response.headers[.accessControlExposeHeaders] =
+                    "Federation-User-Created, Federation-Missing-Permissions, Retry-After, X-Request-Id"
+            }
+            response.headers[.vary] = "Origin"
+            return response
+        }
+        var headers: HTTPFields = [.vary: "Origin"]
+        if let allowed {
+            headers[.accessControlAllowOrigin] = allowed
+            headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
+            headers[.accessControlAllowHeaders] = "content-type, user-token"
+            headers[.accessControlMaxAge] = "3600"
+        }
+        return Response(status: .noContent, headers: headers)
+    }
+
+    /// What to answer to the origin; nil when the application does not allow it.
+    private func allowedOrigin(_ origin: String, path: String) -> String? {
+        let application = path.split(separator: "/", maxSplits: 1).first ?? ""
+        guard let origins = directory.allowedOrigins(of: application), !origins.isEmpty else { return "*" }
+        return origins.contains { $0.utf8.elementsEqual(origin.utf8) } ? origin : nil
+    }
+}

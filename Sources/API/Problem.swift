@@ -1,0 +1,84 @@
+import HTTPTypes
+import Hummingbird
+import Identity
+import NIOCore
+
+/// The one place where an error becomes a response: the table of design.md §7.
+enum Problem {
+    /// Code and status of each reason.
+    ///
+    /// Client SDKs look at the code. No reason has status 502: one SDK replaces the body of such a reply by a text of its own.
+    static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
+        switch reason {
+        case .malformedRequest: (8001, .badRequest)
+        case .unsupportedMediaType: (8002, .unsupportedMediaType)
+        case .payloadTooLarge: (8003, .contentTooLarge)
+        case .notFound: (8004, .notFound)
+        case .methodNotAllowed: (8005, .methodNotAllowed)
+        case .unknownApplication: (2002, .unauthorized)
+        case .providerNotConfigured: (8101, .badRequest)
+        case .providerMisconfigured: (8102, .serviceUnavailable)
+        case .credentialMissing, .credentialAmbiguous: (8110, .badRequest)
+        case .credentialWrongKind: (8111, .badRequest)
+        case .credentialInvalid: (8112, .unauthorized)
+        case .credentialExpired: (8113, .unauthorized)
+        case .credentialRevoked: (8114, .unauthorized)
+        case .userActionRequired: (8115, .unauthorized)
+        case .permissionMissing: (8120, .forbidden)
+        case .profileIncomplete: (8121, .unprocessableContent)
+        case .mappingInvalid: (8130, .badRequest)
+        case .mappingTargetNotAllowed: (8131, .badRequest)
+        case .valueNotConvertible: (8132, .unprocessableContent)
+        case .constraintViolation: (8133, .unprocessableContent)
+        case .providerRateLimited: (8140, .serviceUnavailable)
+        case .providerUnavailable: (8141, .serviceUnavailable)
+        case .providerTimeout: (8142, .gatewayTimeout)
+        case .providerBadReply: (8143, .serviceUnavailable)
+        case .storeUnavailable: (8150, .serviceUnavailable)
+        case .overloaded: (8151, .serviceUnavailable)
+        case .sessionInvalid: (3064, .unauthorized)
+        case .accountDisabled: (3090, .forbidden)
+        case .internal: (8000, .internalServerError)
+        }
+    }
+
+    /// The response to a failure: `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
+    static func response(to failure: Failure, requestID: String) -> Response {
+        let row = row(of: failure.reason)
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("code", row.code)
+            writer.member("message", failure.message)
+            writer.key("errorData")
+            writer.object { writer in
+                writer.member("reason", failure.reason.rawValue)
+                writer.member("requestId", requestID)
+                for member in failure.details.members { writer.member(member.key, member.value) }
+            }
+        }
+        var headers = HTTPFields()
+        // A client that is told to come back is told when, whatever the failure knew.
+        if row.status == .serviceUnavailable || row.status == .gatewayTimeout {
+            headers[.retryAfter] = String(failure.retryAfter ?? 1)
+        }
+        return .json(writer, status: row.status, headers: headers)
+    }
+}
+
+extension Response {
+    /// A JSON reply that no cache may keep.
+    static func json(
+        _ writer: JSONWriter,
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields = HTTPFields()
+    ) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        headers[.cacheControl] = "no-store"
+        return Response(
+            status: status,
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: writer.bytes))
+        )
+    }
+}

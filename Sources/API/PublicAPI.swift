@@ -1,0 +1,17 @@
+package import Federation
+package import Hummingbird
+
+/// The public listener: everything that client SDKs call.
+package enum PublicAPI {
+    /// The routes, wired to the use cases.
+    package static func router(federation: Federation, directory: ApplicationDirectory) -> Router<APIContext> {
+        let router = Router(context: APIContext.self)
+        router.add(middleware: ReplyMiddleware())
+        router.add(middleware: CORSMiddleware(directory: directory))
+        let routes = ApplicationRoutes(router: router, directory: directory)
+        LoginRoutes(federation: federation).mount(on: routes)
+        SessionRoutes(federation: federation).mount(on: routes)
+        UserRoutes(federation: federation).mount(on: routes)
+        return router
+    }
+}

@@ -1,0 +1,59 @@
+import HTTPTypes
+import Hummingbird
+import Identity
+import Logging
+
+/// The outermost layer of both listeners: errors become problems, every reply gets its headers.
+struct ReplyMiddleware: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: APIContext,
+        next: (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch let failure as Failure {
+            if failure.reason == .internal {
+                context.logger.error("request failed", metadata: ["cause": "\(failure.cause ?? "unknown")"])
+            }
+            response = Problem.response(to: failure, requestID: context.requestID)
+        } catch let error as any HTTPResponseError {
+            response = Problem.response(to: Failure(httpStatus: error.status), requestID: context.requestID)
+        } catch {
+            context.logger.error("request failed", metadata: ["cause": "\(type(of: error))"])
+            response = Problem.response(to: .unexpected, requestID: context.requestID)
+        }
+        response.headers[.xRequestID] = context.requestID
+        response.headers[.xContentTypeOptions] = "nosniff"
+        return response
+    }
+}
+
+extension HTTPField.Name {
+    static let xRequestID = HTTPField.Name(known: "X-Request-Id")
+    static let userToken = HTTPField.Name(known: "user-token")
+    static let userCreated = HTTPField.Name(known: "Federation-User-Created")
+    static let missingPermissions = HTTPField.Name(known: "Federation-Missing-Permissions")
+
+    private init(known name: String) {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
+        self = name
+    }
+}
+
+extension Failure {
+    static let unexpected = Failure(.internal, "The service failed. The request id finds the cause in its log.")
+
+    /// What the HTTP library refuses before a handler runs.
+    fileprivate init(httpStatus: HTTPResponse.Status) {
+        switch httpStatus {
+        case .notFound:
+            self.init(.notFound, "There is nothing at this path.")
+        case .contentTooLarge:
+            self.init(.payloadTooLarge, "The body is larger than 64 KiB.")
+        default:
+            self.init(.malformedRequest, "The request is not one that this service understands.")
+        }
+    }
+}

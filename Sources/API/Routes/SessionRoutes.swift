@@ -1,0 +1,24 @@
+import Federation
+import Hummingbird
+import Identity
+import NIOCore
+
+/// Token check and logout.
+struct SessionRoutes {
+    let federation: Federation
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.get, "users/isvalidusertoken/:token") { _, context, application in
+            // Only the path counts: a client that asks whether its token lives sends the same one as header.
+            let token = context.parameters.get("token").flatMap { SessionToken(received: $0) }
+            var writer = JSONWriter(capacity: 8)
+            writer.bool(try await federation.isValid(token, of: application))
+            return .json(writer)
+        }
+        routes.on(.get, "users/logout") { request, _, application in
+            try await federation.signOut(request.userToken, of: application)
+            // Empty, with no content type: any text would be a fault to the Swift SDK (backendless.md §2.3).
+            return Response(status: .ok, headers: [.cacheControl: "no-store"])
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import CLibCurl
+
+/// An HTTP client: one thread, one set of connections, as many calls at once as the configuration allows.
+///
+/// It is the actor that owns libcurl's handles, on the thread that libcurl runs on; hence no lock guards them. The thread
+/// ends, and the connections close, when the client is released.
+package actor CurlClient {
+    private let configuration: CurlConfiguration
+    private let thread: LoopThread
+    private var inFlight: [UInt64: Transfer] = [:]
+    private var idle: [Transfer] = []
+    private var lastSerial: UInt64 = 0
+    private var hasNewTransfers = false
+    private var isShutDown = false
+    private var nextSweep = ContinuousClock.now
+
+    /// Handles kept for the next calls; a handle costs some kilobytes of memory and some microseconds to make.
+    private static let maxIdle = 128
+    /// How often overdue calls are looked for, in milliseconds, while there are calls.
+    private static let sweepInterval: Int32 = 250
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    /// Starts the thread of a client.
+    ///
+    /// Throws `CurlError.library` when libcurl or the thread does not come up.
+    package init(configuration: CurlConfiguration = CurlConfiguration()) throws(CurlError) {
+        self.configuration = configuration
+        thread = try LoopThread()
+        Self.setLimits(configuration, on: thread.multi)
+        // Without an owner the thread has nothing to do but the job that ends it, which may be a moment away.
+        try thread.start { [weak self] polled in
+            self?.assumeIsolated { $0.turn(polled: polled) } ?? 1
+        }
+    }
+
+    isolated deinit {
+        end(all: .shutDown)
+        thread.stop()
+    }
+
+    /// Makes one call.
+    ///
+    /// Returns any reply, whatever its status. Returns at the latest a quarter of a second after the request's `timeout`.
+    /// When the calling task is cancelled, the transfer is taken down and the call throws `CurlError.cancelled`.
+    package func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
+        guard !isShutDown else { throw .shutDown }
+        guard !Task.isCancelled else { throw .cancelled }
+        guard inFlight.count < configuration.maxInFlight else { throw .overloaded }
+        lastSerial += 1
+        let serial = lastSerial
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                start(request, serial: serial, continuation: continuation)
+            }
+        } onCancel: {
+            // Runs on the actor after `start`, which the actor does without a pause once the serial is given.
+            Task { await self.cancel(serial) }
+        }
+        return try result.get()
+    }
+
+    /// Ends every call with `CurlError.shutDown`, closes all connections, and refuses further calls.
+    package func shutdown() async {
+        guard !isShutDown else { return }
+        isShutDown = true
+        end(all: .shutDown)
+        idle = []
+        thread.closeConnections()
+    }
+
+    // MARK: Transfers
+
+    private func start(
+        _ request: HTTPRequest,
+        serial: UInt64,
+        continuation: UnsafeContinuation<Result<HTTPReply, CurlError>, Never>
+    ) {
+        guard let transfer = idle.popLast() ?? Transfer(configuration) else {
+            continuation.resume(returning: .failure(.library(code: CURLE_OUT_OF_MEMORY.rawValue)))
+            return
+        }
+        guard transfer.prepare(request, serial: serial, continuation: continuation),
+            curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK
+        else {
+            // The handle may hold a part of the request's options, so it is not used again.
+            transfer.finish(.library(code: CURLE_OUT_OF_MEMORY.rawValue))
+            return
+        }
+        if inFlight.isEmpty { nextSweep = .now + .milliseconds(Self.sweepInterval) }
+        inFlight[serial] = transfer
+        hasNewTransfers = true
+    }
+
+    private func cancel(_ serial: UInt64) {
+        guard let transfer = remove(serial) else { return }
+        transfer.finish(.cancelled)
+        keep(transfer)
+    }
+
+    private func end(all error: CurlError) {
+        for serial in Array(inFlight.keys) {
+            remove(serial)?.finish(error)
+        }
+    }
+
+    /// Takes a call away from libcurl; its outcome is still to be told.
+    private func remove(_ serial: UInt64) -> Transfer? {
+        guard let transfer = inFlight.removeValue(forKey: serial) else { return nil }
+        curl_multi_remove_handle(thread.multi, transfer.handle)
+        return transfer
+    }
+
+    private func keep(_ transfer: Transfer) {
+        guard idle.count < Self.maxIdle else { return }
+        idle.append(transfer)
+    }
+
+    // MARK: The thread's turn
+
+    /// Lets libcurl work, ends what is done or overdue, and returns how long the thread may sleep.
+    private func turn(polled: Bool) -> Int32 {
+        if polled || hasNewTransfers {
+            hasNewTransfers = false
+            var running: Int32 = 0
+            curl_multi_perform(thread.multi, &running)
+            finishDone()
+        }
+        guard !inFlight.isEmpty else { return 60_000 }
+        sweep()
+        return Self.sweepInterval
+    }
+
+    private func finishDone() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(thread.multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+            // The message dies when its handle is removed.
+            let code = curl_message_result(message)
+            var context: UnsafeMutablePointer<CChar>?
+            guard curl_getinfo_pointer(handle, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { continue }
+            let done = Unmanaged<Transfer>.fromOpaque(UnsafeMutableRawPointer(context)).takeUnretainedValue()
+            guard let transfer = remove(done.serial) else { continue }
+            transfer.finish(code)
+            keep(transfer)
+        }
+    }
+
+    /// Ends the calls that libcurl leaves overdue: up to 8.8 at least it does not apply the limits to a transfer that
+    /// waits for a connection (curl/curl#13227).
+    private func sweep() {
+        let now = ContinuousClock.now
+        guard now >= nextSweep else { return }
+        nextSweep = now + .milliseconds(Self.sweepInterval)
+        for (serial, transfer) in inFlight where transfer.deadline < now {
+            let phase = transfer.phase
+            remove(serial)?.finish(.timeout(phase))
+        }
+    }
+
+    private static func setLimits(_ configuration: CurlConfiguration, on multi: UnsafeMutableRawPointer) {
+        curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        curl_multi_setopt_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxConnections)
+        curl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
+        // The cache counts connections in use, too: a smaller one would close an idle connection after every call as soon
+        // as many hang.
+        curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
+    }
+}

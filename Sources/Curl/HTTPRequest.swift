@@ -1,0 +1,85 @@
+/// One call, checked: whatever could change the meaning of the bytes on the wire is refused when the value is made.
+package struct HTTPRequest: Sendable {
+    /// What is asked of the server.
+    package enum Method: Sendable {
+        case get, post, delete
+    }
+
+    /// Most bytes of all header lines together.
+    package static let maxHeaderBytes = 32768
+
+    package let method: Method
+    package let url: HTTPURL
+    package let body: [UInt8]?
+    package let timeout: Duration
+    package let connectTimeout: Duration
+    package let maxReplyBytes: Int
+    package let reusesConnection: Bool
+
+    /// The headers in libcurl's notation, where `name;` stands for an empty value.
+    let headerLines: [String]
+
+    /// Makes a request.
+    ///
+    /// - Parameters:
+    ///   - method: A `get` has no body; a `post` without one sends an empty one.
+    ///   - url: Where to.
+    ///   - headers: Names are HTTP tokens, values printable ASCII. Those that frame or route the message (`Host`,
+    ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) belong to the client and are refused.
+    ///   - body: The bytes of the body; its type is `application/x-www-form-urlencoded` unless a header names another.
+    ///   - timeout: Limit of the whole call, from name resolution to the last byte.
+    ///   - connectTimeout: Limit for resolving, connecting and the TLS handshake.
+    ///   - maxReplyBytes: Most bytes of the decoded body.
+    ///   - reusesConnection: False opens a connection for this call alone to begin with, so that libcurl has no reason to
+    ///     repeat the request on its own: what the server gets, it gets once.
+    ///
+    /// Throws `CurlError.invalidRequest`.
+    package init(
+        method: Method = .get,
+        url: HTTPURL,
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8]? = nil,
+        timeout: Duration,
+        connectTimeout: Duration,
+        maxReplyBytes: Int,
+        reusesConnection: Bool = true
+    ) throws(CurlError) {
+        guard method != .get || body == nil else { throw .invalidRequest(.bodyNotAllowed) }
+        guard timeout > .zero, connectTimeout > .zero, maxReplyBytes > 0 else {
+            throw .invalidRequest(.limitNotPositive)
+        }
+        self.method = method
+        self.url = url
+        self.body = body
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+        self.maxReplyBytes = maxReplyBytes
+        self.reusesConnection = reusesConnection
+        headerLines = try Self.lines(of: headers)
+    }
+
+    private static func lines(of headers: [(name: String, value: String)]) throws(CurlError) -> [String] {
+        var lines: [String] = []
+        lines.reserveCapacity(headers.count)
+        var bytes = 0
+        for (name, value) in headers {
+            guard name.utf8.count + value.utf8.count <= maxHeaderBytes - bytes else {
+                throw .invalidRequest(.headersTooLarge)
+            }
+            bytes += name.utf8.count + value.utf8.count
+            guard HeaderSyntax.isToken(name), !HeaderSyntax.isOfTheClient(name) else {
+                throw .invalidRequest(.headerName)
+            }
+            guard HeaderSyntax.isValue(value) else { throw .invalidRequest(.headerValue) }
+            lines.append(value.utf8.isEmpty ? name + ";" : name + ": " + value)
+        }
+        return lines
+    }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+    /// Method, scheme, host and port; nothing else of the request.
+    package var description: String { "\(method) \(url)" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["method": method, "url": url]) }
+}

@@ -1,0 +1,46 @@
+/// The grammar of header fields (RFC 9110 §5), on bytes.
+enum HeaderSyntax {
+    /// Headers that frame the message or manage the connection, in lower case. A caller that could set them could make
+    /// the server see another message than the one that was checked.
+    private static let ofTheClient: [StaticString] = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
+        "upgrade", "expect", "accept-encoding", "http2-settings",
+    ]
+
+    static func isOfTheClient(_ name: String) -> Bool {
+        ofTheClient.contains { reserved in
+            reserved.withUTF8Buffer { equal(name.utf8, $0) }
+        }
+    }
+
+    /// Whether `name` is a `token`: what a field name may be made of.
+    static func isToken(_ name: String) -> Bool {
+        !name.utf8.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+                    UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                    UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Whether `value` is printable ASCII, spaces and tabs: no CR, LF or NUL, which would end the line or the text.
+    static func isValue(_ value: String) -> Bool {
+        value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
+    }
+
+    /// Whether two names are the same, ASCII letters of either case being equal.
+    static func equal(_ one: some Sequence<UInt8>, _ other: some Sequence<UInt8>) -> Bool {
+        one.elementsEqual(other) { lowercase($0) == lowercase($1) }
+    }
+
+    private static func lowercase(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,144 @@
+internal import CLibCurl
+internal import Glibc
+
+/// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
+///
+/// The thread alternates between the actor's jobs, a *turn* in which the actor lets libcurl work, and sleep, from which a
+/// socket, a timer or a new job wakes it. A job for a thread that is awake costs no system call.
+///
+/// `@unchecked Sendable`: what the comments below give to the lock is touched under it, the rest by the thread alone.
+final class LoopThread: SerialExecutor, @unchecked Sendable {
+    /// Lets libcurl work and returns how many milliseconds the thread may sleep; `polled` says whether it has slept since
+    /// the last turn.
+    typealias Turn = @Sendable (_ polled: Bool) -> Int32
+
+    private let lock = PthreadMutex()
+    /// Under the lock.
+    private var jobs: [UnownedJob] = []
+    /// Under the lock: whether a new job has to wake the thread.
+    private var isAsleep = false
+    /// Written by the thread under the lock; read by the thread, and by others under the lock.
+    private(set) var multi: UnsafeMutableRawPointer
+    /// Under the lock until the thread runs.
+    private var thread: pthread_t?
+    /// Set before the thread runs.
+    private var turn: Turn = { _ in 0 }
+    /// Touched by the thread alone.
+    private var isStopped = false
+
+    init() throws(CurlError) {
+        guard libcurlStart == CURLE_OK else { throw .library(code: libcurlStart.rawValue) }
+        guard let multi = curl_multi_init() else { throw .library(code: CURLE_OUT_OF_MEMORY.rawValue) }
+        self.multi = multi
+    }
+
+    deinit {
+        curl_multi_cleanup(multi)
+    }
+
+    // MARK: Called from any thread
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        lock.withLock {
+            jobs.append(job)
+            guard isAsleep else { return }
+            isAsleep = false
+            // Under the lock, because the thread could otherwise run the job, end, and free the handle before the call.
+            curl_multi_wakeup(multi)
+        }
+    }
+
+    func checkIsolated() {
+        precondition(isIsolatingCurrentContext() == true, "not on the thread of the curl client")
+    }
+
+    func isIsolatingCurrentContext() -> Bool? {
+        lock.withLock { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// Starts the thread, which keeps this object until it ends.
+    func start(turn: @escaping Turn) throws(CurlError) {
+        self.turn = turn
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let context = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<LoopThread>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            context.toOpaque()
+        )
+        guard result == 0 else {
+            context.release()
+            throw .library(code: CURLE_OUT_OF_MEMORY.rawValue)
+        }
+    }
+
+    // MARK: Called on the thread
+
+    /// Closes every connection, by putting an empty multi handle in the place of the one that holds them.
+    ///
+    /// No transfer may be left in the old one. Without memory for a new one, the old one stays.
+    func closeConnections() {
+        guard let fresh = curl_multi_init() else { return }
+        let old = multi
+        lock.withLock { multi = fresh }
+        curl_multi_cleanup(old)
+    }
+
+    /// Ends the thread after the job that calls this, which is the last: the actor's `deinit`.
+    func stop() {
+        isStopped = true
+    }
+
+    private func run() {
+        blockSignals()
+        lock.withLock { thread = pthread_self() }
+        var batch: [UnownedJob] = []
+        var polled = false
+        while true {
+            takeJobs(into: &batch)
+            while !batch.isEmpty {
+                for job in batch { job.runSynchronously(on: asUnownedSerialExecutor()) }
+                takeJobs(into: &batch)
+            }
+            guard !isStopped else { return }
+            let sleep = turn(polled)
+            polled = lock.withLock {
+                isAsleep = jobs.isEmpty
+                return isAsleep
+            }
+            if polled { poll(milliseconds: sleep) }
+        }
+    }
+
+    /// Puts the queued jobs in the place of those in `batch`, which have run.
+    private func takeJobs(into batch: inout [UnownedJob]) {
+        batch.removeAll(keepingCapacity: true)
+        lock.withLock {
+            isAsleep = false
+            swap(&jobs, &batch)
+        }
+    }
+
+    private func poll(milliseconds: Int32) {
+        guard curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK else { return }
+        // Without memory or descriptors the call fails at once; the pause keeps the loop from spinning.
+        Glibc.poll(nil, 0, 10)
+    }
+
+    /// Leaves all signals to the other threads; for SIGPIPE of a write to a closed connection it means that none comes.
+    private func blockSignals() {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+}

@@ -1,0 +1,47 @@
+// Federation — the use cases, one file each, and the only orchestrator.
+//
+// It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked, the copy of
+// every application's configuration that logins work with, the master key, and what the log says of a login.
+//
+// It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Console call it and see nothing below it.
+
+package import Graph
+package import Store
+
+/// The use cases of the service; each is an extension in a file of its own.
+package struct Federation: Sendable {
+    let store: Store
+    let graph: GraphClient
+    let directory: ApplicationDirectory
+    let limits: Limits
+
+    /// Limits of whole use cases (decision D9).
+    package struct Limits: Sendable {
+        /// A login in all, from the parsed request to the written session.
+        package var login: Duration
+        /// What of it is kept back for the database after Facebook has answered.
+        package var storeReserve: Duration
+        /// Logins at once; one more is refused (decision D10).
+        package var concurrentLogins: Int
+
+        package init(
+            login: Duration = .seconds(5),
+            storeReserve: Duration = .seconds(1),
+            concurrentLogins: Int = 2048
+        ) {
+            self.login = login
+            self.storeReserve = storeReserve
+            self.concurrentLogins = concurrentLogins
+        }
+    }
+
+    package init(store: Store, graph: GraphClient, directory: ApplicationDirectory, limits: Limits) {
+        self.store = store
+        self.graph = graph
+        self.directory = directory
+        self.limits = limits
+        admission = Admission(limit: limits.concurrentLogins)
+    }
+
+    let admission: Admission
+}

@@ -1,0 +1,100 @@
+package import Identity
+import Mapping
+import NIOConcurrencyHelpers
+import Store
+
+/// An application ready to work with: secrets opened, mapping compiled, statements generated; immutable at one revision.
+package final class LoadedApplication: Sendable {
+    package let application: Application
+    let storedMapping: Mapping?
+    /// SHA-256 of each API key.
+    private let keyHashes: Set<[UInt8]>
+    private let dynamicNames: Set<PropertyName>
+    /// Why logins are refused although the provider is enabled: a secret that does not open, a mapping that does not fit.
+    let defect: String?
+    private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
+
+    /// Client mappings are few per app; an attacker who sends many only empties the cache.
+    private static let plansKept = 128
+
+    init(_ stored: StoredApplication, masterKey: MasterKey) {
+        var defects: [String] = []
+        var settings = ApplicationSettings()
+        do { settings = try SettingsDocument.parse(stored.settings) } catch {
+            defects.append("its settings cannot be read: \(error)")
+        }
+        var apps: [FacebookApp] = []
+        for app in stored.facebook?.apps ?? [] {
+            let place = MasterKey.Place.appSecret(application: stored.id, app: app.id)
+            if app.secretKeyID != masterKey.id {
+                defects.append(
+                    "the secret of app \(app.id) is under master key \(app.secretKeyID), ours is \(masterKey.id)"
+                )
+            } else if let secret = masterKey.open(app.secret, at: place) {
+                apps.append(FacebookApp(id: app.id, secret: secret))
+            } else {
+                defects.append("the secret of app \(app.id) does not open under master key \(masterKey.id)")
+            }
+        }
+        var mapping: Mapping?
+        if let document = stored.mapping {
+            do { mapping = try Mapping(document) } catch {
+                defects.append("its mapping cannot be read: \(error.first.message)")
+            }
+        }
+        application = Application(
+            id: stored.id,
+            name: stored.name,
+            schema: stored.schema,
+            revision: stored.revision,
+            settings: settings,
+            properties: stored.properties,
+            facebook: stored.facebook.map {
+                FacebookSettings(enabled: $0.enabled, graphVersion: $0.graphVersion, proof: $0.proof, apps: apps)
+            }
+        )
+        storedMapping = mapping
+        keyHashes = stored.keyHashes
+        dynamicNames = stored.dynamicNames
+        defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
+    }
+
+    /// Whether the text is one of the application's API keys.
+    ///
+    /// What is compared is a hash of what the caller sent, so the time it takes says nothing of the keys.
+    package func accepts(key: Substring) -> Bool {
+        keyHashes.contains(Digest.sha256(key))
+    }
+
+    /// What to ask of Graph and what to write, for logins with this client mapping.
+    func plan(clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
+        let client = application.settings.clientMapping ? clientMapping : nil
+        var writer = JSONWriter()
+        if let client { writer.value(client) }
+        let key = writer.bytes
+        if let plan = plans.withLockedValue({ $0[key] }) { return plan }
+        let plan = try makePlan(client: client)
+        plans.withLockedValue {
+            if $0.count >= Self.plansKept { $0.removeAll() }
+            $0[key] = plan
+        }
+        return plan
+    }
+
+    private func makePlan(client: JSONValue?) throws(Failure) -> LoginPlan {
+        do throws(MappingProblems) {
+            var clientMapping: Mapping?
+            if let client { clientMapping = try Mapping(client, origin: .client) }
+            let mapping = try CompiledMapping(
+                stored: storedMapping,
+                client: clientMapping,
+                properties: application.properties,
+                settings: application.settings,
+                dynamicNames: dynamicNames
+            )
+            return LoginPlan(mapping: mapping, application: application)
+        } catch {
+            throw error.failure
+        }
+    }
+}

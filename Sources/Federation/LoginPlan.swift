@@ -1,0 +1,46 @@
+import Identity
+import Mapping
+import Store
+
+/// What logins of one application with one client mapping have in common: made once, used until the configuration changes.
+struct LoginPlan: Sendable {
+    let mapping: CompiledMapping
+    let statement: SignInStatement
+    /// For each target of the statement the position of its value among the mapping's targets.
+    private let positions: [Int]
+    /// Dynamic targets: name and position of its value.
+    private let dynamic: [(name: PropertyName, position: Int)]
+
+    init(mapping: CompiledMapping, application: Application) {
+        var targets: [SignInStatement.Target] = []
+        var positions: [Int] = []
+        var dynamic: [(name: PropertyName, position: Int)] = []
+        for (position, target) in mapping.targets.enumerated() {
+            switch target.place {
+            case .column(let property):
+                targets.append(.init(name: property.name, type: property.type, sync: target.sync))
+                positions.append(position)
+            case .dynamic(let name):
+                dynamic.append((name, position))
+            }
+        }
+        self.mapping = mapping
+        self.positions = positions
+        self.dynamic = dynamic
+        statement = SignInStatement(application: application, targets: targets)
+    }
+
+    /// The mapped values in the order of the statement's targets.
+    func columnValues(of mapped: MappedProfile) -> [PropertyValue?] {
+        positions.map { mapped.values[$0] }
+    }
+
+    /// The mapped values of undeclared properties.
+    func dynamicValues(of mapped: MappedProfile) -> JSONObject {
+        JSONObject(
+            dynamic.compactMap { name, position in
+                mapped.values[position].map { JSONObject.Member(name.text, $0.json) }
+            }
+        )
+    }
+}

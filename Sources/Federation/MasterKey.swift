@@ -1,0 +1,79 @@
+import Crypto
+import FoundationEssentials
+package import Identity
+
+/// The key under which app secrets are stored: AES-256-GCM, with the place of a value as associated data (decision D15).
+///
+/// A ciphertext that is moved to another row, application or column does not open there.
+package struct MasterKey: Sendable {
+    /// Names the key beside every ciphertext: the first 8 bytes of its SHA-256 in hex, so the same key has the same name everywhere.
+    package let id: String
+    private let key: SymmetricKey
+
+    /// Takes 32 bytes as base64.
+    ///
+    /// - Throws: `InvalidMasterKey` with what is wrong; the text itself is never repeated.
+    package init(base64 text: Secret) throws(InvalidMasterKey) {
+        let trimmed = text.reveal().filter { !$0.isWhitespace }
+        guard let bytes = Data(base64Encoded: trimmed) else { throw InvalidMasterKey(problem: "is not base64") }
+        guard bytes.count == 32 else {
+            throw InvalidMasterKey(problem: "holds \(bytes.count) bytes instead of 32")
+        }
+        key = SymmetricKey(data: bytes)
+        id = SHA256.hash(data: bytes).prefix(8).map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
+
+    /// A place in the database: what a ciphertext is bound to.
+    package struct Place: Sendable {
+        let table: String
+        let application: String
+        let row: String
+        let column: String
+
+        /// The secret of one app of a provider.
+        static func appSecret(application: ApplicationID, app: FacebookAppID) -> Place {
+            Place(
+                table: "provider_apps",
+                application: application.text,
+                row: "facebook/" + app.text,
+                column: "secret"
+            )
+        }
+
+        /// None of the parts can hold the separator: they are names of ours and digits.
+        var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
+    }
+
+    /// Nonce, ciphertext and tag of the secret, bound to the place.
+    func seal(_ secret: Secret, for place: Place) -> [UInt8] {
+        do {
+            let box = try AES.GCM.seal(
+                Array(secret.reveal().utf8),
+                using: key,
+                authenticating: place.associatedData
+            )
+            return box.combined.map(Array.init) ?? []
+        } catch {
+            // AES-GCM refuses only inputs of more than 64 GiB.
+            preconditionFailure("a secret of \(secret.byteCount) bytes cannot be sealed")
+        }
+    }
+
+    /// The secret, or nil when the bytes were sealed under another key, for another place, or were changed.
+    func open(_ sealed: [UInt8], at place: Place) -> Secret? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            let plain = try? AES.GCM.open(box, using: key, authenticating: place.associatedData),
+            let text = String(validating: plain, as: UTF8.self)
+        else { return nil }
+        return Secret(text)
+    }
+}
+
+/// Why a text is no master key.
+package struct InvalidMasterKey: Error, CustomStringConvertible {
+    package let problem: String
+    package var description: String { "the master key \(problem); make one with: openssl rand -base64 32" }
+}

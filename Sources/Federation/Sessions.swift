@@ -1,0 +1,60 @@
+package import Identity
+import Store
+
+extension Federation {
+    /// Whether the token is of a live session of an enabled user.
+    package func isValid(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
+        guard let token else { return false }
+        return try await store.sessionUser(tokenHash: token.hash, of: loaded.application)?.status.mayAct ?? false
+    }
+
+    /// Ends the session.
+    ///
+    /// - Throws: `session_invalid` when there is none, which every client SDK takes for a logout that has happened.
+    package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
+        guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
+            throw Self.sessionInvalid
+        }
+    }
+
+    /// The user of a live session.
+    ///
+    /// - Throws: `session_invalid`, or `account_disabled` when an operator disabled the user meanwhile.
+    package func user(
+        of token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> User {
+        guard let token, let user = try await store.sessionUser(tokenHash: token.hash, of: loaded.application) else {
+            throw Self.sessionInvalid
+        }
+        guard user.status.mayAct else {
+            throw Failure(.accountDisabled, "This account is disabled. Ask the operator of the app.")
+        }
+        return user
+    }
+
+    private static let sessionInvalid = Failure(
+        .sessionInvalid,
+        "This user-token is missing, unknown or has expired. Log in again."
+    )
+
+    /// A user's own record.
+    ///
+    /// - Throws: `not_found` for every other user's id, whether it exists or not (security.md V-117).
+    package func ownUser(
+        _ id: ObjectID?,
+        token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> User {
+        let user = try await user(of: token, in: loaded)
+        guard let id, id == user.objectID else {
+            throw Failure(.notFound, "There is no such user, or it is not the one of this session.")
+        }
+        return user
+    }
+}
+
+extension UserStatus {
+    /// Whether a session of such a user counts.
+    fileprivate var mayAct: Bool { self != .disabled }
+}

@@ -1,0 +1,31 @@
+internal import Crypto
+internal import Identity
+
+/// The proof that whoever sends a token also knows the secret of the app that the token was made for (facebook.md §1.8).
+struct AppSecretProof {
+    /// Lower-case hex of an HMAC-SHA256 under the app secret.
+    let value: String
+    /// The Unix time inside a timed proof, which travels beside it.
+    let time: Int64?
+
+    /// Proves a token; of an app token the whole `id|secret` is proved.
+    init(of token: String, secret: Secret, form: ProofForm, now: Int64) {
+        var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.reveal().utf8)))
+        code.update(data: Array(token.utf8))
+        switch form {
+        case .classic:
+            time = nil
+        case .timed:
+            time = now
+            code.update(data: Array("|\(now)".utf8))
+        }
+        value = Self.hex(code.finalize())
+    }
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        let digits: StaticString = "0123456789abcdef"
+        return digits.withUTF8Buffer { digits in
+            String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+internal import Curl
+internal import Identity
+
+/// The questions and answers of one login.
+struct Exchange: Sendable {
+    let curl: CurlClient
+    let configuration: GraphConfiguration
+    let link: AppLink
+    let pass: CircuitBreaker.Pass
+    let inspection: GraphQuestion
+    let profile: GraphQuestion
+    let isGraphToken: Bool
+    let deadline: ContinuousClock.Instant
+
+    /// Repetitions of one login, of both questions together.
+    ///
+    /// With one call in ten failing, four logins in a thousand fail.
+    private static let maxRepeats = 2
+    /// Milliseconds to wait before a repetition; spread, so that logins that failed together do not return together.
+    private static let pause = 20...80
+    /// A call with less time left than this is not begun.
+    private static let leastTime: Duration = .milliseconds(10)
+
+    /// Asks, and asks again what may still help.
+    func run() async -> Answers {
+        async let inspected = inspect()
+        async let fetched = fetch()
+        var answers = await Answers(inspection: inspected, profile: fetched)
+        var repeats = Self.maxRepeats
+        while repeats > 0, answers.wantsInspection || answers.wantsProfile, link.allowsRepeats(pass), await paused() {
+            let last = answers
+            async let inspected = last.wantsInspection ? inspect() : last.inspection
+            async let fetched = last.wantsProfile ? fetch() : last.profile
+            repeats -= (last.wantsInspection ? 1 : 0) + (last.wantsProfile ? 1 : 0)
+            answers = await Answers(inspection: inspected, profile: fetched)
+        }
+        return answers
+    }
+
+    /// Lets a moment pass; false when it would end beyond the deadline or the login was given up.
+    private func paused() async -> Bool {
+        let end = ContinuousClock.now + .milliseconds(Int.random(in: Self.pause))
+        guard end + Self.leastTime < deadline else { return false }
+        do {
+            try await Task.sleep(until: end, clock: .continuous)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func inspect() async -> Result<AccessTokenEvidence.Inspection, GraphFault> {
+        do throws(GraphFault) {
+            return .success(try TokenInspectionCall.answer(try await ask(inspection), isGraphToken: isGraphToken))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func fetch() async -> Result<JSONObject, GraphFault> {
+        do throws(GraphFault) {
+            return .success(try ProfileFetch.answer(try await ask(profile), isGraphToken: isGraphToken))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func ask(_ question: GraphQuestion) async throws(GraphFault) -> GraphReply {
+        let timeout = min(configuration.callTimeout, deadline - .now)
+        guard timeout >= Self.leastTime else {
+            throw GraphFault(.timeout(cause: "no time was left to ask Graph"), .untold)
+        }
+        let reply: GraphReply
+        do throws(CurlError) {
+            let request = try question.request(timeout: timeout, configuration: configuration)
+            reply = GraphReply(try await curl.send(request))
+        } catch {
+            throw GraphFault(error)
+        }
+        if let usage = reply.usage { link.usage = usage }
+        return reply
+    }
+}
+
+/// What the two questions of a login came to.
+struct Answers: Sendable {
+    let inspection: Result<AccessTokenEvidence.Inspection, GraphFault>
+    let profile: Result<JSONObject, GraphFault>
+
+    /// Whether asking `debug_token` again may help: unless `/me` is lost for good by a fault of Graph's.
+    ///
+    /// When `/me` refused the token it is worth asking still, since the token may belong to another app of ours.
+    var wantsInspection: Bool {
+        guard case .failure(let fault) = inspection, fault.significance == .transient else { return false }
+        switch profile {
+        case .success: return true
+        case .failure(let other): return other.significance == .transient || other.significance == .answered
+        }
+    }
+
+    /// Whether asking `/me` again may help: unless `debug_token` has refused the token or is lost for good.
+    var wantsProfile: Bool {
+        guard case .failure(let fault) = profile, fault.significance == .transient else { return false }
+        switch inspection {
+        case .success(.token(let token)): return token.isValid
+        case .success: return false
+        case .failure(let other): return other.significance == .transient
+        }
+    }
+
+    var outcome: CircuitBreaker.Outcome { .init(inspection.fault?.significance, profile.fault?.significance) }
+
+    var evidence: AccessTokenEvidence {
+        let inspection: AccessTokenEvidence.Inspection =
+            switch inspection {
+            case .success(let verdict): verdict
+            case .failure(let fault): .failed(fault.failure)
+            }
+        let profile: AccessTokenEvidence.Profile =
+            switch profile {
+            case .success(let user): .user(user)
+            case .failure(let fault): .failed(fault.failure)
+            }
+        return AccessTokenEvidence(inspection: inspection, profile: profile)
+    }
+}
+
+extension Result where Failure == GraphFault {
+    fileprivate var fault: GraphFault? {
+        guard case .failure(let fault) = self else { return nil }
+        return fault
+    }
+}

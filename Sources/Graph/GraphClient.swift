@@ -1,0 +1,107 @@
+package import Curl
+package import Identity
+
+/// Asks Graph about access tokens.
+///
+/// Safe to share; one is enough for all applications.
+package final class GraphClient: Sendable {
+    private let curl: CurlClient
+    private let configuration: GraphConfiguration
+    private let links = Guarded<[AppLink.Key: AppLink]>([:])
+
+    /// Apps that are remembered at once.
+    ///
+    /// They come from operators, so there are few; with more of them everything learnt is
+    /// dropped now and then and learnt again.
+    private static let maxLinks = 4096
+
+    /// Makes a client; nothing is sent before the first question.
+    package init(curl: CurlClient, configuration: GraphConfiguration) {
+        self.curl = curl
+        self.configuration = configuration
+    }
+
+    /// Asks `debug_token` and `/me` about a token, both at once.
+    ///
+    /// A question that failed for a passing reason is asked again after some 50 ms, twice in all for the login, inside the deadline
+    /// and while that can still change the outcome. Never throws; whatever went wrong is in the evidence. When the calling
+    /// task is cancelled it returns soon, with evidence that proves nothing.
+    ///
+    /// - Parameters:
+    ///   - token: The access token as the client sent it.
+    ///   - app: The app to ask as.
+    ///   - settings: Graph version and form of the proof.
+    ///   - fields: Graph's field syntax, each field once, with `id` among them.
+    ///   - application: Whose login it is.
+    ///   - deadline: When the answer is worth nothing any more.
+    ///   - now: Unix seconds, for timed proofs.
+    /// - Returns: Both answers, or why there is none.
+    package func evidence(
+        token: Secret,
+        app: FacebookApp,
+        settings: FacebookSettings,
+        fields: String,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> AccessTokenEvidence {
+        let login = LoginQuestion(
+            token: token.reveal(),
+            app: app,
+            settings: settings,
+            fields: fields,
+            configuration: configuration,
+            now: now
+        )
+        let questions: (inspection: GraphQuestion, profile: GraphQuestion)
+        do throws(Failure) {
+            try login.check()
+            questions = (try TokenInspectionCall.question(login), try ProfileFetch.question(login))
+        } catch {
+            return .none(error)
+        }
+        let link = link(AppLink.Key(application: application, app: app.id))
+        let pass: CircuitBreaker.Pass
+        switch link.admit() {
+        case .refused(let reason, let retryAfter):
+            return .none(Failure(refused: reason, retryAfter: retryAfter))
+        case .pass(let given):
+            pass = given
+        }
+        let exchange = Exchange(
+            curl: curl,
+            configuration: configuration,
+            link: link,
+            pass: pass,
+            inspection: questions.inspection,
+            profile: questions.profile,
+            isGraphToken: login.isGraphToken,
+            deadline: deadline
+        )
+        let answers = await exchange.run()
+        link.record(answers.outcome, of: pass)
+        return answers.evidence
+    }
+
+    /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
+    package func usage(of app: FacebookAppID, application: ApplicationID) -> GraphUsage? {
+        links.withLock { $0[AppLink.Key(application: application, app: app)] }?.usage
+    }
+
+    private func link(_ key: AppLink.Key) -> AppLink {
+        links.withLock { links in
+            if let link = links[key] { return link }
+            if links.count >= Self.maxLinks { links.removeAll() }
+            let link = AppLink()
+            links[key] = link
+            return link
+        }
+    }
+}
+
+extension AccessTokenEvidence {
+    /// Nothing was asked.
+    fileprivate static func none(_ failure: Failure) -> AccessTokenEvidence {
+        AccessTokenEvidence(inspection: .failed(failure), profile: .failed(failure))
+    }
+}

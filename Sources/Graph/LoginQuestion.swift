@@ -1,0 +1,95 @@
+internal import Curl
+internal import Identity
+
+/// What one login asks of Graph.
+struct LoginQuestion {
+    /// The access token, which `isToken` holds for.
+    let token: String
+    let app: FacebookApp
+    let settings: FacebookSettings
+    /// Graph's field syntax.
+    let fields: String
+    let configuration: GraphConfiguration
+    /// Unix seconds, for timed proofs.
+    let now: Int64
+
+    /// Longest token that is sent on.
+    static let maxTokenBytes = 8192
+
+    /// Whether a text can be sent as a token without changing the request that carries it (security.md V-15): the characters of
+    /// a bearer token (RFC 6750 §2.1), not empty and not too long.
+    static func isToken(_ text: String) -> Bool {
+        (1...maxTokenBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._~+/=".utf8.contains($0) }
+    }
+
+    /// Whether the app secret can be sent: printable ASCII without spaces, and not empty.
+    static func isSecret(_ text: String) -> Bool {
+        !text.utf8.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Holds a token and a secret to the rules.
+    ///
+    /// - Throws: `credential_invalid` or `provider_misconfigured`.
+    func check() throws(Failure) {
+        guard Self.isToken(token) else { throw Self.noToken }
+        guard Self.isSecret(app.secret.reveal()) else {
+            throw Failure(
+                .providerMisconfigured,
+                "The secret of the Facebook app is missing or has characters that no secret has. The operator has to set it.",
+                retryAfter: 60
+            )
+        }
+    }
+
+    static let noToken = Failure(
+        .credentialInvalid,
+        """
+        This cannot be an access token: it is too long or has characters that no token has. Send the token unchanged, as the \
+        Facebook SDK gives it.
+        """
+    )
+
+    /// Begins like every token that Graph has issued for years.
+    var isGraphToken: Bool { token.utf8.starts(with: "EAA".utf8) }
+
+    /// The path to an endpoint, in the application's version of Graph; without one it is the oldest that the app may use.
+    func target(_ endpoint: String) -> Target {
+        Target(configuration.basePath, settings.graphVersion, endpoint)
+    }
+
+    /// The URL of a target.
+    ///
+    /// - Throws: `tooLong` when it is too long to be sent, `provider_misconfigured` when it is none.
+    func url(_ target: Target, tooLong: Failure) throws(Failure) -> HTTPURL {
+        do throws(CurlError) {
+            return try configuration.base.withTarget(target.text)
+        } catch .invalidRequest(.urlTooLong) {
+            throw tooLong
+        } catch {
+            throw GraphFault(error).failure
+        }
+    }
+
+    func proof(of token: String) -> AppSecretProof {
+        AppSecretProof(of: token, secret: app.secret, form: settings.proof, now: now)
+    }
+}
+
+/// A request to Graph that is ready but for its limits of time.
+struct GraphQuestion {
+    let url: HTTPURL
+    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL.
+    let bearer: String
+
+    /// The request, to be answered within a time.
+    func request(timeout: Duration, configuration: GraphConfiguration) throws(CurlError) -> HTTPRequest {
+        try HTTPRequest(
+            url: url,
+            headers: [("Authorization", "Bearer " + bearer)],
+            timeout: timeout,
+            connectTimeout: min(timeout, configuration.connectTimeout),
+            maxReplyBytes: configuration.maxReplyBytes
+        )
+    }
+}

@@ -1,0 +1,104 @@
+internal import Identity
+
+/// `debug_token`: what Facebook knows about a token, asked with the token of our own app (facebook.md §1.2).
+enum TokenInspectionCall {
+    /// The question.
+    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
+        let appToken = login.app.id.text + "|" + login.app.secret.reveal()
+        var target = login.target("debug_token")
+        target.add("input_token", login.token)
+        // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
+        target.add(login.proof(of: appToken))
+        return GraphQuestion(url: try login.url(target, tooLong: LoginQuestion.noToken), bearer: appToken)
+    }
+
+    /// The answer.
+    ///
+    /// - Throws: `GraphFault` unless Graph passed one of its verdicts on the token.
+    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(GraphFault) -> AccessTokenEvidence.Inspection {
+        let object: JSONObject
+        switch try reply.content() {
+        case .object(let found):
+            object = found
+        case .error(let error):
+            if error.saysOtherApp { return .otherApp }
+            throw reply.fault(error, of: .appToken, isGraphToken: isGraphToken)
+        }
+        guard let data = object["data"]?.object else { throw reply.misshapen("debug_token without data") }
+        guard let isValid = data["is_valid"]?.bool else { throw reply.misshapen("debug_token without is_valid") }
+        var refusal: Failure?
+        if let member = data.present("error") {
+            guard let object = member.object else { throw reply.misshapen("an error that is no object") }
+            let error = GraphError(ofInspection: object)
+            if error.saysOtherApp { return .otherApp }
+            let fault = reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
+            guard fault.significance == .answered else { throw fault }
+            refusal = fault.failure
+        }
+        return .token(
+            TokenInspection(
+                isValid: isValid,
+                type: try reply.text(data, "type"),
+                appID: try reply.id(data, "app_id"),
+                userID: try reply.id(data, "user_id"),
+                expiresAt: try reply.time(data, "expires_at"),
+                dataAccessExpiresAt: try reply.time(data, "data_access_expires_at"),
+                scopes: try reply.texts(data, "scopes"),
+                refusal: refusal
+            )
+        )
+    }
+}
+
+/// Members of a reply; one of the wrong type makes the whole reply one that cannot be relied on.
+extension GraphReply {
+    private static let maxTextBytes = 128
+
+    fileprivate func text(_ object: JSONObject, _ key: String) throws(GraphFault) -> String? {
+        guard let value = object.present(key) else { return nil }
+        guard let text = value.string, text.utf8.count <= Self.maxTextBytes else {
+            throw misshapen("a member that is no text")
+        }
+        return text
+    }
+
+    fileprivate func id(_ object: JSONObject, _ key: String) throws(GraphFault) -> String? {
+        guard let value = object.present(key) else { return nil }
+        guard let id = value.idText, id.utf8.count <= Self.maxTextBytes else {
+            throw misshapen("a member that is no id")
+        }
+        return id
+    }
+
+    fileprivate func time(_ object: JSONObject, _ key: String) throws(GraphFault) -> Int64? {
+        guard let value = object.present(key) else { return nil }
+        guard let seconds = value.integer else { throw misshapen("a member that is no time") }
+        return seconds
+    }
+
+    fileprivate func texts(_ object: JSONObject, _ key: String) throws(GraphFault) -> [String] {
+        guard let value = object.present(key) else { return [] }
+        guard let elements = value.array, elements.count <= 1024 else { throw misshapen("a member that is no list") }
+        var texts: [String] = []
+        for element in elements {
+            guard let text = element.string, text.utf8.count <= Self.maxTextBytes else {
+                throw misshapen("a list that holds something other than texts")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+}
+
+extension JSONValue {
+    /// An id: Graph writes them as texts, and in some versions and places as numbers (facebook.md §8).
+    ///
+    /// Of a number the literal counts, and only if it is digits, so that `10.0` and `1e1` are no ids.
+    var idText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let number): number.literal.utf8.allSatisfy(\.isASCIIDigit) ? number.literal : nil
+        default: nil
+        }
+    }
+}

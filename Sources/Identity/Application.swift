@@ -1,0 +1,86 @@
+/// An application as its operator configured it, at one revision.
+package struct Application: Sendable {
+    package let id: ApplicationID
+    /// A name for people.
+    package let name: String
+    /// The PostgreSQL schema that holds its users.
+    package let schema: String
+    /// Grows with every change of anything below.
+    package let revision: Int64
+    package let settings: ApplicationSettings
+    /// Declared properties and the built-in ones, in the order of their columns.
+    package let properties: [Property]
+    /// Nil when the Facebook provider is not configured.
+    package let facebook: FacebookSettings?
+
+    package init(
+        id: ApplicationID,
+        name: String,
+        schema: String,
+        revision: Int64,
+        settings: ApplicationSettings,
+        properties: [Property],
+        facebook: FacebookSettings?
+    ) {
+        self.id = id
+        self.name = name
+        self.schema = schema
+        self.revision = revision
+        self.settings = settings
+        self.properties = properties
+        self.facebook = facebook
+    }
+}
+
+/// What an operator decides about an application as a whole.
+package struct ApplicationSettings: Sendable, Equatable {
+    /// Whether clients may send a mapping of their own.
+    package var clientMapping = true
+    /// Whether a client's mapping may name properties that nobody declared; they are kept in one jsonb column.
+    package var dynamicProperties = false
+    /// Seconds without use after which a session ends (decision D7).
+    package var sessionIdleSeconds: Int64 = 14 * 86_400
+    /// Seconds after its creation at which a session ends in any case.
+    package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
+    /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
+    /// or other ambient authority exists.
+    package var allowedOrigins: [String] = []
+
+    package init() {}
+}
+
+/// How an application talks to Facebook.
+package struct FacebookSettings: Sendable {
+    package let enabled: Bool
+    /// `v25.0`; part of every Graph path.
+    package let graphVersion: String
+    package let proof: ProofForm
+    /// The application's apps at Facebook, the one asked first in front; never empty when the provider is enabled.
+    package let apps: [FacebookApp]
+
+    package init(enabled: Bool, graphVersion: String, proof: ProofForm, apps: [FacebookApp]) {
+        self.enabled = enabled
+        self.graphVersion = graphVersion
+        self.proof = proof
+        self.apps = apps
+    }
+}
+
+/// An app at Facebook whose secret we hold.
+package struct FacebookApp: Sendable {
+    package let id: FacebookAppID
+    package let secret: Secret
+
+    package init(id: FacebookAppID, secret: Secret) {
+        self.id = id
+        self.secret = secret
+    }
+}
+
+/// The two forms of `appsecret_proof` (facebook.md §1.8).
+package enum ProofForm: String, Sendable, CaseIterable {
+    /// HMAC over token, `|` and the time, valid for five minutes: the form of Facebook's current documentation.
+    case timed
+    /// HMAC over the token alone, valid as long as the token.
+    case classic
+}

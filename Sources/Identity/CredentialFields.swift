@@ -1,0 +1,25 @@
+/// The members of a request that may hold a credential, as they were found; an empty text counts as absent.
+package struct CredentialFields: Sendable {
+    package var accessToken: String?
+    package var idToken: String?
+    package var nonce: String?
+    package var code: String?
+    package var redirectURI: String?
+    package var codeVerifier: String?
+
+    package init(
+        accessToken: String? = nil,
+        idToken: String? = nil,
+        nonce: String? = nil,
+        code: String? = nil,
+        redirectURI: String? = nil,
+        codeVerifier: String? = nil
+    ) {
+        self.accessToken = accessToken
+        self.idToken = idToken
+        self.nonce = nonce
+        self.code = code
+        self.redirectURI = redirectURI
+        self.codeVerifier = codeVerifier
+    }
+}

@@ -1,0 +1,45 @@
+/// What a JSON text may hold before it is refused; every bound is checked on bytes, before any text is built.
+package struct JSONLimits: Sendable {
+    /// Bytes of the whole text.
+    package var bytes: Int
+    /// Objects and arrays inside each other.
+    package var depth: Int
+    /// Object members and array elements in the whole text.
+    package var members: Int
+    /// UTF-8 bytes of one key, as decoded.
+    package var keyBytes: Int
+    /// Whether keys are ASCII only.
+    package var asciiKeys: Bool
+
+    package init(bytes: Int, depth: Int, members: Int, keyBytes: Int, asciiKeys: Bool) {
+        self.bytes = bytes
+        self.depth = depth
+        self.members = members
+        self.keyBytes = keyBytes
+        self.asciiKeys = asciiKeys
+    }
+
+    /// A request body: decision D5.
+    package static let request = JSONLimits(bytes: 65_536, depth: 16, members: 512, keyBytes: 128, asciiKeys: true)
+
+    /// A reply of a provider: decision D8 for the size; a friends list has more members than a request ever needs.
+    package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)
+
+    /// A value of a jsonb column: operators may have put anything there.
+    package static let stored = JSONLimits(
+        bytes: 16_777_216,
+        depth: 128,
+        members: 1_048_576,
+        keyBytes: 65_536,
+        asciiKeys: false
+    )
+
+    /// A document that an operator wrote.
+    package static let document = JSONLimits(
+        bytes: 4_194_304,
+        depth: 32,
+        members: 65_536,
+        keyBytes: 128,
+        asciiKeys: true
+    )
+}

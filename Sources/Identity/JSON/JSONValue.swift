@@ -1,0 +1,170 @@
+/// A JSON document as received: order of members and text of numbers are kept.
+///
+/// Equality compares the bytes of texts, not their canonical equivalence, and is linear in the size of the value.
+package enum JSONValue: Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+extension JSONValue: Equatable {
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+}
+
+extension JSONValue {
+    /// The text of a JSON string, nil for every other kind.
+    package var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// The members of a JSON object, nil for every other kind.
+    package var object: JSONObject? {
+        guard case .object(let object) = self else { return nil }
+        return object
+    }
+
+    /// The elements of a JSON array, nil for every other kind.
+    package var array: [JSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    /// The truth value of a JSON literal, nil for every other kind.
+    package var bool: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    /// The number if it is an integer that fits 64 bits and is written without fraction and exponent.
+    package var integer: Int64? {
+        guard case .number(let number) = self else { return nil }
+        return number.integer
+    }
+
+    /// Whether this is the literal `null`.
+    package var isNull: Bool {
+        guard case .null = self else { return false }
+        return true
+    }
+
+    /// What kind of value this is, in the words of RFC 8259, for messages.
+    package var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// A JSON integer.
+    package static func integer(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
+}
+
+/// The members of a JSON object in the order of the document, no key twice.
+///
+/// Keys are found by comparing bytes, one after the other: objects here are small, and untrusted text is never hashed.
+package struct JSONObject: Sendable {
+    /// One key and its value.
+    package struct Member: Sendable {
+        package let key: String
+        package let value: JSONValue
+
+        package init(_ key: String, _ value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The members in the order of the document.
+    package private(set) var members: [Member]
+
+    /// An object of the given members; of members with the same key the first one is found.
+    package init(_ members: [Member] = []) {
+        self.members = members
+    }
+
+    /// The value under a key, compared as bytes.
+    package subscript(key: String) -> JSONValue? {
+        members.first { $0.key.hasSameBytes(as: key) }?.value
+    }
+
+    /// The value under a key unless it is `null`, which in requests means the same as absence.
+    package func present(_ key: String) -> JSONValue? {
+        guard let value = self[key], !value.isNull else { return nil }
+        return value
+    }
+
+    /// Adds a member behind the others.
+    package mutating func append(_ key: String, _ value: JSONValue) {
+        members.append(Member(key, value))
+    }
+}
+
+extension JSONObject: Equatable {
+    /// Same members in any order.
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        left.members.count == right.members.count
+            && left.members.allSatisfy { member in right[member.key] == member.value }
+    }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(elements.map { Member($0.0, $0.1) })
+    }
+}
+
+/// A number as it was written: ids with more digits than a Double holds stay exact.
+package struct JSONNumber: Sendable, Equatable {
+    /// The literal, ASCII, in the grammar of RFC 8259.
+    package let literal: String
+
+    /// Takes a literal that the parser has checked.
+    init(checkedLiteral: String) {
+        literal = checkedLiteral
+    }
+
+    /// An integer.
+    package init(_ value: Int64) {
+        literal = String(value)
+    }
+
+    /// A finite number; nil for NaN and infinities, which JSON cannot write.
+    package init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        literal = value.description
+    }
+
+    /// The value if it is written without fraction and exponent and fits 64 bits.
+    package var integer: Int64? { Int64(literal) }
+
+    /// The nearest Double; nil when the number is beyond its range.
+    package var double: Double? {
+        guard let value = Double(literal), value.isFinite else { return nil }
+        return value
+    }
+}
+
+extension String {
+    /// Whether both texts are the same UTF-8 bytes: linear, and without canonical equivalence, unlike `==`.
+    package func hasSameBytes(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+}

@@ -1,0 +1,79 @@
+/// What a property of a user holds; the raw value is the word of documents and replies.
+package enum PropertyType: String, Sendable, CaseIterable {
+    /// Text. `STRING` and `TEXT` are stored alike; both words exist because client SDKs know both.
+    case string = "STRING"
+    case text = "TEXT"
+    /// 64-bit signed integer.
+    case int = "INT"
+    /// IEEE 754 double.
+    case double = "DOUBLE"
+    case boolean = "BOOLEAN"
+    /// A day of the Gregorian calendar without time zone.
+    case date = "DATE"
+    /// A moment, kept to the millisecond.
+    case dateTime = "DATETIME"
+    /// Any JSON value.
+    case json = "JSON"
+}
+
+/// A property that the operator declared: a name, a type, and who may write it.
+package struct Property: Sendable, Equatable {
+    package let name: PropertyName
+    package let type: PropertyType
+    /// Whether a user cannot be without it.
+    package let required: Bool
+    /// Whether a client's own mapping may target it (decision D4).
+    package let clientMappable: Bool
+
+    package init(name: PropertyName, type: PropertyType, required: Bool = false, clientMappable: Bool = false) {
+        self.name = name
+        self.type = type
+        self.required = required
+        self.clientMappable = clientMappable
+    }
+
+    /// The properties that exist in every application without being declared.
+    package static let builtIn = [
+        Property(name: .email, type: .string, clientMappable: true),
+        Property(name: .name, type: .string, clientMappable: true),
+    ]
+}
+
+/// A value of a property in the form in which it is stored.
+package enum PropertyValue: Sendable, Equatable {
+    /// Of STRING and TEXT.
+    case text(String)
+    case integer(Int64)
+    case double(Double)
+    case boolean(Bool)
+    case date(CalendarDate)
+    /// Milliseconds since 1970 UTC.
+    case dateTime(Int64)
+    case json(JSONValue)
+
+    package static func == (left: PropertyValue, right: PropertyValue) -> Bool {
+        switch (left, right) {
+        case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.date(let left), .date(let right)): left == right
+        case (.dateTime(let left), .dateTime(let right)): left == right
+        case (.json(let left), .json(let right)): left == right
+        default: false
+        }
+    }
+
+    /// The value as replies carry it: DATE as `YYYY-MM-DD`, DATETIME as milliseconds since 1970, JSON as itself.
+    package var json: JSONValue {
+        switch self {
+        case .text(let text): .string(text)
+        case .integer(let number): .integer(number)
+        case .double(let number): JSONNumber(number).map(JSONValue.number) ?? .null
+        case .boolean(let value): .bool(value)
+        case .date(let date): .string(date.description)
+        case .dateTime(let milliseconds): .integer(milliseconds)
+        case .json(let value): value
+        }
+    }
+}

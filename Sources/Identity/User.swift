@@ -1,0 +1,91 @@
+/// A row of the users table.
+package struct User: Sendable {
+    package let objectID: ObjectID
+    /// Milliseconds since 1970 UTC, as everywhere on the wire.
+    package let created: Int64
+    /// When a property changed last; nil until one has.
+    package let updated: Int64?
+    package let lastLogin: Int64?
+    package let status: UserStatus
+    /// The provider that the user came by, in the words of client SDKs: `FACEBOOK`.
+    package let socialAccount: String?
+    /// The language of e-mails, two letters.
+    package let locale: String?
+    /// The declared and built-in properties, in the order of the application, nil where empty.
+    package let properties: [(name: PropertyName, value: PropertyValue?)]
+    /// Undeclared properties by name.
+    package let dynamic: JSONObject
+
+    package init(
+        objectID: ObjectID,
+        created: Int64,
+        updated: Int64?,
+        lastLogin: Int64?,
+        status: UserStatus,
+        socialAccount: String?,
+        locale: String?,
+        properties: [(name: PropertyName, value: PropertyValue?)],
+        dynamic: JSONObject
+    ) {
+        self.objectID = objectID
+        self.created = created
+        self.updated = updated
+        self.lastLogin = lastLogin
+        self.status = status
+        self.socialAccount = socialAccount
+        self.locale = locale
+        self.properties = properties
+        self.dynamic = dynamic
+    }
+}
+
+/// What a user may do, in the words of client SDKs (backendless.md §3.2).
+package enum UserStatus: String, Sendable {
+    case enabled = "ENABLED"
+    case disabled = "DISABLED"
+    case emailConfirmationPending = "EMAIL_CONFIRMATION_PENDING"
+    case guest = "GUEST"
+}
+
+/// The `user-token` of a session: 256 random bits as 43 characters of base64url (decision D7).
+package struct SessionToken: Sendable {
+    /// The token as the client holds it.
+    package let secret: Secret
+
+    /// Takes 32 random bytes.
+    package init(random bytes: [UInt8]) {
+        secret = Secret(Base64URL.encode(bytes))
+    }
+
+    /// A token that a client sent; nil when it cannot be one of ours, which saves asking the database.
+    package init?(received text: some StringProtocol) {
+        guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
+        secret = Secret(String(text))
+    }
+}
+
+/// base64url without padding (RFC 4648 §5).
+package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                result.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
+            }
+        }
+        if bits > 0 { result.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)]) }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    package static func isCharacter(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+}

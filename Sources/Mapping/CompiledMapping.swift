@@ -1,0 +1,243 @@
+package import Identity
+
+/// A stored and a client's mapping together, against the properties of one application: the plan of a login.
+///
+/// Making one costs microseconds and depends on nothing but its arguments, so it may be kept as long as they stay the same.
+package struct CompiledMapping: Sendable {
+    /// Where values go: entries of the stored mapping in their order, then those of the client that it leaves.
+    package let targets: [MappingTarget]
+    /// Graph's `fields` parameter: `id` in front, then each top-level field once, in the order of first use.
+    package let graphFields: String
+    /// Tells plans apart whose SQL differs; printable ASCII.
+    ///
+    /// Equal exactly when the targets have the same names, places, types and sync modes in the same order.
+    package let planKey: String
+    /// Undeclared properties that the client's mapping brings in and `dynamicNames` did not hold.
+    package let newDynamicNames: [PropertyName]
+    private let plans: [EntryPlan]
+
+    /// Plans two mappings.
+    ///
+    /// - Parameters:
+    ///   - stored: The operator's mapping; may write every property.
+    ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties and,
+    ///     where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
+    ///   - properties: The application's properties with the built-in ones.
+    ///   - settings: What the operator allows.
+    ///   - dynamicNames: Undeclared properties that the application already has; 100 are allowed in all.
+    /// - Throws: Every problem at once, those of the stored mapping first.
+    package init(
+        stored: Mapping?,
+        client: Mapping?,
+        properties: [Property],
+        settings: ApplicationSettings,
+        dynamicNames: Set<PropertyName> = []
+    ) throws(MappingProblems) {
+        var planner = MappingPlanner(properties: properties, settings: settings, dynamicNames: dynamicNames)
+        if let stored { planner.add(stored) }
+        if let client, settings.clientMapping { planner.add(client: client) }
+        if let problems = MappingProblems(planner.problems) { throw problems }
+        plans = planner.plans
+        newDynamicNames = planner.newDynamicNames
+        targets = plans.map(\.target)
+        planKey = targets.map(\.keyPart).joined()
+        graphFields = RequestedField.list(of: plans.flatMap(\.entry.from.paths))
+            .map(\.name)
+            .reduce("id") { $1 == "id" ? $0 : $0 + "," + $1 }
+    }
+
+    /// Turns a profile into values of properties.
+    ///
+    /// - Parameters:
+    ///   - profile: The Graph user, or claims in its shape.
+    ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and is
+    ///     absent counts as not permitted.
+    /// - Returns: The values and what lacked.
+    /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, with the first entry at fault. The failure
+    ///   names fields, properties and permissions and never holds a value.
+    package func apply(to profile: JSONObject, grantedScopes: [String]?) throws(Failure) -> MappedProfile {
+        var values: [PropertyValue?] = []
+        values.reserveCapacity(plans.count)
+        var missing: [MissingField] = []
+        for plan in plans {
+            switch plan.value(from: profile) {
+            case .value(let value): values.append(value)
+            case .refused(let kind): throw Failure.notConvertible(plan, kind)
+            case .lacking:
+                values.append(plan.fallback)
+                guard plan.fallback == nil else { continue }
+                let lacking = plan.missing(in: profile, grantedScopes: grantedScopes)
+                if plan.target.required { throw Failure.lacking(plan, lacking) }
+                missing.append(contentsOf: lacking)
+            }
+        }
+        return MappedProfile(values: values, missing: missing)
+    }
+
+    /// The failure for a field that Graph does not know, with the entry that asked for it.
+    ///
+    /// - Parameter field: The name in Graph's error; it is not repeated unless an entry asked for it.
+    /// - Returns: A `mapping_invalid`.
+    package func failure(forUnknownField field: String) -> Failure {
+        guard let plan = plans.first(where: { $0.fields.contains { $0.name.hasSameBytes(as: field) } }) else {
+            return Failure(.mappingInvalid, "Facebook does not know a field that the mapping asks for.")
+        }
+        let problem = MappingProblem(
+            .mappingInvalid,
+            plan.reference,
+            "Facebook does not know this field of a person; check its spelling and the Graph version"
+        )
+        return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
+    }
+}
+
+/// Collects the plans and the problems of the mappings of one application.
+private struct MappingPlanner {
+    let properties: [Property]
+    let settings: ApplicationSettings
+    let dynamicNames: Set<PropertyName>
+    private(set) var plans: [EntryPlan] = []
+    private(set) var problems: [MappingProblem] = []
+    private(set) var newDynamicNames: [PropertyName] = []
+
+    init(properties: [Property], settings: ApplicationSettings, dynamicNames: Set<PropertyName>) {
+        self.properties = properties
+        self.settings = settings
+        self.dynamicNames = dynamicNames
+    }
+
+    mutating func add(_ stored: Mapping) {
+        for (position, entry) in stored.entries.enumerated() {
+            let reference = EntryReference(entry, origin: .stored, position: position)
+            do throws(MappingProblem) {
+                plans.append(try EntryPlan(stored: entry, reference, properties: properties))
+            } catch {
+                problems.append(error)
+            }
+        }
+    }
+
+    mutating func add(client: Mapping) {
+        let stored = Set(plans.map(\.target.name))
+        for (position, entry) in client.entries.enumerated() {
+            let reference = EntryReference(entry, origin: .client, position: position)
+            do throws(MappingProblem) {
+                let place = try place(ofClientTarget: entry.to, reference)
+                // The entry had to be allowed even where the stored mapping already writes the property.
+                guard !stored.contains(entry.to) else { continue }
+                plans.append(try EntryPlan(entry, reference, into: place))
+            } catch {
+                problems.append(error)
+            }
+        }
+    }
+
+    private mutating func place(
+        ofClientTarget name: PropertyName,
+        _ reference: EntryReference
+    ) throws(MappingProblem) -> MappingTarget.Place {
+        func notAllowed(_ text: String) -> MappingProblem { MappingProblem(.mappingTargetNotAllowed, reference, text) }
+        if let property = properties.first(where: { $0.name == name }) {
+            guard property.clientMappable else {
+                throw notAllowed(
+                    "the property is not open to clients' mappings; an operator can declare it clientMappable"
+                )
+            }
+            return .column(property)
+        }
+        guard settings.dynamicProperties else {
+            throw notAllowed("the application has no such property; an operator can declare it")
+        }
+        if !dynamicNames.contains(name) {
+            guard dynamicNames.count + newDynamicNames.count < MappingLimits.dynamicNames else {
+                throw notAllowed("the application already has \(MappingLimits.dynamicNames) undeclared properties")
+            }
+            newDynamicNames.append(name)
+        }
+        return .dynamic(name)
+    }
+}
+
+extension EntryReference {
+    fileprivate init(_ entry: MappingEntry, origin: MappingOrigin, position: Int) {
+        self.init(origin: origin, position: position, from: entry.from.text, to: entry.to.text, type: entry.type)
+    }
+}
+
+extension EntryPlan {
+    /// Plans an entry of a stored mapping, which may write every declared property.
+    init(stored entry: MappingEntry, _ reference: EntryReference, properties: [Property]) throws(MappingProblem) {
+        guard let property = properties.first(where: { $0.name == entry.to }) else {
+            throw MappingProblem(
+                .mappingTargetNotAllowed,
+                reference,
+                "the application has no such property; declare it under \"properties\""
+            )
+        }
+        try self.init(entry, reference, into: .column(property))
+    }
+
+    /// Why the entry has no value: one element for each field that is absent, or else the fields that say too little.
+    fileprivate func missing(in profile: JSONObject, grantedScopes: [String]?) -> [MissingField] {
+        let absent = fields.filter { profile.present($0.name) == nil }
+        return (absent.isEmpty ? fields : absent).map { field in
+            let permission = absent.isEmpty ? nil : field.permission
+            let isGranted = permission.map { name in
+                grantedScopes?.contains { $0.hasSameBytes(as: name) } ?? false
+            }
+            return MissingField(
+                property: target.name,
+                field: field.name,
+                permission: isGranted == true ? nil : permission
+            )
+        }
+    }
+}
+
+extension MappingTarget {
+    /// A place, a sync mode and a name; the name ends at `;`, which no name holds.
+    fileprivate var keyPart: String {
+        let place =
+            switch place {
+            case .column(let property): property.type.rawValue
+            case .dynamic: "dynamic"
+            }
+        return "\(place) \(sync.rawValue) \(name.text);"
+    }
+}
+
+extension Failure {
+    fileprivate static func notConvertible(_ plan: EntryPlan, _ kind: String) -> Failure {
+        let problem = MappingProblem(
+            .valueNotConvertible,
+            plan.reference,
+            "the profile holds \(kind) there that does not fit \(plan.type.rawValue)"
+        )
+        return Failure(problem.reason, problem.message, details: ["entry": plan.reference.json])
+    }
+
+    fileprivate static func lacking(_ plan: EntryPlan, _ missing: [MissingField]) -> Failure {
+        let property = plan.target.name
+        if let field = missing.first(where: { $0.permission != nil }), let permission = field.permission {
+            return Failure(
+                .permissionMissing,
+                """
+                Property "\(property)" needs the Facebook permission "\(permission)", which this login does not have. \
+                Ask for it when logging in at Facebook, and log in again.
+                """,
+                details: [
+                    "permission": .string(permission), "field": .string(field.field), "entry": plan.reference.json,
+                ]
+            )
+        }
+        let field = missing.first?.field ?? plan.entry.from.text
+        return Failure(
+            .profileIncomplete,
+            """
+            Property "\(property)" needs the Facebook field "\(field)", and this person's profile has none or only part of it. \
+            It can be completed at Facebook.
+            """,
+            details: ["field": .string(field), "entry": plan.reference.json]
+        )
+    }
+}

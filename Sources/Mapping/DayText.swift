@@ -1,0 +1,89 @@
+import Identity
+
+/// Reads fixed-width ASCII digits and literals from the front of a text.
+struct DigitReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) {
+        rest = text.utf8[...]
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// The number of exactly so many ASCII digits; at most nine, so that it cannot overflow.
+    mutating func number(of digits: Int) -> Int? {
+        guard (1...9).contains(digits) else { return nil }
+        var result = 0
+        for _ in 0..<digits {
+            guard let byte = rest.popFirst(), byte.isASCIIDigit else { return nil }
+            result = result * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return result
+    }
+
+    /// The next ASCII digit, if there is one.
+    mutating func digit() -> Int? {
+        guard let byte = rest.first, byte.isASCIIDigit else { return nil }
+        rest.removeFirst()
+        return Int(byte - UInt8(ascii: "0"))
+    }
+
+    /// Whether the next byte was this one; it is consumed then.
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard rest.first == byte else { return false }
+        rest.removeFirst()
+        return true
+    }
+}
+
+/// What a text says about a day.
+enum BirthdayText: Equatable {
+    /// `MM/DD/YYYY`, Facebook's form, or `YYYY-MM-DD`.
+    case day(CalendarDate)
+    /// `MM/DD` or `YYYY`: what Facebook gives when a person shares only part of the birthday (facebook.md §2).
+    case partial
+
+    /// Nil for every other text, and for days that do not exist.
+    init?(_ text: String) {
+        switch text.utf8.count {
+        case 10:
+            guard let date = Self.american(text) ?? Self.iso(text) else { return nil }
+            self = .day(date)
+        case 5:
+            // A leap year, so that 02/29 is a day.
+            var reader = DigitReader(text)
+            guard let month = reader.number(of: 2), reader.take(UInt8(ascii: "/")), let day = reader.number(of: 2),
+                CalendarDate(year: 2000, month: month, day: day) != nil
+            else { return nil }
+            self = .partial
+        case 4:
+            var reader = DigitReader(text)
+            guard let year = reader.number(of: 4), year > 0 else { return nil }
+            self = .partial
+        default: return nil
+        }
+    }
+
+    private static func american(_ text: String) -> CalendarDate? {
+        var reader = DigitReader(text)
+        guard let month = reader.number(of: 2), reader.take(UInt8(ascii: "/")), let day = reader.number(of: 2),
+            reader.take(UInt8(ascii: "/")), let year = reader.number(of: 4), reader.isAtEnd
+        else { return nil }
+        return CalendarDate(year: year, month: month, day: day)
+    }
+
+    private static func iso(_ text: String) -> CalendarDate? {
+        var reader = DigitReader(text)
+        return reader.isoDate().flatMap { reader.isAtEnd ? $0 : nil }
+    }
+}
+
+extension DigitReader {
+    /// `YYYY-MM-DD` at the front.
+    mutating func isoDate() -> CalendarDate? {
+        guard let year = number(of: 4), take(UInt8(ascii: "-")), let month = number(of: 2),
+            take(UInt8(ascii: "-")), let day = number(of: 2)
+        else { return nil }
+        return CalendarDate(year: year, month: month, day: day)
+    }
+}

@@ -1,0 +1,152 @@
+import Identity
+
+/// A sentence about a broken rule of documents; repeats nothing of the document.
+struct DocumentError: Error {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+}
+
+/// Reads one entry of a document and collects everything that is wrong with it.
+struct EntryReader {
+    private(set) var problems: [MappingProblem] = []
+    /// The property, known even when something else of the entry is wrong.
+    private(set) var target: PropertyName?
+    private let reference: EntryReference
+
+    init(_ reference: EntryReference) {
+        self.reference = reference
+    }
+
+    /// Reads a member of the dictionary form; nil when there are problems.
+    mutating func pair(_ member: JSONObject.Member) -> MappingEntry? {
+        let from = source(member.key)
+        guard case .string(let name) = member.value else {
+            invalid("the property is named by a string, not by \(member.value.kind)")
+            return nil
+        }
+        let to = target(name)
+        guard problems.isEmpty, let from, let to else { return nil }
+        return MappingEntry(
+            from: from,
+            to: to,
+            type: nil,
+            sync: .always,
+            required: false,
+            default: nil,
+            transforms: []
+        )
+    }
+
+    /// Reads an element of the list form; nil when there are problems.
+    mutating func entry(_ json: JSONValue) -> MappingEntry? {
+        guard let object = json.object else {
+            invalid("an entry is an object, not \(json.kind)")
+            return nil
+        }
+        if object.members.contains(where: { member in !Self.keys.contains { $0.hasSameBytes(as: member.key) } }) {
+            invalid("an entry has the keys \(Self.keys.joined(separator: ", ")) and no others")
+        }
+        let from = object["from"]?.string.flatMap { source($0) }
+        if object["from"]?.string == nil { invalid("\"from\" is missing or not a string") }
+        let to = object["to"]?.string.flatMap { target($0) }
+        if object["to"]?.string == nil { invalid("\"to\" is missing or not a string") }
+        let type = word(PropertyType.self, "type", object)
+        let sync = word(SyncMode.self, "sync", object)
+        let required = object.present("required")
+        if let required, required.bool == nil { invalid("\"required\" is true or false") }
+        let fallback = object.present("default")
+        if let fallback, fallback.text.utf8.count > MappingLimits.defaultBytes {
+            invalid("a default has at most \(MappingLimits.defaultBytes) bytes")
+        }
+        let transforms = transforms(object.present("transform"))
+        guard problems.isEmpty, let from, let to else { return nil }
+        return MappingEntry(
+            from: from,
+            to: to,
+            type: type,
+            sync: sync ?? .always,
+            required: required?.bool ?? false,
+            default: fallback,
+            transforms: transforms
+        )
+    }
+
+    private static let keys = ["from", "to", "type", "sync", "required", "default", "transform"]
+
+    private mutating func invalid(_ text: String) {
+        problems.append(MappingProblem(.mappingInvalid, reference, text))
+    }
+
+    private mutating func notAllowed(_ text: String) {
+        problems.append(MappingProblem(.mappingTargetNotAllowed, reference, text))
+    }
+
+    private mutating func source(_ text: String) -> MappingSource? {
+        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) {
+            guard reference.origin == .stored else {
+                invalid("a client's mapping names fields; templates are for operators")
+                return nil
+            }
+            do throws(DocumentError) {
+                return .template(try Template(text))
+            } catch {
+                invalid(error.text)
+                return nil
+            }
+        }
+        guard let path = FieldPath(text) else {
+            invalid(
+                """
+                a field is written in small letters, digits and _, with dots between nested names, as picture.data.url; at most \
+                \(MappingLimits.pathBytes) bytes and \(MappingLimits.pathSegments) names
+                """
+            )
+            return nil
+        }
+        return .path(path)
+    }
+
+    private mutating func target(_ text: String) -> PropertyName? {
+        guard let name = PropertyName(text) else {
+            notAllowed("a property's name is 1 to 63 ASCII letters, digits and _, beginning with a letter")
+            return nil
+        }
+        guard !name.isReserved else {
+            notAllowed("the property belongs to the system")
+            return nil
+        }
+        target = name
+        return name
+    }
+
+    /// One of the words of an enumeration; nil when absent or wrong.
+    private mutating func word<Words>(_ words: Words.Type, _ key: String, _ object: JSONObject) -> Words?
+    where Words: RawRepresentable<String> & CaseIterable {
+        guard let json = object.present(key) else { return nil }
+        let found = json.string.flatMap { text in Words.allCases.first { $0.rawValue.hasSameBytes(as: text) } }
+        if found == nil {
+            invalid("\"\(key)\" is one of \(Words.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return found
+    }
+
+    private mutating func transforms(_ json: JSONValue?) -> [Transform] {
+        guard let json else { return [] }
+        let elements = json.array ?? [json]
+        guard elements.count <= MappingLimits.transforms else {
+            invalid("an entry has at most \(MappingLimits.transforms) transforms")
+            return []
+        }
+        return elements.compactMap { element in
+            do throws(DocumentError) {
+                return try Transform(element)
+            } catch {
+                invalid(error.text)
+                return nil
+            }
+        }
+    }
+}

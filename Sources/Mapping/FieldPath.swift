@@ -1,0 +1,63 @@
+import Identity
+
+/// Where a value stands in a profile: names of object members, outermost first, joined by dots.
+///
+/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path can say nothing in Graph's field syntax, where parentheses, braces and
+/// commas have a meaning.
+package struct FieldPath: Sendable, Equatable {
+    /// The outermost name: what Graph is asked for.
+    package let field: String
+    /// The names inside it.
+    package let inner: [String]
+    package let text: String
+
+    /// Nil when the text does not follow the grammar or is longer than 128 bytes or 8 names.
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= MappingLimits.pathBytes else { return nil }
+        var names: [String] = []
+        var rest = text.utf8[...]
+        var isAtEnd = false
+        while !isAtEnd {
+            let name = rest.prefix { $0 != UInt8(ascii: ".") }
+            guard Self.isName(name), names.count < MappingLimits.pathSegments else { return nil }
+            names.append(String(decoding: name, as: UTF8.self))
+            rest = rest[name.endIndex...]
+            isAtEnd = rest.popFirst() == nil
+        }
+        field = names.removeFirst()
+        inner = names
+        self.text = String(text)
+    }
+
+    /// The value at this place; nil when the profile lacks it or holds `null` there.
+    ///
+    /// A step into a list is a step into each of its elements: `friends.data.name` is the list of names.
+    func value(in profile: JSONObject) -> JSONValue? {
+        var value = profile.present(field)
+        for name in inner {
+            guard let outer = value else { return nil }
+            value = Self.step(into: outer, name)
+        }
+        return value
+    }
+
+    private static func step(into value: JSONValue, _ name: String) -> JSONValue? {
+        switch value {
+        case .object(let object): return object.present(name)
+        case .array(let elements):
+            let found = elements.compactMap { step(into: $0, name) }
+            // Elements that all lack the member are a lacking value; no elements at all are an empty list.
+            return found.isEmpty && !elements.isEmpty ? nil : .array(found)
+        default: return nil
+        }
+    }
+
+    private static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+        guard let first = bytes.first, isLower(first) else { return false }
+        return bytes.allSatisfy { isLower($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isLower(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
+    }
+}

@@ -1,0 +1,120 @@
+package import Identity
+
+/// The check of a stored mapping before it is saved.
+package enum MappingCheck {
+    /// Everything that is wrong with a stored mapping, as far as it can be known before a login.
+    ///
+    /// - Parameters:
+    ///   - document: The mapping in either form.
+    ///   - properties: The application's properties with the built-in ones.
+    ///   - columns: The live users table; empty when it does not exist yet. A declared property without a column is no problem:
+    ///     declaring makes the column.
+    /// - Returns: Problems of the entries in their order, then of properties and columns that no entry fills, then of columns
+    ///   whose type is not the declared one.
+    package static func problems(
+        of document: JSONValue,
+        properties: [Property],
+        columns: [LiveColumn]
+    ) -> [MappingProblem] {
+        let document = MappingDocument(document, origin: .stored)
+        var problems = document.problems
+        for (entry, reference) in document.entries {
+            do throws(MappingProblem) {
+                let plan = try EntryPlan(stored: entry, reference, properties: properties)
+                try checkShape(plan)
+            } catch {
+                problems.append(error)
+            }
+        }
+        // Document problems were found in a pass of their own; messages are easier to follow in the order of the entries.
+        problems.sort { ($0.position ?? -1) < ($1.position ?? -1) }
+        let filled = document.targets
+        return problems + unfilled(filled, properties, columns) + differing(properties, columns)
+    }
+
+    private static func checkShape(_ plan: EntryPlan) throws(MappingProblem) {
+        func invalid(_ text: String) -> MappingProblem { MappingProblem(.mappingInvalid, plan.reference, text) }
+        var shape: FieldShape
+        switch plan.entry.from {
+        case .path(let path):
+            guard let found = FacebookFields.shape(of: path) else {
+                throw invalid("nothing lies inside this field of Facebook's, which is a plain value")
+            }
+            shape = found
+        case .template(let template):
+            for path in template.paths {
+                switch FacebookFields.shape(of: path) {
+                case nil: throw invalid("nothing lies inside a field of the template, which is a plain value")
+                case .list, .object: throw invalid("a template is made of plain values, not of lists and objects")
+                default: continue
+                }
+            }
+            shape = .text
+        }
+        for transform in plan.entry.transforms {
+            guard let changed = shape.after(transform) else {
+                throw invalid("a transform cannot work on \(shape.words)")
+            }
+            shape = changed
+        }
+        guard shape.fits(plan.type) else {
+            throw invalid("\(shape.words) does not fit \(plan.type.rawValue)")
+        }
+    }
+
+    private static func unfilled(
+        _ filled: Set<PropertyName>,
+        _ properties: [Property],
+        _ columns: [LiveColumn]
+    ) -> [MappingProblem] {
+        let required = properties.filter { $0.required && !filled.contains($0.name) }
+        let requiredProblems = required.map { property in
+            MappingProblem(.mappingInvalid, .stored, "property \"\(property.name)\" is required, and no entry fills it")
+        }
+        let columnProblems = columns.compactMap { column -> MappingProblem? in
+            guard column.notNull, !column.hasDefault else { return nil }
+            let name = PropertyName(column.name)
+            if let name, name.isReserved || filled.contains(name) || required.contains(where: { $0.name == name }) {
+                return nil
+            }
+            let subject = name.map { "column \"\($0)\" of the users table" } ?? "a column of the users table"
+            return MappingProblem(
+                .mappingInvalid,
+                .stored,
+                "\(subject) is NOT NULL without a default, and no entry fills it"
+            )
+        }
+        return requiredProblems + columnProblems
+    }
+
+    private static func differing(_ properties: [Property], _ columns: [LiveColumn]) -> [MappingProblem] {
+        properties.compactMap { property in
+            guard let column = columns.first(where: { $0.name.hasSameBytes(as: property.name.text) }),
+                !column.sqlType.hasSameBytes(as: property.type.sqlType)
+            else { return nil }
+            return MappingProblem(
+                .mappingInvalid,
+                .stored,
+                """
+                property "\(property.name)" is declared as \(property.type.rawValue), which is kept in a column of type \
+                \(property.type.sqlType), and its column in the users table has another type
+                """
+            )
+        }
+    }
+}
+
+extension PropertyType {
+    /// The type of the property's column (design.md §6), as `format_type` writes it.
+    fileprivate var sqlType: String {
+        switch self {
+        case .string, .text: "text"
+        case .int: "bigint"
+        case .double: "double precision"
+        case .boolean: "boolean"
+        case .date: "date"
+        case .dateTime: "timestamp with time zone"
+        case .json: "jsonb"
+        }
+    }
+}

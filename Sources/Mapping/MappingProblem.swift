@@ -1,0 +1,124 @@
+package import Identity
+
+/// Who wrote a mapping.
+package enum MappingOrigin: String, Sendable {
+    /// The operator.
+    case stored
+    /// The client, with the login; not trusted.
+    case client
+}
+
+/// An entry of a mapping as messages and replies name it.
+///
+/// Its texts may come from a client, so they appear only when they are short and made of characters that mean nothing in SQL,
+/// HTML or a terminal; otherwise the position alone tells which entry it is.
+package struct EntryReference: Sendable, Equatable {
+    package let origin: MappingOrigin
+    /// Counted from 0 in the order of the document.
+    package let position: Int
+    package let type: PropertyType?
+    /// As written; may be anything.
+    private let source: String?
+    private let target: String?
+
+    init(origin: MappingOrigin, position: Int, from: String?, to: String?, type: PropertyType? = nil) {
+        self.origin = origin
+        self.position = position
+        self.type = type
+        source = from
+        target = to
+    }
+
+    /// The source, nil when it cannot be shown.
+    package var from: String? { source.flatMap(Self.shown) }
+
+    /// The property, nil when it cannot be shown.
+    package var to: String? { target.flatMap(Self.shown) }
+
+    package static func == (left: EntryReference, right: EntryReference) -> Bool { left.json == right.json }
+
+    /// As messages begin: `mapping[2] ("birthday" to "age")`.
+    var label: String {
+        let place = "\(origin == .stored ? "mapping" : "fieldsMapping")[\(position)]"
+        return switch (from, to) {
+        case (let from?, let to?): "\(place) (\"\(from)\" to \"\(to)\")"
+        case (let from?, nil): "\(place) (from \"\(from)\")"
+        case (nil, let to?): "\(place) (to \"\(to)\")"
+        case (nil, nil): place
+        }
+    }
+
+    /// As `errorData.entry`.
+    var json: JSONValue {
+        var object: JSONObject = ["mapping": .string(origin.rawValue), "position": .integer(Int64(position))]
+        if let from { object.append("from", .string(from)) }
+        if let to { object.append("to", .string(to)) }
+        if let type { object.append("type", .string(type.rawValue)) }
+        return .object(object)
+    }
+
+    private static func shown(_ text: String) -> String? {
+        guard (1...MappingLimits.pathBytes).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || Self.harmless.contains($0) })
+        else { return nil }
+        return text
+    }
+
+    private static let harmless = Set(" _-.{}".utf8)
+}
+
+/// One thing that is wrong with a mapping.
+package struct MappingProblem: Error, Sendable, Equatable {
+    package let origin: MappingOrigin
+    /// The entry at fault; nil when the problem is of the document as a whole or of a property that no entry fills.
+    package let entry: EntryReference?
+    /// `mapping_invalid`, `mapping_target_not_allowed` or `value_not_convertible`.
+    package let reason: Failure.Reason
+    /// A whole sentence for people, with the entry in it.
+    package let message: String
+
+    init(_ reason: Failure.Reason, _ entry: EntryReference, _ text: String) {
+        origin = entry.origin
+        self.entry = entry
+        self.reason = reason
+        message = "\(entry.label): \(text)."
+    }
+
+    init(_ reason: Failure.Reason, _ origin: MappingOrigin, _ text: String) {
+        self.origin = origin
+        entry = nil
+        self.reason = reason
+        message = "\(origin == .stored ? "mapping" : "fieldsMapping"): \(text)."
+    }
+
+    /// Counted from 0.
+    package var position: Int? { entry?.position }
+
+    /// As an element of `errorData.problems`.
+    package var json: JSONValue {
+        var object: JSONObject = ["reason": .string(reason.rawValue), "message": .string(message)]
+        if let entry { object.append("entry", entry.json) }
+        return .object(object)
+    }
+}
+
+/// Everything that is wrong with a mapping, in the order of its entries.
+package struct MappingProblems: Error, Sendable, Equatable {
+    package let first: MappingProblem
+    /// All of them, `first` included.
+    package let all: [MappingProblem]
+
+    /// Nil when there is no problem.
+    init?(_ problems: [MappingProblem]) {
+        guard let first = problems.first else { return nil }
+        self.first = first
+        all = problems
+    }
+
+    /// The first problem as message and reason; `errorData` has all of them, and the first one's entry.
+    package var failure: Failure {
+        var details: JSONObject = ["problems": .array(all.map(\.json))]
+        if let entry = first.entry { details.append("entry", entry.json) }
+        return Failure(first.reason, first.message, details: details)
+    }
+}

@@ -1,0 +1,75 @@
+import Identity
+
+/// Moments as text: RFC 3339, and Facebook's form of it without the colon in the offset.
+///
+/// Moments are milliseconds since 1970 UTC, within the years 1 to 9999.
+enum MomentText {
+    /// The moment that a text spells, `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for every other text.
+    ///
+    /// Digits behind the millisecond are dropped. Second 60 is the first of the next minute, as PostgreSQL has it.
+    static func read(_ text: String) -> Int64? {
+        var reader = DigitReader(text)
+        guard let date = reader.isoDate(), reader.take(UInt8(ascii: "T")) || reader.take(UInt8(ascii: "t")),
+            let hour = reader.number(of: 2), hour < 24, reader.take(UInt8(ascii: ":")),
+            let minute = reader.number(of: 2), minute < 60, reader.take(UInt8(ascii: ":")),
+            let second = reader.number(of: 2), second <= 60,
+            let fraction = milliseconds(&reader), let offset = offset(&reader), reader.isAtEnd
+        else { return nil }
+        let seconds = date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset
+        return moment(seconds: Int64(seconds), milliseconds: Int64(fraction))
+    }
+
+    /// The moment so many seconds after 1970; nil outside the years 1 to 9999.
+    static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
+        guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
+        return seconds * 1000 + milliseconds
+    }
+
+    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
+    static func write(_ moment: Int64) -> String? {
+        let (days, rest) = floorDivision(moment, 86_400_000)
+        guard let date = Int(exactly: days).flatMap(CalendarDate.init(daysSince1970:)) else { return nil }
+        let clock = [
+            digits(rest / 3_600_000, 2), digits(rest / 60_000 % 60, 2), digits(rest / 1000 % 60, 2),
+        ]
+        return "\(date)T\(clock.joined(separator: ":")).\(digits(rest % 1000, 3))Z"
+    }
+
+    /// `.` and 1 to 9 digits, or nothing.
+    private static func milliseconds(_ reader: inout DigitReader) -> Int? {
+        guard reader.take(UInt8(ascii: ".")) else { return 0 }
+        var result = 0
+        var count = 0
+        while let digit = reader.digit() {
+            count += 1
+            if count <= 3 { result = result * 10 + digit }
+        }
+        switch count {
+        case 1: return result * 100
+        case 2: return result * 10
+        case 3...9: return result
+        default: return nil
+        }
+    }
+
+    /// `Z`, `+HH:MM` or `+HHMM` in seconds.
+    private static func offset(_ reader: inout DigitReader) -> Int? {
+        if reader.take(UInt8(ascii: "Z")) || reader.take(UInt8(ascii: "z")) { return 0 }
+        let isWest = reader.take(UInt8(ascii: "-"))
+        guard isWest || reader.take(UInt8(ascii: "+")), let hours = reader.number(of: 2), hours < 24 else { return nil }
+        _ = reader.take(UInt8(ascii: ":"))
+        guard let minutes = reader.number(of: 2), minutes < 60 else { return nil }
+        let seconds = hours * 3600 + minutes * 60
+        return isWest ? -seconds : seconds
+    }
+
+    private static func floorDivision(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+
+    private static func digits(_ number: Int64, _ width: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+    }
+}

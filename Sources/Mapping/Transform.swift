@@ -1,0 +1,122 @@
+package import Identity
+
+/// A step that changes a value between profile and conversion; the list is closed.
+package enum Transform: Sendable, Equatable {
+    /// White space at both ends of a text goes.
+    case trim
+    case lowercase
+    case uppercase
+    /// The first element of a list.
+    case first
+    /// A list as one text, with this between the elements.
+    case join(String)
+    case lookup(Lookup)
+    /// A text that spells a day by this pattern, as `YYYY-MM-DD`.
+    case date(DatePattern)
+
+    /// A table from texts to values.
+    package struct Lookup: Sendable, Equatable {
+        /// Found by comparing bytes; the values are texts, numbers, truth values or null.
+        package let rows: JSONObject
+        /// For what is not in the table; nil when that counts as lacking.
+        package let otherwise: JSONValue?
+    }
+}
+
+extension Transform {
+    /// The transform as documents write it.
+    var json: JSONValue {
+        switch self {
+        case .trim: return .string("trim")
+        case .lowercase: return .string("lowercase")
+        case .uppercase: return .string("uppercase")
+        case .first: return .string("first")
+        case .join(let separator): return .object(["join": .string(separator)])
+        case .date(let pattern): return .object(["date": .string(pattern.text)])
+        case .lookup(let lookup):
+            var object: JSONObject = ["lookup": .object(lookup.rows)]
+            if let otherwise = lookup.otherwise { object.append("else", otherwise) }
+            return .object(object)
+        }
+    }
+
+    /// The changed value.
+    ///
+    /// Texts are walked by Unicode scalars: whatever a profile holds, the work is linear in its size.
+    func apply(to value: JSONValue) -> Outcome<JSONValue> {
+        switch self {
+        case .trim: .value(value.mappingTexts { $0.trimmed })
+        case .lowercase: .value(value.mappingTexts { $0.lowercased() })
+        case .uppercase: .value(value.mappingTexts { $0.uppercased() })
+        case .first: Self.first(of: value)
+        case .join(let separator): Self.join(value, separator)
+        case .lookup(let lookup): lookup.find(value)
+        case .date(let pattern): pattern.read(value)
+        }
+    }
+
+    private static func first(of value: JSONValue) -> Outcome<JSONValue> {
+        guard let elements = value.array else { return .value(value) }
+        guard let first = elements.first(where: { !$0.isNull }) else { return .lacking }
+        return .value(first)
+    }
+
+    private static func join(_ value: JSONValue, _ separator: String) -> Outcome<JSONValue> {
+        guard let elements = value.array else { return .value(value) }
+        var result = ""
+        var isFirst = true
+        for element in elements where !element.isNull {
+            guard let text = element.scalarText else { return .refused("a list with \(element.kind) in it") }
+            if !isFirst { result += separator }
+            result += text
+            isFirst = false
+        }
+        return .value(.string(result))
+    }
+}
+
+extension Transform.Lookup {
+    fileprivate func find(_ value: JSONValue) -> Outcome<JSONValue> {
+        guard let text = value.scalarText else { return .refused(value.kind) }
+        guard let found = rows[text] ?? otherwise, !found.isNull else { return .lacking }
+        return .value(found)
+    }
+}
+
+extension JSONValue {
+    /// A text, a number as it was written, or a truth value as text; nil for everything else.
+    var scalarText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let number): number.literal
+        case .bool(let value): value ? "true" : "false"
+        case .null, .array, .object: nil
+        }
+    }
+
+    /// The value with a text, or each text of a list, changed; everything else stays as it is.
+    fileprivate func mappingTexts(_ change: (String) -> String) -> JSONValue {
+        switch self {
+        case .string(let text): .string(change(text))
+        case .array(let elements):
+            .array(
+                elements.map { element in
+                    guard case .string(let text) = element else { return element }
+                    return .string(change(text))
+                }
+            )
+        case .null, .bool, .number, .object: self
+        }
+    }
+}
+
+extension String {
+    /// The text without Unicode white space at its ends.
+    fileprivate var trimmed: String {
+        let scalars = unicodeScalars
+        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+        else { return "" }
+        return String(scalars[first...last])
+    }
+}

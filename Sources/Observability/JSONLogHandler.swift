@@ -1,0 +1,83 @@
+import Glibc
+import Identity
+package import Logging
+
+/// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further members.
+package struct JSONLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    package var logLevel: Logger.Level
+    private let output: LineOutput
+
+    package init(level: Logger.Level, output: LineOutput) {
+        logLevel = level
+        self.output = output
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var writer = JSONWriter(capacity: 320)
+        writer.object { writer in
+            writer.member("time", utcText())
+            writer.member("level", event.level.rawValue)
+            writer.member("message", Self.bounded(event.message.description))
+            let members = metadata.merging(event.metadata ?? [:]) { _, ofEvent in ofEvent }
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                writer.member(key, Self.bounded(value.description))
+            }
+            if let error = event.error { writer.member("error", Self.bounded("\(type(of: error))")) }
+        }
+        output.write(writer.bytes + [UInt8(ascii: "\n")])
+    }
+
+    /// A line stays readable, whoever chose the text.
+    private static func bounded(_ text: String) -> String {
+        text.utf8.count <= 1024 ? text : String(decoding: text.utf8.prefix(1024), as: UTF8.self) + "…"
+    }
+}
+
+/// A file descriptor that takes whole lines.
+package final class LineOutput: Sendable {
+    private let descriptor: Int32
+
+    /// Standard output.
+    package static let standard = LineOutput(descriptor: STDOUT_FILENO)
+
+    package init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Writes all bytes.
+    ///
+    /// The kernel keeps writes of different threads apart as long as each is one call, so only a line that is taken in parts may be
+    /// interrupted by another: that happens when the reader of a pipe has fallen far behind.
+    func write(_ line: [UInt8]) {
+        line.withUnsafeBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if written < 0 && errno == EINTR { continue }
+                guard written > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+            }
+        }
+    }
+}
+
+/// `2026-11-21T09:37:00.123Z`, now.
+private func utcText() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let (days, second) = time.tv_sec.quotientAndRemainder(dividingBy: 86_400)
+    let date = CalendarDate(daysSince1970: days)?.description ?? "0000-00-00"
+    func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+    return "\(date)T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+        + ".\(padded(time.tv_nsec / 1_000_000, 3))Z"
+}

@@ -1,0 +1,265 @@
+internal import CLibPQ
+
+/// An open connection in pipeline mode: sends requests and says which one has been answered.
+///
+/// Not Sendable: it belongs to the pool and is used on the loop only.
+final class Connection {
+    typealias Pipeline = PipelineStateMachine<Request, ResultSet>
+
+    /// What became of a request that was to be sent.
+    enum Sending {
+        case sent
+        /// The request is at fault; nothing was sent.
+        case refused(PostgresError)
+        /// The connection is of no use; nothing of the request was sent.
+        case broken
+        /// The connection is of no use; part of the request may have been sent.
+        case brokenMidway
+    }
+
+    /// What was found when reading.
+    enum Reading {
+        case completion(Pipeline.Completion)
+        /// A script has ended, with the first error if there was one.
+        case script(Request, Pipeline.Outcome)
+        case nothing
+        case broken
+    }
+
+    /// How many statements one connection keeps prepared.
+    private static let preparedCapacity = 256
+
+    let tag: UInt64
+    let since: ContinuousClock.Instant
+    private let handle: Handle
+    private let usesPreparedStatements: Bool
+    private var pipeline = Pipeline()
+    private var prepared = PreparedStatements(capacity: Connection.preparedCapacity)
+    private var script: (request: Request, outcome: Pipeline.Outcome)?
+
+    /// Since when the oldest request in flight is the oldest.
+    private(set) var oldestSince: ContinuousClock.Instant
+    /// Whether something was handed to libpq that may not have left yet.
+    private(set) var needsFlush = false
+    private var isWatchedForWriting = false
+
+    /// No request shall be sent any more, and the connection is closed when the last one is answered.
+    var isRetiring = false
+    /// Whether a reply that is long overdue makes the connection count as lost.
+    var isWatched = true
+
+    /// Takes over a connection that has just been established. Nil if libpq refuses to put it into pipeline mode.
+    init?(_ handle: Handle, tag: UInt64, preparedStatements: Bool, now: ContinuousClock.Instant) {
+        guard PQsetnonblocking(handle.pointer, 1) == 0, PQenterPipelineMode(handle.pointer) == 1 else { return nil }
+        self.handle = handle
+        self.tag = tag
+        usesPreparedStatements = preparedStatements
+        since = now
+        oldestSince = now
+    }
+
+    var socket: Int32 { handle.socket }
+
+    var isBusy: Bool { !pipeline.isEmpty || script != nil }
+
+    /// Whether the session is outside of any transaction. Of meaning when nothing is in flight.
+    var isOutsideTransaction: Bool { PQtransactionStatus(handle.pointer) == PQTRANS_IDLE }
+
+    // MARK: Sending
+
+    func send(_ request: Request, parameters: inout ParameterBuffer, now: ContinuousClock.Instant) -> Sending {
+        guard script == nil else { return .refused(.invalidStatement(.scriptNotAlone)) }
+        if !isBusy { oldestSince = now }
+        let sending =
+            switch request.work {
+            case .statement(let statement): send(statement, of: request, parameters: &parameters)
+            case .script(let text): send(script: text, of: request)
+            }
+        if case .sent = sending { needsFlush = true }
+        return sending
+    }
+
+    private func send(_ statement: Statement, of request: Request, parameters: inout ParameterBuffer) -> Sending {
+        guard parameters.load(statement.binds) else { return .refused(.invalidStatement(.tooManyOrTooLargeBinds)) }
+        if usesPreparedStatements, !request.isUnnamed {
+            if let name = prepared.use(statement) {
+                request.plan = .reused
+                return sendPrepared(name, of: request, isPreparing: false, parameters: &parameters)
+            }
+            guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+            request.plan = .fresh
+            let (name, evicted) = prepared.add(statement)
+            if let evicted, !deallocate(evicted) { return .broken }
+            let isPrepared = parameters.withArrays { count, types, _, _, _ in
+                name.withUnsafeBufferPointer { name in
+                    PQsendPrepare(handle.pointer, name.baseAddress, statement.sql, count, types)
+                }
+            }
+            guard isPrepared == 1 else { return .broken }
+            return sendPrepared(name, of: request, isPreparing: true, parameters: &parameters)
+        }
+        guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+        request.plan = .unnamed
+        let isSent = parameters.withArrays { count, types, values, lengths, formats in
+            PQsendQueryParams(handle.pointer, statement.sql, count, types, values, lengths, formats, 1)
+        }
+        guard isSent == 1 else { return .broken }
+        return sync(request, isPreparing: false)
+    }
+
+    private func sendPrepared(
+        _ name: PreparedStatements.Name,
+        of request: Request,
+        isPreparing: Bool,
+        parameters: inout ParameterBuffer
+    ) -> Sending {
+        let isSent = parameters.withArrays { count, _, values, lengths, formats in
+            name.withUnsafeBufferPointer { name in
+                PQsendQueryPrepared(handle.pointer, name.baseAddress, count, values, lengths, formats, 1)
+            }
+        }
+        guard isSent == 1 else { return isPreparing ? .brokenMidway : .broken }
+        return sync(request, isPreparing: isPreparing)
+    }
+
+    private func sync(_ request: Request, isPreparing: Bool) -> Sending {
+        guard pipeline_sync(handle.pointer) == 1 else { return .brokenMidway }
+        pipeline.sent(request, preparing: isPreparing)
+        return .sent
+    }
+
+    /// Frees a statement on the server. Nobody waits for it.
+    private func deallocate(_ name: PreparedStatements.Name) -> Bool {
+        let text = name.withUnsafeBufferPointer { name in
+            "DEALLOCATE " + String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+        guard PQsendQueryParams(handle.pointer, text, 0, nil, nil, nil, nil, 1) == 1 else { return false }
+        let request = Request(.statement(Statement(sql: text)), origin: .housekeeping)
+        guard case .sent = sync(request, isPreparing: false) else { return false }
+        return true
+    }
+
+    private func send(script text: String, of request: Request) -> Sending {
+        guard pipeline.isEmpty else { return .refused(.invalidStatement(.scriptNotAlone)) }
+        guard !text.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+        // libpq refuses the simple protocol inside pipeline mode.
+        guard PQexitPipelineMode(handle.pointer) == 1 else { return .broken }
+        guard PQsendQuery(handle.pointer, text) == 1 else { return .broken }
+        script = (request, .nothing)
+        return .sent
+    }
+
+    /// The server does not have the statement (any more).
+    func forget(_ statement: Statement) {
+        prepared.remove(statement)
+    }
+
+    /// The server has forgotten all statements.
+    func forgetAll() {
+        prepared.removeAll()
+    }
+
+    /// Sends what libpq still holds, and watches for room in the socket while there is none. False if it is broken.
+    func flush(_ poller: Poller) -> Bool {
+        needsFlush = false
+        let status = PQflush(handle.pointer)
+        guard status >= 0 else { return false }
+        let isStuck = status == 1
+        guard isStuck != isWatchedForWriting else { return true }
+        isWatchedForWriting = isStuck
+        return poller.change(socket, tag: tag, reading: true, writing: isStuck)
+    }
+
+    // MARK: Receiving
+
+    /// Reads from the socket. False if the connection is gone.
+    func fill() -> Bool {
+        guard PQconsumeInput(handle.pointer) == 1 else { return false }
+        // libpq may have written, too; what it could not write is due for another flush.
+        if isWatchedForWriting { needsFlush = true }
+        return true
+    }
+
+    /// The next thing that what has been read amounts to.
+    func next(now: ContinuousClock.Instant) -> Reading {
+        if script != nil { return nextOfScript() }
+        var waits = 0
+        while !pipeline.isEmpty {
+            guard PQisBusy(handle.pointer) == 0 else { return .nothing }
+            let event = nextEvent()
+            switch pipeline.receive(event) {
+            case .proceed:
+                waits = 0
+            case .wait:
+                // libpq says "nothing" once between the results of two commands; twice means what it says.
+                waits += 1
+                if waits > 1 { return .nothing }
+            case .complete(let completion):
+                oldestSince = now
+                return .completion(completion)
+            case .violation:
+                return .broken
+            }
+        }
+        // With nothing in flight only notices and changed settings come, which libpq digests here.
+        _ = PQisBusy(handle.pointer)
+        return PQstatus(handle.pointer) == CONNECTION_OK ? .nothing : .broken
+    }
+
+    private func nextEvent() -> Pipeline.Event {
+        guard let result = PQgetResult(handle.pointer) else { return .end }
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+            return .success(ResultSet(taking: result))
+        case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE:
+            return .failure(ResultSet(taking: result))
+        case PGRES_PIPELINE_SYNC:
+            PQclear(result)
+            return .sync
+        case PGRES_PIPELINE_ABORTED:
+            PQclear(result)
+            return .skipped
+        default:
+            PQclear(result)
+            return .unsupported
+        }
+    }
+
+    private func nextOfScript() -> Reading {
+        while PQisBusy(handle.pointer) == 0 {
+            switch (nextEvent(), script?.outcome) {
+            case (.end, let outcome?):
+                guard let request = script?.request, PQenterPipelineMode(handle.pointer) == 1 else { return .broken }
+                script = nil
+                return .script(request, outcome)
+            case (.failure, .failure), (.success, .failure):
+                // The server stops at the first error; what comes after it tells of the end of the session.
+                break
+            case (.success(let set), _):
+                script?.outcome = .success(set)
+            case (.failure(let set), _):
+                script?.outcome = .failure(set)
+            case (.skipped, _), (.sync, _), (.unsupported, _), (.end, nil):
+                return .broken
+            }
+        }
+        return .nothing
+    }
+
+    /// The caller of `request` has gone; its reply will be dropped.
+    func abandon(_ request: Request) {
+        _ = pipeline.abandon { $0 === request }
+    }
+
+    /// The connection is gone: all who still wait for an answer, with the refusal of those that have been refused.
+    func orphans() -> [Pipeline.Orphan] {
+        var orphans = pipeline.lost()
+        if case (let request, .failure(let refusal))? = script {
+            orphans.append(Pipeline.Orphan(request: request, refusal: refusal))
+        } else if let request = script?.request {
+            orphans.append(Pipeline.Orphan(request: request, refusal: nil))
+        }
+        script = nil
+        return orphans
+    }
+}

@@ -1,0 +1,74 @@
+extension PostgresConfiguration {
+    /// A file that does not exist. libpq looks for certificates and passwords in the home folder and in `PG*`
+    /// variables when the keyword is unset, and an empty value counts as unset.
+    private static let absentFile = "/nonexistent"
+
+    /// The keywords and values by which libpq opens a connection to `host`.
+    ///
+    /// Whatever an environment variable could fill in is set here, since libpq lets those win over unset keywords
+    /// without a word. `addresses` is empty for a socket; for all others libpq must not resolve the name itself, which
+    /// would block the loop.
+    func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
+        let times = max(1, addresses.count)
+        var keywords: [(keyword: String, value: String)] = [
+            ("host", list(host.name, times: times)),
+            ("port", list("\(host.port)", times: times)),
+            ("dbname", database),
+            ("user", user),
+            ("passfile", Self.absentFile),
+            ("client_encoding", "UTF8"),
+            ("application_name", applicationName),
+            ("target_session_attrs", targetSession.rawValue),
+            ("connect_timeout", "10"),
+            ("keepalives", "1"),
+            ("keepalives_idle", "10"),
+            ("keepalives_interval", "3"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "\(tcpUserTimeout.milliseconds)"),
+            ("sslmode", transport.mode),
+            ("sslrootcert", transport.rootCertificates ?? Self.absentFile),
+            ("sslcert", transport.certificate ?? Self.absentFile),
+            ("sslkey", transport.key ?? Self.absentFile),
+            ("sslcrl", Self.absentFile),
+            ("sslcrldir", Self.absentFile),
+            ("sslcompression", "0"),
+            ("sslsni", "1"),
+            ("ssl_min_protocol_version", "TLSv1.2"),
+            ("ssl_max_protocol_version", "TLSv1.3"),
+            ("gssencmode", "disable"),
+            ("krbsrvname", "postgres"),
+            ("channel_binding", "prefer"),
+        ]
+        if !addresses.isEmpty { keywords.append(("hostaddr", addresses.joined(separator: ","))) }
+        if let password { keywords.append(("password", password.text)) }
+        if effectiveSessionSettings == .startupOptions {
+            let options = sessionLimits.map { "-c \($0.name)=\($0.milliseconds)" }
+            keywords.append(("options", options.joined(separator: " ")))
+        }
+        return keywords
+    }
+
+    /// The time limits of a session, in milliseconds; zero is PostgreSQL's own word for none.
+    var sessionLimits: [(name: String, milliseconds: Int)] {
+        [
+            ("statement_timeout", statementTimeout.milliseconds),
+            ("lock_timeout", lockTimeout.milliseconds),
+            ("idle_in_transaction_session_timeout", idleInTransactionTimeout.milliseconds),
+        ]
+    }
+
+    private func list(_ value: String, times: Int) -> String {
+        Array(repeating: value, count: times).joined(separator: ",")
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at least 0 and at most 2³¹ − 1, which is what PostgreSQL's settings and epoll take.
+    var milliseconds: Int {
+        guard self > .zero else { return 0 }
+        guard self < .milliseconds(Int32.max) else { return Int(Int32.max) }
+        let parts = components
+        // Rounded up: a timer must not fire before its time and then find nothing to do.
+        return Int(parts.seconds) * 1000 + Int((parts.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

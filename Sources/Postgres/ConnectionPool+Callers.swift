@@ -1,0 +1,40 @@
+/// How callers on any thread wait for what happens on the loop.
+///
+/// Unsafe continuations spare the bookkeeping of checked ones; they are resumed exactly once because
+/// ``Request/finish(_:)`` takes them out, and because a pool answers everything before it ends.
+extension ConnectionPool {
+    /// Hands the request to the loop and waits for its end; when the task is cancelled, for no longer.
+    nonisolated(nonsending) func perform(
+        _ request: Request,
+        cancellable: Bool = true
+    ) async throws(PostgresError) -> ResultSet {
+        guard cancellable else { return try await outcome(of: request).get() }
+        let outcome = await withTaskCancellationHandler {
+            await self.outcome(of: request)
+        } onCancel: {
+            post(.cancel(request))
+        }
+        return try outcome.get()
+    }
+
+    nonisolated(nonsending) private func outcome(of request: Request) async -> Request.Outcome {
+        await withUnsafeContinuation { continuation in
+            request.continuation = continuation
+            post(.submit(request))
+        }
+    }
+
+    /// Waits for an exclusive connection.
+    nonisolated(nonsending) func acquire(_ purpose: Lease.Purpose) async throws(PostgresError) -> Lease {
+        let request = LeaseRequest(purpose)
+        let outcome = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                request.continuation = continuation
+                post(.lease(request))
+            }
+        } onCancel: {
+            post(.cancelLease(request))
+        }
+        return try outcome.get()
+    }
+}

@@ -1,0 +1,175 @@
+internal import CLibPQ
+
+/// An attempt to open a connection, host after host.
+final class ConnectionAttempt {
+    let slot: Int
+    /// The indices of the hosts not tried yet, in order.
+    var remaining: ArraySlice<Int>
+    var hostIndex: Int
+    var host: DatabaseHost
+    /// Until when the current host has to be reached.
+    var deadline: ContinuousClock.Instant
+    var tag: UInt64 = 0
+    /// Nil while the host's name is being resolved.
+    var handle: Handle?
+    /// The socket that epoll watches.
+    var watched: Int32?
+
+    init(slot: Int, order: [Int], hosts: [DatabaseHost], deadline: ContinuousClock.Instant) {
+        self.slot = slot
+        remaining = order.dropFirst()
+        hostIndex = order[0]
+        host = hosts[order[0]]
+        self.deadline = deadline
+    }
+}
+
+/// How connections come to be: one host after the other, each within its time limit, without blocking.
+extension ConnectionPool {
+    /// Begins an attempt for each connection that is wanted, as far as the gate permits.
+    func openWanted() {
+        guard case .running = life else { return }
+        for index in slots.indices {
+            guard case .wanted = slots[index], gate.begin(now: now) else { continue }
+            let count = configuration.hosts.count
+            let order = (0..<count).map { (preferredHost + $0) % count }
+            let attempt = ConnectionAttempt(slot: index, order: order, hosts: configuration.hosts, deadline: now)
+            slots[index] = .connecting(attempt)
+            begin(attempt)
+        }
+    }
+
+    private func begin(_ attempt: ConnectionAttempt) {
+        counters.connectAttempts += 1
+        attempt.deadline = now + configuration.connectTimeout
+        let host = attempt.host
+        if host.isSocket {
+            connect(attempt, addresses: [])
+        } else if host.isAddress {
+            connect(attempt, addresses: [host.name])
+        } else {
+            let index = attempt.hostIndex
+            resolutions[index, default: []].insert(attempt.slot)
+            guard resolutions[index]?.count == 1 else { return }
+            let mailbox = loop.mailbox
+            Resolver.resolve(host.name) { mailbox.post(.resolved(host: index, addresses: $0)) }
+        }
+    }
+
+    func resolved(host: Int, addresses: [String]) {
+        let permitted = addresses.filter(configuration.transport.permits)
+        for slot in resolutions.removeValue(forKey: host) ?? [] {
+            guard case .connecting(let attempt) = slots[slot], attempt.hostIndex == host, attempt.handle == nil else {
+                continue
+            }
+            if permitted.isEmpty {
+                counters.lastConnectFailure =
+                    addresses.isEmpty
+                    ? "\(attempt.host.name) has no address" : "\(attempt.host.name) is not on this machine"
+                tryNextHost(attempt)
+            } else {
+                connect(attempt, addresses: permitted)
+            }
+        }
+    }
+
+    private func connect(_ attempt: ConnectionAttempt, addresses: [String]) {
+        let keywords = configuration.keywords(host: attempt.host, addresses: addresses)
+        guard let handle = Handle(keywords: keywords) else {
+            tryNextHost(attempt)
+            return
+        }
+        attempt.handle = handle
+        guard PQstatus(handle.pointer) != CONNECTION_BAD else {
+            fail(attempt)
+            return
+        }
+        // libpq: until PQconnectPoll has been called, proceed as if it had asked to wait for writing.
+        watch(attempt, handle, reading: false, writing: true)
+    }
+
+    /// The socket of the attempt is ready.
+    func advance(_ attempt: ConnectionAttempt) {
+        guard let handle = attempt.handle else { return }
+        // libpq may close this socket and open another under the same number: epoll has to forget it before.
+        unwatch(attempt)
+        switch PQconnectPoll(handle.pointer) {
+        case PGRES_POLLING_READING: watch(attempt, handle, reading: true, writing: false)
+        case PGRES_POLLING_WRITING: watch(attempt, handle, reading: false, writing: true)
+        case PGRES_POLLING_OK: established(attempt, handle)
+        default: fail(attempt)
+        }
+    }
+
+    private func watch(_ attempt: ConnectionAttempt, _ handle: Handle, reading: Bool, writing: Bool) {
+        attempt.tag = nextTag(slot: attempt.slot)
+        let socket = handle.socket
+        guard socket >= 0, loop.poller.add(socket, tag: attempt.tag, reading: reading, writing: writing) else {
+            fail(attempt)
+            return
+        }
+        attempt.watched = socket
+    }
+
+    private func unwatch(_ attempt: ConnectionAttempt) {
+        if let socket = attempt.watched { loop.poller.remove(socket) }
+        attempt.watched = nil
+    }
+
+    private func established(_ attempt: ConnectionAttempt, _ handle: Handle) {
+        let index = attempt.slot
+        let connection = Connection(
+            handle,
+            tag: nextTag(slot: index),
+            preparedStatements: configuration.preparedStatements,
+            now: now
+        )
+        guard let connection,
+            loop.poller.add(connection.socket, tag: connection.tag, reading: true, writing: false)
+        else {
+            fail(attempt)
+            return
+        }
+        gate.succeeded()
+        preferredHost = attempt.hostIndex
+        slots[index] = .open(connection)
+        if index < pipelined {
+            dispatch.opened(lane: index)
+            sendWaiting()
+        } else {
+            perform(leases.connected(place: index - pipelined))
+        }
+    }
+
+    /// The current host cannot be had.
+    private func fail(_ attempt: ConnectionAttempt) {
+        if let handle = attempt.handle { counters.lastConnectFailure = handle.failure }
+        tryNextHost(attempt)
+    }
+
+    /// Gives the current host up and goes on to the next one; after the last one the attempt has failed.
+    func tryNextHost(_ attempt: ConnectionAttempt) {
+        counters.connectFailures += 1
+        abandon(attempt)
+        if let next = attempt.remaining.popFirst() {
+            attempt.hostIndex = next
+            attempt.host = configuration.hosts[next]
+            begin(attempt)
+            return
+        }
+        gate.failed(now: now, chance: .random(in: 0...1))
+        if attempt.slot < pipelined {
+            slots[attempt.slot] = .wanted
+        } else {
+            slots[attempt.slot] = .vacant
+            perform(leases.connectFailed(place: attempt.slot - pipelined))
+        }
+    }
+
+    /// Lets go of the current host's socket and connection.
+    func abandon(_ attempt: ConnectionAttempt) {
+        unwatch(attempt)
+        attempt.handle = nil
+        resolutions[attempt.hostIndex]?.remove(attempt.slot)
+    }
+}

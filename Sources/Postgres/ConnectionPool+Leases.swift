@@ -1,0 +1,110 @@
+/// Exclusive connections: who gets one, and how a session is made clean again.
+extension ConnectionPool {
+    /// A session that is being cleaned.
+    struct Cleaning {
+        /// What the connection was lent for; prepared statements end with a session.
+        let purpose: Lease.Purpose
+        let statements: [Statement]
+        var answered = 0
+        /// The one who returned the lease.
+        let continuation: UnsafeContinuation<Void, Never>?
+    }
+
+    func lease(_ request: LeaseRequest) {
+        guard !request.isCancelled else { return }
+        perform(leases.request(request, deadline: now + configuration.leaseTimeout))
+    }
+
+    func cancelLease(_ request: LeaseRequest) {
+        // If the lease has been given, its holder finds out by its own cancellation.
+        _ = leases.cancel { $0 === request }
+        request.isCancelled = true
+        request.finish(.failure(.cancelled))
+    }
+
+    func perform(_ actions: [LeaseStateMachine<LeaseRequest>.Action]) {
+        for action in actions {
+            switch action {
+            case .connect(let place):
+                slots[pipelined + place] = .wanted
+            case .lease(let place, let serial, let request):
+                if case .open(let connection) = slots[pipelined + place] {
+                    connection.isWatched = request.purpose == .transaction
+                }
+                request.finish(.success(Lease(place: place, serial: serial)))
+            case .close(let place):
+                closeSlot(pipelined + place)
+            case .clean(let place):
+                clean(pipelined + place)
+            case .fail(let request, let failure):
+                request.finish(.failure(failure.error))
+            }
+        }
+    }
+
+    /// A lease comes back, from a transaction that may still be open or from a session that may have been changed.
+    func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: UnsafeContinuation<Void, Never>?) {
+        let index = pipelined + lease.place
+        var statements: [Statement] = []
+        var state = LeaseStateMachine<LeaseRequest>.Return.broken
+        if case .open(let connection) = slots[index], !connection.isBusy, !connection.isRetiring {
+            if !connection.isOutsideTransaction { statements.append("ROLLBACK") }
+            if purpose == .session { statements.append("DISCARD ALL") }
+            state = statements.isEmpty ? .clean : .dirty
+        }
+        let actions = leases.returned(place: lease.place, serial: lease.serial, as: state)
+        if actions.contains(where: \.isCleaning) {
+            cleanings[index] = Cleaning(purpose: purpose, statements: statements, continuation: continuation)
+            perform(actions)
+        } else {
+            perform(actions)
+            continuation?.resume()
+        }
+    }
+
+    private func clean(_ index: Int) {
+        guard case .open(let connection) = slots[index], let cleaning = cleanings[index] else { return }
+        connection.isWatched = true
+        if cleaning.purpose == .session { connection.forgetAll() }
+        for statement in cleaning.statements where isOpen(connection, slot: index) {
+            let request = Request(.statement(statement), origin: .cleaning)
+            request.isUnnamed = true
+            send(request, on: connection, slot: index)
+        }
+    }
+
+    /// A statement of the cleaning has been answered.
+    func cleaned(_ index: Int, _ outcome: Request.Outcome) {
+        guard case .success = outcome else {
+            lose(index)
+            return
+        }
+        cleanings[index]?.answered += 1
+        guard let cleaning = cleanings[index], cleaning.answered == cleaning.statements.count else { return }
+        endCleaning(index)
+        perform(leases.cleaned(place: index - pipelined))
+    }
+
+    /// The session is clean, or gone.
+    func endCleaning(_ index: Int) {
+        cleanings.removeValue(forKey: index)?.continuation?.resume()
+    }
+}
+
+extension LeaseStateMachine.Action {
+    fileprivate var isCleaning: Bool {
+        guard case .clean = self else { return false }
+        return true
+    }
+}
+
+extension LeaseStateMachine.Failure {
+    fileprivate var error: PostgresError {
+        switch self {
+        case .overloaded: .overloaded
+        case .shutDown: .shutDown
+        case .unavailable: .unavailable
+        case .busy: .leaseTimeout
+        }
+    }
+}

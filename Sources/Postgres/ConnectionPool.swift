@@ -1,0 +1,258 @@
+/// Owns every connection, and carries out on them what the state machines decide.
+///
+/// Runs on the thread of its ``EventLoop`` only. Statements do not enter it as calls to the actor, which would switch
+/// executors twice for each, but as messages that the loop hands over in bulk, turn by turn.
+actor ConnectionPool {
+    /// What is at a place for a connection. Places of pipelined connections come first, those of exclusive ones after.
+    enum Slot {
+        case vacant
+        /// A connection is to be opened as soon as the gate permits.
+        case wanted
+        case connecting(ConnectionAttempt)
+        case open(Connection)
+    }
+
+    /// The life of the pool.
+    enum Life {
+        /// Nobody has called ``PostgresClient/run()`` yet. Can transition to: running, closed.
+        case created
+        /// Can transition to: draining.
+        case running
+        /// What has been sent may still be answered, until then. Can transition to: closed.
+        case draining(until: ContinuousClock.Instant)
+        case closed
+    }
+
+    nonisolated let loop: EventLoop
+    nonisolated let configuration: PostgresConfiguration
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let pipelined: Int
+    var slots: [Slot]
+    var dispatch: DispatchStateMachine<Request>
+    var leases: LeaseStateMachine<LeaseRequest>
+    var gate = ReconnectGate()
+    var life = Life.created
+    var runners: [UnsafeContinuation<Void, Never>] = []
+    var parameters = ParameterBuffer()
+    /// Sessions that are being cleaned, by slot.
+    var cleanings: [Int: Cleaning] = [:]
+    /// Slots that wait until the name of a host is resolved, by the host's index; one thread at most works for each.
+    var resolutions: [Int: Set<Int>] = [:]
+    /// The host that took the last connection; tried first.
+    var preferredHost = 0
+    var counters = PostgresStatus()
+    /// When the current turn began.
+    var now = ContinuousClock.now
+
+    private var lastTag: UInt64 = 0
+
+    private init(_ configuration: PostgresConfiguration) {
+        self.configuration = configuration
+        loop = EventLoop()
+        // Tags have eight bits for the slot.
+        pipelined = min(max(1, configuration.pipelinedConnections), 100)
+        let exclusive = min(max(1, configuration.exclusiveConnections), 100)
+        slots = Array(repeating: .vacant, count: pipelined + exclusive)
+        dispatch = DispatchStateMachine(
+            lanes: pipelined,
+            depth: max(1, configuration.pipelineDepth),
+            maxWaiting: max(1, configuration.maxQueued)
+        )
+        leases = LeaseStateMachine(places: exclusive, maxWaiting: max(1, configuration.maxQueued))
+    }
+
+    /// A pool whose loop runs and which opens no connection yet.
+    static func start(_ configuration: PostgresConfiguration) -> ConnectionPool {
+        let pool = ConnectionPool(configuration)
+        pool.loop.start(pool)
+        return pool
+    }
+
+    /// On the loop, since the last reference can go anywhere while a PGconn may be closed on the loop only.
+    isolated deinit {
+        for index in slots.indices { closeSlot(index) }
+    }
+
+    /// Puts a message where the loop finds it.
+    nonisolated func post(_ message: PoolMessage) {
+        loop.mailbox.post(message)
+    }
+
+    var status: PostgresStatus {
+        var status = counters
+        for (index, slot) in slots.enumerated() {
+            guard case .open = slot else { continue }
+            if index < pipelined { status.pipelinedOpen += 1 } else { status.exclusiveOpen += 1 }
+        }
+        status.leased = leases.leased
+        status.queuedStatements = dispatch.waiting
+        status.statementsInFlight = dispatch.inFlight
+        status.queuedLeases = leases.waiting
+        return status
+    }
+
+    // MARK: Turns
+
+    /// One turn of the loop: sockets that are ready, then what others put down, then what time demands.
+    ///
+    /// - Returns: when the next turn is due if nothing happens before.
+    func turn(events: [Poller.Event], messages: [PoolMessage]) -> ContinuousClock.Instant? {
+        now = .now
+        for event in events { handle(event) }
+        for message in messages { handle(message) }
+        sendWaiting()
+        expire()
+        openWanted()
+        flush()
+        finishDraining()
+        return nextDeadline()
+    }
+
+    private func handle(_ message: PoolMessage) {
+        switch message {
+        case .run(let continuation): run(continuation)
+        case .shutDown: shutDown()
+        case .submit(let request): submit(request)
+        case .cancel(let request): cancel(request)
+        case .lease(let request): lease(request)
+        case .cancelLease(let request): cancelLease(request)
+        case .returned(let lease, let purpose, let continuation): returned(lease, purpose, continuation)
+        case .resolved(let host, let addresses): resolved(host: host, addresses: addresses)
+        }
+    }
+
+    private func handle(_ event: Poller.Event) {
+        let index = Int(event.tag & 0xFF)
+        switch slots[index] {
+        case .open(let connection) where connection.tag == event.tag:
+            if event.isReadable { receive(connection, slot: index) }
+            if event.isWritable, isOpen(connection, slot: index), !connection.flush(loop.poller) { lose(index) }
+        case .connecting(let attempt) where attempt.tag == event.tag:
+            advance(attempt)
+        default:
+            // The socket was closed earlier in this turn.
+            break
+        }
+    }
+
+    /// Whether the connection is still the one at that slot.
+    func isOpen(_ connection: Connection, slot index: Int) -> Bool {
+        guard case .open(let current) = slots[index] else { return false }
+        return current === connection
+    }
+
+    /// A number for a socket that was never used before and leads to the slot.
+    func nextTag(slot: Int) -> UInt64 {
+        lastTag += 1
+        return lastTag << 8 | UInt64(slot)
+    }
+
+    private func flush() {
+        for index in slots.indices {
+            guard case .open(let connection) = slots[index], connection.needsFlush else { continue }
+            if !connection.flush(loop.poller) { lose(index) }
+        }
+    }
+
+    /// How long a reply may be due; nil for ever.
+    private var replyLimit: Duration? {
+        configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(1) : nil
+    }
+
+    private func expire() {
+        if let deadline = dispatch.nextDeadline, deadline <= now {
+            let (requests, reason) = dispatch.expire(now: now)
+            for request in requests {
+                request.finish(.failure(reason == .unavailable ? .unavailable : .leaseTimeout))
+            }
+        }
+        if let deadline = leases.nextDeadline, deadline <= now { perform(leases.expire(now: now)) }
+        for index in slots.indices {
+            switch slots[index] {
+            case .connecting(let attempt) where attempt.deadline <= now:
+                counters.lastConnectFailure = "connecting to \(attempt.host.name) took too long"
+                tryNextHost(attempt)
+            case .open(let connection) where connection.isBusy && connection.isWatched:
+                if let limit = replyLimit, connection.oldestSince + limit <= now { lose(index) }
+            case .open, .connecting, .vacant, .wanted:
+                break
+            }
+        }
+    }
+
+    private func nextDeadline() -> ContinuousClock.Instant? {
+        var next: ContinuousClock.Instant?
+        func consider(_ instant: ContinuousClock.Instant?) {
+            guard let instant else { return }
+            next = next.map { min($0, instant) } ?? instant
+        }
+        consider(dispatch.nextDeadline)
+        consider(leases.nextDeadline)
+        if case .draining(let until) = life { consider(until) }
+        for slot in slots {
+            switch slot {
+            case .connecting(let attempt): consider(attempt.deadline)
+            case .open(let connection):
+                if let limit = replyLimit, connection.isBusy, connection.isWatched {
+                    consider(connection.oldestSince + limit)
+                }
+            case .wanted: consider(gate.nextAttempt)
+            case .vacant: break
+            }
+        }
+        return next
+    }
+
+    // MARK: Life
+
+    private func run(_ continuation: UnsafeContinuation<Void, Never>) {
+        switch life {
+        case .closed:
+            continuation.resume()
+            return
+        case .created:
+            life = .running
+            for index in 0..<pipelined { slots[index] = .wanted }
+        case .running, .draining:
+            break
+        }
+        runners.append(continuation)
+    }
+
+    private func shutDown() {
+        switch life {
+        case .closed, .draining: return
+        case .created, .running: break
+        }
+        for request in dispatch.shutDown() { request.finish(.failure(.shutDown)) }
+        perform(leases.shutDown())
+        for index in slots.indices {
+            switch slots[index] {
+            case .wanted, .connecting: closeSlot(index)
+            case .open, .vacant: break
+            }
+        }
+        life = .draining(until: now + (replyLimit ?? .seconds(3)))
+    }
+
+    /// Closes what is idle while the pool drains, and ends it when nothing is left or time is up.
+    private func finishDraining() {
+        guard case .draining(let until) = life else { return }
+        var isDone = leases.leased == 0 && cleanings.isEmpty
+        for index in 0..<pipelined {
+            guard case .open(let connection) = slots[index] else { continue }
+            if connection.isBusy { isDone = false } else { closeSlot(index) }
+        }
+        guard isDone || until <= now else { return }
+        for index in slots.indices {
+            if case .open = slots[index] { lose(index) }
+            closeSlot(index)
+        }
+        life = .closed
+        let runners = runners
+        self.runners = []
+        for runner in runners { runner.resume() }
+    }
+}

@@ -1,0 +1,155 @@
+internal import Glibc
+
+/// The parts of a `postgres://` URL.
+struct ConnectionURL {
+    let hosts: [DatabaseHost]
+    let user: String
+    let password: Password?
+    let database: String
+    let parameters: [String: String]
+
+    private static let knownParameters: Set<String> = [
+        "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "application_name",
+    ]
+
+    init(_ url: String) throws(PostgresConfigurationError) {
+        guard url.utf8.count <= 8192 else { throw .invalid("length", expected: "at most 8192 bytes") }
+        guard let rest = Self.afterScheme(url[...]) else { throw .notAPostgresURL }
+        let (hierarchy, query) = Self.split(rest, at: "?")
+        let (authority, path) = Self.split(hierarchy, at: "/")
+
+        var credentials: Substring?
+        var hostList = authority
+        if let at = authority.lastIndex(of: "@") {
+            credentials = authority[..<at]
+            hostList = authority[authority.index(after: at)...]
+        }
+
+        var hosts: [DatabaseHost] = []
+        for part in hostList.split(separator: ",", omittingEmptySubsequences: false) where !hostList.isEmpty {
+            hosts.append(try DatabaseHost(part))
+        }
+        var parameters: [String: String] = [:]
+        for part in (query ?? "").split(separator: "&") {
+            let (encodedName, encodedValue) = Self.split(part, at: "=")
+            let name = try Self.decoded(encodedName, part: "parameters")
+            let value = try Self.decoded(encodedValue ?? "", part: name)
+            if name == "host" {
+                guard hosts.isEmpty, value.hasPrefix("/") else {
+                    throw .invalid("host", expected: "the folder of a socket, and no other host")
+                }
+                hosts = [DatabaseHost(name: value, port: 5432)]
+            } else if Self.knownParameters.contains(name) {
+                parameters[name] = value
+            } else {
+                throw .unknownParameter(name)
+            }
+        }
+        guard !hosts.isEmpty else { throw .missing("host") }
+        self.hosts = hosts
+        self.parameters = parameters
+
+        let (encodedUser, encodedPassword) = Self.split(credentials ?? "", at: ":")
+        user = try Self.decoded(encodedUser, part: "user")
+        guard !user.isEmpty else { throw .missing("user") }
+        let password = try Self.decoded(encodedPassword ?? "", part: "password")
+        self.password = password.isEmpty ? nil : Password(text: password)
+        let database = try Self.decoded(path ?? "", part: "database")
+        self.database = database.isEmpty ? user : database
+    }
+
+    private static func afterScheme(_ url: Substring) -> Substring? {
+        for scheme in ["postgres://", "postgresql://"] where url.hasPrefix(scheme) {
+            return url.dropFirst(scheme.count)
+        }
+        return nil
+    }
+
+    private static func split(_ text: Substring, at separator: Character) -> (Substring, Substring?) {
+        guard let index = text.firstIndex(of: separator) else { return (text, nil) }
+        return (text[..<index], text[text.index(after: index)...])
+    }
+
+    /// Undoes percent-encoding. A NUL is refused, since libpq would take the text to end there.
+    private static func decoded(_ text: Substring, part: String) throws(PostgresConfigurationError) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = UInt8(String(Substring(rest.prefix(2))), radix: 16), rest.count >= 2 else {
+                throw .invalid(part, expected: "two hexadecimal digits after each %")
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        guard !bytes.contains(0), let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw .invalid(part, expected: "UTF-8 without NUL")
+        }
+        return decoded
+    }
+}
+
+/// One server: a name, an address or the folder of a Unix socket, and a port.
+struct DatabaseHost: Sendable, Hashable {
+    let name: String
+    let port: Int
+
+    init(name: String, port: Int) {
+        self.name = name
+        self.port = port
+    }
+
+    /// Reads `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`.
+    init(_ text: Substring) throws(PostgresConfigurationError) {
+        var name = text
+        var port: Substring?
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]") else { throw .invalid("host", expected: "a ] after [") }
+            name = text[text.index(after: text.startIndex)..<end]
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.first == ":" else { throw .invalid("host", expected: "a port after ]") }
+            port = rest.isEmpty ? nil : rest.dropFirst()
+        } else if let colon = text.firstIndex(of: ":") {
+            name = text[..<colon]
+            port = text[text.index(after: colon)...]
+        }
+        guard !name.isEmpty else { throw .missing("host") }
+        guard let number = Int(port ?? "5432"), (1...65535).contains(number) else {
+            throw .invalid("port", expected: "a number from 1 to 65535")
+        }
+        // No percent-encoding here: a name or an address needs none, and a socket has its own parameter.
+        guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }) else {
+            throw .invalid("host", expected: "a host name, an address, or ?host=/folder for a socket")
+        }
+        self.init(name: String(name), port: number)
+    }
+
+    /// Whether this is the folder of a Unix socket.
+    var isSocket: Bool { name.hasPrefix("/") }
+
+    /// Whether this is an address rather than a name, so that no resolver is asked.
+    var isAddress: Bool {
+        var space = in6_addr()
+        return inet_pton(AF_INET, name, &space) == 1 || inet_pton(AF_INET6, name, &space) == 1
+    }
+
+    /// Whether traffic to this host stays on this machine. `localhost` counts; what it resolves to is checked again.
+    var staysHere: Bool { isSocket || name.lowercased() == "localhost" || Self.isLoopback(address: name) }
+
+    /// Whether `address` is in 127.0.0.0/8 or is ::1.
+    static func isLoopback(address: String) -> Bool {
+        var four = in_addr()
+        if inet_pton(AF_INET, address, &four) == 1 { return UInt32(bigEndian: four.s_addr) >> 24 == 127 }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, address, &six) == 1 else { return false }
+        return withUnsafeBytes(of: six) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
+    }
+}
+
+/// A variable of this process's environment.
+func processEnvironment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}

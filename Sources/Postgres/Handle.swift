@@ -1,0 +1,34 @@
+internal import CLibPQ
+internal import Glibc
+
+/// A PGconn, freed with this object. Used on the loop only.
+final class Handle {
+    let pointer: OpaquePointer
+
+    /// Begins to connect without waiting. Nil if there is no memory.
+    init?(keywords: [(keyword: String, value: String)]) {
+        // libpq copies both arrays, which a NULL ends.
+        let names = keywords.map { strdup($0.keyword) } + [nil]
+        let values = keywords.map { strdup($0.value) } + [nil]
+        defer { for string in names + values { free(string) } }
+        let pointer = PQconnectStartParams(names.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
+        guard let pointer else { return nil }
+        self.pointer = pointer
+        // libpq prints notices to standard error by default; they can repeat values.
+        PQsetNoticeReceiver(pointer, { _, _ in }, nil)
+    }
+
+    deinit {
+        PQfinish(pointer)
+    }
+
+    /// The socket, which changes while the connection is being established; -1 if there is none.
+    var socket: Int32 { PQsocket(pointer) }
+
+    /// Why the attempt failed, in libpq's words, on one line and not longer than 500 bytes.
+    var failure: String {
+        let text = String(cString: PQerrorMessage(pointer))
+        let line = text.split(separator: "\n").joined(separator: " ")
+        return String(decoding: line.utf8.prefix(500), as: UTF8.self)
+    }
+}

@@ -1,0 +1,163 @@
+/// The order of one connection in pipeline mode: which statement the next reply belongs to, and when it is complete.
+///
+/// Every statement is followed by a sync of its own, so an error ends with it. What the server answers to a statement
+/// counts only once its sync has come: the commit happens there, and may still fail (a deferred constraint).
+struct PipelineStateMachine<Request, Reply> {
+    /// What libpq hands out, one at a time.
+    enum Event {
+        /// A result that is no error.
+        case success(Reply)
+        /// A result that is an error.
+        case failure(Reply)
+        /// The statement was skipped, because of an error before it.
+        case skipped
+        /// NULL: the results of one command are complete, or libpq has nothing yet.
+        case end
+        /// The sync after a statement.
+        case sync
+        /// A result that no statement of ours may lead to (COPY).
+        case unsupported
+    }
+
+    enum Outcome {
+        case success(Reply)
+        case failure(Reply)
+        /// The sync came without any result: the server broke the protocol.
+        case nothing
+    }
+
+    /// One statement that has been answered.
+    struct Completion {
+        let request: Request
+        let outcome: Outcome
+        /// The caller has gone; nobody waits for the outcome.
+        let isAbandoned: Bool
+        /// The statement failed while it was being prepared, so that its name does not exist.
+        let failedToPrepare: Bool
+    }
+
+    enum Action {
+        /// Nothing to do; ask for the next event.
+        case proceed
+        /// libpq has nothing more now; wait until the socket is readable.
+        case wait
+        /// A statement has been answered.
+        case complete(Completion)
+        /// The server and we disagree about the order: the connection is of no use.
+        case violation
+    }
+
+    /// How a request was left when the connection broke.
+    struct Orphan {
+        let request: Request
+        /// The server had refused the statement before; it certainly had no effect.
+        let refusal: Reply?
+    }
+
+    /// Where a statement stands.
+    private enum Stage {
+        /// The result of the preparation is due. Can transition to: prepared.
+        case preparing
+        /// The end of the preparation's results is due. Can transition to: executing.
+        case prepared
+        /// The result of the statement is due. Can transition to: executed.
+        case executing
+        /// The end of the statement's results is due. Can transition to: syncing.
+        case executed
+        /// The sync is due; a failure may come before it. Can transition to: none, the slot ends.
+        case syncing
+    }
+
+    private struct Slot {
+        let request: Request
+        var stage: Stage
+        var outcome: Outcome = .nothing
+        var isAbandoned = false
+        var failedToPrepare = false
+
+        mutating func receive(_ event: Event) -> Received {
+            switch (stage, event) {
+            case (.preparing, .success):
+                stage = .prepared
+            case (.preparing, .failure(let reply)):
+                stage = .prepared
+                failedToPrepare = true
+                outcome = .failure(reply)
+            case (.prepared, .end):
+                stage = .executing
+            case (.executing, .success(let reply)):
+                stage = .executed
+                outcome = .success(reply)
+            case (.executing, .failure(let reply)), (.executed, .failure(let reply)), (.syncing, .failure(let reply)):
+                if stage == .executing { stage = .executed }
+                if case .failure = outcome { break }
+                outcome = .failure(reply)
+            case (.preparing, .skipped), (.executing, .skipped):
+                stage = stage == .preparing ? .prepared : .executed
+            case (.executed, .end):
+                stage = .syncing
+            case (.preparing, .end), (.executing, .end):
+                return .wait
+            case (.syncing, .end):
+                return .wait
+            case (.syncing, .sync):
+                return .done
+            default:
+                return .violation
+            }
+            return .proceed
+        }
+    }
+
+    private enum Received {
+        case proceed
+        case wait
+        case done
+        case violation
+    }
+
+    private var slots = FIFO<Slot>()
+
+    /// The number of statements sent and not yet answered.
+    var inFlight: Int { slots.count }
+
+    var isEmpty: Bool { slots.isEmpty }
+
+    /// A statement has been handed to libpq, with its preparation before it if `preparing`.
+    mutating func sent(_ request: Request, preparing: Bool) {
+        slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
+    }
+
+    mutating func receive(_ event: Event) -> Action {
+        guard let received = slots.updateFirst({ $0.receive(event) }) else { return .violation }
+        switch received {
+        case .proceed: return .proceed
+        case .wait: return .wait
+        case .violation: return .violation
+        case .done:
+            guard let slot = slots.popFirst() else { return .violation }
+            return .complete(
+                Completion(
+                    request: slot.request,
+                    outcome: slot.outcome,
+                    isAbandoned: slot.isAbandoned,
+                    failedToPrepare: slot.failedToPrepare
+                )
+            )
+        }
+    }
+
+    /// The caller has gone. Its slot stays, so that the replies of its neighbours keep their order.
+    mutating func abandon(where matches: (Request) -> Bool) -> Bool {
+        slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
+    }
+
+    /// The connection broke: all whose outcome somebody waits for, in order.
+    mutating func lost() -> [Orphan] {
+        slots.removeAll().compactMap { slot in
+            if slot.isAbandoned { return nil }
+            guard case .failure(let reply) = slot.outcome else { return Orphan(request: slot.request, refusal: nil) }
+            return Orphan(request: slot.request, refusal: reply)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// Where PostgreSQL is, and every number that bounds the use of it.
+package struct PostgresConfiguration: Sendable {
+    /// The servers, tried in order until one takes writes.
+    let hosts: [DatabaseHost]
+    let database: String
+    let user: String
+    let password: Password?
+    let transport: TransportSecurity
+    let targetSession: TargetSession
+
+    /// Connections over which single statements are pipelined, all kept open.
+    package var pipelinedConnections = 4
+    /// The most connections lent for transactions; opened when asked for, then kept.
+    package var exclusiveConnections = 4
+    /// The most statements in flight on one pipelined connection; further ones wait and may still go to any of them.
+    package var pipelineDepth = 64
+    /// The most statements that wait, and as many callers that wait for a lease; one more fails with
+    /// ``PostgresError/overloaded``.
+    package var maxQueued = 1024
+    /// The longest wait for a connection, of a statement or of a lease.
+    package var leaseTimeout: Duration = .seconds(1)
+    /// The longest run of a statement, set on every session; zero for no limit. A reply that is one second later than
+    /// this makes the connection count as lost.
+    package var statementTimeout: Duration = .seconds(2)
+    /// The longest wait for a lock, set on every session; zero for no limit.
+    package var lockTimeout: Duration = .seconds(1)
+    /// The longest pause inside a transaction, set on every session; zero for no limit.
+    package var idleInTransactionTimeout: Duration = .seconds(5)
+    /// How long sent bytes may stay unacknowledged before the kernel gives the connection up.
+    package var tcpUserTimeout: Duration = .seconds(5)
+    /// The longest attempt to open a connection to one host.
+    package var connectTimeout: Duration = .seconds(2)
+    /// Whether statements are prepared and kept on the server. Off for poolers in transaction mode: every statement is
+    /// then parsed anew and relies on no state of the session.
+    package var preparedStatements = true
+    /// How the three time limits reach the server; nil for `startupOptions` with prepared statements and
+    /// `eachTransaction` without.
+    package var sessionSettings: SessionSettings?
+    /// The name by which the server lists the connections.
+    package var applicationName: String
+
+    /// How the time limits of a session reach the server.
+    package enum SessionSettings: Sendable, Hashable {
+        /// As startup parameter `options`, for the whole session. PgBouncer refuses the parameter unless it is among
+        /// its `ignore_startup_parameters`.
+        case startupOptions
+        /// By `SET LOCAL` at the start of each transaction. Single statements run under whatever the role or the
+        /// database sets: `ALTER ROLE … SET statement_timeout = '2s'` is what to do there.
+        case eachTransaction
+        /// Not at all: role, database or pooler set them.
+        case leftToServer
+    }
+
+    /// Which servers are good enough to connect to.
+    enum TargetSession: String, Sendable {
+        case any
+        case primary
+        case readWrite = "read-write"
+    }
+
+    /// Reads `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
+    ///
+    /// Parameters after the `?`: `host` (a socket's folder, when none is before the path), `sslmode`, `sslrootcert`,
+    /// `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default, `primary` or `any`) and
+    /// `application_name`. User, host and database are never guessed from the environment, except that the database
+    /// is the user's name when it is missing. Unless every host is a loopback address or a socket, the server's
+    /// certificate is verified, and a URL that asks for less is refused.
+    package init(url: String) throws(PostgresConfigurationError) {
+        try self.init(url: url, environment: processEnvironment)
+    }
+
+    init(url: String, environment: (String) -> String?) throws(PostgresConfigurationError) {
+        let parsed = try ConnectionURL(url)
+        transport = try TransportSecurity(parsed)
+        hosts = parsed.hosts
+        database = parsed.database
+        user = parsed.user
+        password = parsed.password
+        applicationName = parsed.parameters["application_name"] ?? "postgres"
+        let attributes = parsed.parameters["target_session_attrs"] ?? TargetSession.readWrite.rawValue
+        guard let targetSession = TargetSession(rawValue: attributes) else {
+            throw .invalid("target_session_attrs", expected: "read-write, primary or any")
+        }
+        self.targetSession = targetSession
+
+        // libpq reads these when its own keyword is unset, and they are the ones that cannot be set to "nothing".
+        var decisive = ["PGSERVICE"]
+        if hosts.contains(where: \.isSocket) { decisive += ["PGHOSTADDR", "PGREQUIREPEER"] }
+        if password == nil { decisive.append("PGPASSWORD") }
+        for name in decisive where environment(name)?.isEmpty == false {
+            throw .environment(name)
+        }
+    }
+
+    var effectiveSessionSettings: SessionSettings {
+        sessionSettings ?? (preparedStatements ? .startupOptions : .eachTransaction)
+    }
+}
+
+/// A password that prints as dots.
+struct Password: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let text: String
+
+    var description: String { "•••" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What is wrong with the URL of the database. No case holds a password.
+package enum PostgresConfigurationError: Error, Sendable, Hashable {
+    /// The URL does not begin with `postgres://` or `postgresql://`.
+    case notAPostgresURL
+    /// The named part of the URL is missing.
+    case missing(String)
+    /// The named part of the URL is not what it should be.
+    case invalid(String, expected: String)
+    /// The URL has a parameter that is not known.
+    case unknownParameter(String)
+    /// The connection to the named host would not be encrypted and verified.
+    case unverified(host: String)
+    /// The named environment variable would change what the URL says.
+    case environment(String)
+}
+
+extension PostgresConfigurationError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notAPostgresURL:
+            "the database URL must look like postgres://user:password@host:5432/database"
+        case .missing(let part):
+            "the database URL names no \(part)"
+        case .invalid(let part, let expected):
+            "the \(part) of the database URL is not valid: expected \(expected)"
+        case .unknownParameter(let name):
+            "the database URL has the unknown parameter \(name)"
+        case .unverified(let host):
+            """
+            the connection to \(host) would leave this machine without verified TLS: use sslmode=verify-full \
+            (and sslrootcert=FILE if the server's certificate is signed by a private authority)
+            """
+        case .environment(let name):
+            "the environment variable \(name) would change what the database URL says: unset it"
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// A connection that belongs to its holder alone, for as long as the closure runs that it was lent to.
+package final class PostgresConnection: Sendable {
+    private let pool: ConnectionPool
+    private let lease: Lease
+    private let purpose: Lease.Purpose
+
+    init(_ pool: ConnectionPool, _ lease: Lease, _ purpose: Lease.Purpose) {
+        self.pool = pool
+        self.lease = lease
+        self.purpose = purpose
+    }
+
+    /// Runs one statement and returns its rows.
+    nonisolated(nonsending) package func query(_ statement: Statement) async throws(PostgresError) -> ResultSet {
+        try await pool.perform(
+            Request(.statement(statement), lease: lease, isInTransaction: purpose == .transaction)
+        )
+    }
+
+    /// Runs a text of one or more statements, without values, by the simple protocol. Unless the text or a transaction
+    /// around it says otherwise, all of it is one transaction.
+    nonisolated(nonsending) package func execute(script: String) async throws(PostgresError) {
+        _ = try await pool.perform(
+            Request(.script(script), lease: lease, isInTransaction: purpose == .transaction)
+        )
+    }
+
+    func begin() async throws(PostgresError) {
+        guard pool.configuration.effectiveSessionSettings == .eachTransaction else {
+            _ = try await query("BEGIN")
+            return
+        }
+        let limits = pool.configuration.sessionLimits.map { "; SET LOCAL \($0.name) = \($0.milliseconds)" }
+        try await execute(script: "BEGIN" + limits.joined())
+    }
+
+    /// Commits. Once sent, the commit is waited for whatever becomes of the task, so that its outcome is known.
+    func commit() async throws(PostgresError) {
+        if Task.isCancelled { throw .cancelled }
+        let result = try await pool.perform(Request(.statement("COMMIT"), lease: lease), cancellable: false)
+        // The server answers COMMIT with a rollback, and no error, when a statement of the transaction has failed.
+        guard result.commandTag == "COMMIT" else { throw .server(.failedTransaction) }
+    }
+
+    /// Returns a lease whose session is as it was.
+    func giveBack() {
+        pool.post(.returned(lease, purpose, nil))
+    }
+
+    /// Returns a lease and waits until its session is clean, or closed.
+    func giveBackAndWait() async {
+        await withUnsafeContinuation { pool.post(.returned(lease, purpose, $0)) }
+    }
+}
+
+extension ServerError {
+    /// `in_failed_sql_transaction`, for a transaction that was committed after one of its statements had failed.
+    fileprivate static let failedTransaction = ServerError(
+        sqlState: "25P02",
+        schema: nil,
+        table: nil,
+        column: nil,
+        constraint: nil,
+        dataType: nil,
+        message: "the transaction had failed and was rolled back"
+    )
+}

@@ -1,0 +1,147 @@
+/// Everything that can go wrong between a caller and PostgreSQL.
+///
+/// No case holds the value of a parameter or of a column in its description. ``ServerError/message`` may repeat one and
+/// is therefore kept out of it.
+package enum PostgresError: Error, Sendable {
+    /// The server refused the statement; it had no effect.
+    case server(ServerError)
+    /// The connection broke. With `outcomeUnknown` the statement had been sent and may have been carried out; without,
+    /// it has certainly not been.
+    case connectionLost(outcomeUnknown: Bool)
+    /// No connection could be had within the lease limit, because none is open.
+    case unavailable
+    /// Connections are open, but none came free within the lease limit.
+    case leaseTimeout
+    /// The queue is full; nothing was sent.
+    case overloaded
+    /// The task was cancelled. A statement that had been sent may be carried out all the same.
+    case cancelled
+    /// A column does not hold what was asked for.
+    case decoding(DecodingFailure)
+    /// The client has been shut down; nothing was sent.
+    case shutDown
+    /// The lease was used after its closure had returned; nothing was sent.
+    case leaseEnded
+    /// The statement cannot be sent at all.
+    case invalidStatement(InvalidStatement)
+}
+
+/// Why a statement was not sent.
+package enum InvalidStatement: Sendable, Hashable {
+    /// The text holds a NUL, which would cut it short.
+    case nulInText
+    /// More than 65,535 values, or a value of more than 1 GB.
+    case tooManyOrTooLargeBinds
+    /// A script needs its connection to itself, and a statement is in flight on it (or the reverse).
+    case scriptNotAlone
+    /// The statement wants to copy data, which this driver does not do.
+    case copy
+}
+
+/// What the server said of a statement that it refused.
+package struct ServerError: Sendable, Hashable {
+    package let sqlState: SQLState
+    package let schema: String?
+    package let table: String?
+    package let column: String?
+    package let constraint: String?
+    package let dataType: String?
+    /// The server's primary message. It may repeat a value that was sent (22P02 does): for a debugger, not for a log
+    /// or a reply.
+    package let message: String
+}
+
+/// A column that does not hold what was asked for.
+package struct DecodingFailure: Sendable, Hashable {
+    /// Why.
+    package enum Reason: Sendable, Hashable {
+        /// The column's type is not one that the asked type is made from.
+        case wrongType
+        /// NULL, and the asked type is not optional.
+        case null
+        /// The bytes are not a value of the column's type, or one that the asked type cannot hold.
+        case malformed
+        /// There is no such row or column.
+        case absent
+    }
+
+    package let reason: Reason
+    /// The column's name, or its position if it has none.
+    package let column: String
+    /// The SQL name of the column's type.
+    package let found: String
+    /// The Swift type that was asked for.
+    package let wanted: String
+}
+
+extension PostgresError {
+    /// What the error asks of the one who gets it; see ``SQLState/handling``.
+    package var handling: Handling {
+        switch self {
+        case .server(let error): error.sqlState.handling
+        case .connectionLost: .dropConnection
+        case .unavailable, .leaseTimeout, .overloaded, .shutDown: .wait
+        case .cancelled, .decoding, .leaseEnded, .invalidStatement: .other
+        }
+    }
+
+    /// The server's code, if it is the server that refused.
+    package var sqlState: SQLState? {
+        guard case .server(let error) = self else { return nil }
+        return error.sqlState
+    }
+
+    /// The violated constraint, if one was.
+    package var constraint: String? {
+        guard case .server(let error) = self else { return nil }
+        return error.constraint
+    }
+}
+
+extension PostgresError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .server(let error): error.description
+        case .connectionLost(outcomeUnknown: true): "connection to PostgreSQL lost, outcome of the statement unknown"
+        case .connectionLost(outcomeUnknown: false): "connection to PostgreSQL lost, nothing was carried out"
+        case .unavailable: "no connection to PostgreSQL"
+        case .leaseTimeout: "no PostgreSQL connection came free in time"
+        case .overloaded: "too many statements are waiting for PostgreSQL"
+        case .cancelled: "cancelled while waiting for PostgreSQL"
+        case .decoding(let failure): failure.description
+        case .shutDown: "the PostgreSQL client has been shut down"
+        case .leaseEnded: "a PostgreSQL connection was used after its lease had ended"
+        case .invalidStatement(.nulInText): "statement not sent: its text holds a NUL"
+        case .invalidStatement(.tooManyOrTooLargeBinds): "statement not sent: too many values or too large a value"
+        case .invalidStatement(.scriptNotAlone): "script not sent: a statement is in flight on its connection"
+        case .invalidStatement(.copy): "COPY is not supported"
+        }
+    }
+}
+
+extension ServerError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The code and the names of what was violated, never the message.
+    package var description: String {
+        var text = "PostgreSQL error \(sqlState)"
+        if let constraint { text += ", constraint \(constraint)" }
+        if let table { text += ", table \(schema.map { "\($0)." } ?? "")\(table)" }
+        if let column { text += ", column \(column)" }
+        if let dataType { text += ", type \(dataType)" }
+        return text
+    }
+
+    package var debugDescription: String { description }
+
+    package var customMirror: Mirror { Mirror(self, children: ["sqlState": sqlState]) }
+}
+
+extension DecodingFailure: CustomStringConvertible {
+    package var description: String {
+        switch reason {
+        case .wrongType: "column \(column) is \(found) and cannot be read as \(wanted)"
+        case .null: "column \(column) (\(found)) is NULL and was read as \(wanted)"
+        case .malformed: "column \(column) (\(found)) holds a value that \(wanted) cannot represent"
+        case .absent: "there is no column \(column) to be read as \(wanted)"
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// What a client is doing now and has done so far.
+package struct PostgresStatus: Sendable, Hashable {
+    /// Connections open for single statements.
+    package var pipelinedOpen = 0
+    /// Connections open for leases.
+    package var exclusiveOpen = 0
+    /// Leases given and not yet returned.
+    package var leased = 0
+    /// Statements that wait for a connection.
+    package var queuedStatements = 0
+    /// Statements that were sent over pipelined connections and not yet answered.
+    package var statementsInFlight = 0
+    /// Callers that wait for a lease.
+    package var queuedLeases = 0
+    /// Attempts to open a connection to some host, since the start.
+    package var connectAttempts = 0
+    /// Attempts that failed, since the start.
+    package var connectFailures = 0
+    /// Connections that broke after they had been open, since the start.
+    package var connectionsLost = 0
+    /// Why the latest attempt failed, in libpq's words: names host, port, user and database, never the password.
+    package var lastConnectFailure: String?
+}

@@ -1,0 +1,135 @@
+/// One statement or script on its way, and the caller who waits for its end.
+///
+/// Unchecked: a caller fills it in, puts it into the mailbox and from then on only passes it on; all that changes is
+/// changed by the loop.
+final class Request: @unchecked Sendable {
+    typealias Outcome = Result<ResultSet, PostgresError>
+
+    enum Work {
+        case statement(Statement)
+        /// Several statements in one text, by the simple protocol, without values.
+        case script(String)
+    }
+
+    /// On whose behalf the request is.
+    enum Origin {
+        /// Somebody waits for the answer.
+        case caller
+        /// The pool cleans a session that was lent.
+        case cleaning
+        /// The connection drops a prepared statement; nobody waits, and no limit counts it.
+        case housekeeping
+    }
+
+    /// How the statement was sent.
+    enum Plan {
+        /// Parsed for this one use.
+        case unnamed
+        /// Prepared with this use.
+        case fresh
+        /// Prepared by an earlier use.
+        case reused
+    }
+
+    /// Where the request is.
+    enum Place {
+        /// Not yet seen by the loop. Can transition to: waiting, sent, finished.
+        case outside
+        /// In the queue for pipelined connections. Can transition to: sent, finished.
+        case waiting
+        /// On the connection of that slot. Can transition to: waiting, finished.
+        case sent(slot: Int)
+        /// The caller has its answer.
+        case finished
+    }
+
+    let work: Work
+    let origin: Origin
+    /// The lease that the request is for; nil for any pipelined connection.
+    let lease: Lease?
+    /// Whether the statement is inside a transaction, so that nothing of it stays if the connection breaks.
+    let isInTransaction: Bool
+
+    var place = Place.outside
+    var plan = Plan.unnamed
+    /// Whether the statement is parsed for this one use, whatever its connection does with others. So it is with one
+    /// that is sent for the second time, because its plan had gone stale.
+    var isUnnamed = false
+    /// Until when the request may wait for a connection.
+    var deadline = ContinuousClock.now
+    /// Set by the caller before anybody else sees the request; nil for what the pool does on its own behalf.
+    var continuation: UnsafeContinuation<Outcome, Never>?
+
+    init(_ work: Work, origin: Origin = .caller, lease: Lease? = nil, isInTransaction: Bool = false) {
+        self.work = work
+        self.origin = origin
+        self.lease = lease
+        self.isInTransaction = isInTransaction
+    }
+
+    /// Gives the caller its answer, unless it has one. An unsafe continuation is resumed once because it is taken out.
+    func finish(_ outcome: Outcome) {
+        place = .finished
+        guard let continuation else { return }
+        self.continuation = nil
+        continuation.resume(returning: outcome)
+    }
+}
+
+/// An exclusive connection, lent under a number that is never used again.
+struct Lease: Sendable, Hashable {
+    let place: Int
+    let serial: UInt64
+
+    /// What the connection was lent for.
+    enum Purpose: Sendable, Hashable {
+        /// One transaction: its replies are due within the statement limit.
+        case transaction
+        /// Anything: the session is cleaned when it is returned, and only the server's own limits hold.
+        case session
+    }
+}
+
+/// A caller who waits for a lease. Unchecked for the same reason as ``Request``.
+final class LeaseRequest: @unchecked Sendable {
+    let purpose: Lease.Purpose
+    var continuation: UnsafeContinuation<Result<Lease, PostgresError>, Never>?
+    /// The caller has gone before the loop saw the request.
+    var isCancelled = false
+
+    init(_ purpose: Lease.Purpose) {
+        self.purpose = purpose
+    }
+
+    func finish(_ outcome: Result<Lease, PostgresError>) {
+        guard let continuation else { return }
+        self.continuation = nil
+        continuation.resume(returning: outcome)
+    }
+}
+
+/// What other threads tell the pool.
+enum PoolMessage: Sendable {
+    /// Open connections; the continuation is resumed when the pool has shut down.
+    case run(UnsafeContinuation<Void, Never>)
+    case shutDown
+    case submit(Request)
+    case cancel(Request)
+    case lease(LeaseRequest)
+    case cancelLease(LeaseRequest)
+    /// A lease comes back; the continuation is resumed when its session is clean or closed.
+    case returned(Lease, Lease.Purpose, UnsafeContinuation<Void, Never>?)
+    /// What the name of the host with that index resolves to; nothing if it does not.
+    case resolved(host: Int, addresses: [String])
+
+    /// There is no pool any more.
+    func fail() {
+        switch self {
+        case .run(let continuation): continuation.resume()
+        case .submit(let request): request.finish(.failure(.shutDown))
+        case .lease(let request): request.finish(.failure(.shutDown))
+        case .returned(_, _, let continuation): continuation?.resume()
+        case .shutDown, .cancel, .cancelLease, .resolved: break
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import CLibPQ
+
+extension ServerError {
+    /// Reads the error out of a result. Nil if it is libpq's own, which has no code: then the connection is broken.
+    ///
+    /// DETAIL, HINT and CONTEXT are left where they are, since they repeat values.
+    init?(_ set: ResultSet) {
+        guard let code = PQresultErrorField(set.result, Field.sqlState) else { return nil }
+        sqlState = SQLState(bytes: String(cString: code).utf8)
+        schema = Self.text(set, Field.schema)
+        table = Self.text(set, Field.table)
+        column = Self.text(set, Field.column)
+        constraint = Self.text(set, Field.constraint)
+        dataType = Self.text(set, Field.dataType)
+        message = Self.text(set, Field.message) ?? ""
+    }
+
+    private static func text(_ set: ResultSet, _ field: Int32) -> String? {
+        guard let text = PQresultErrorField(set.result, field) else { return nil }
+        // A name has 63 bytes; a message is only of use while a person can read it.
+        return String(decoding: String(cString: text).utf8.prefix(1024), as: UTF8.self)
+    }
+
+    /// The codes of `PQresultErrorField`, characters in C (`PG_DIAG_…` in postgres_ext.h).
+    private enum Field {
+        static let sqlState = Int32(UInt8(ascii: "C"))
+        static let message = Int32(UInt8(ascii: "M"))
+        static let schema = Int32(UInt8(ascii: "s"))
+        static let table = Int32(UInt8(ascii: "t"))
+        static let column = Int32(UInt8(ascii: "c"))
+        static let dataType = Int32(UInt8(ascii: "d"))
+        static let constraint = Int32(UInt8(ascii: "n"))
+    }
+}

@@ -1,0 +1,231 @@
+import Configuration
+import Curl
+import Federation
+import FoundationEssentials
+import Graph
+import Identity
+import Logging
+import Postgres
+import SystemPackage
+
+/// Every problem of the configuration at once; none of them repeats a value.
+struct ConfigurationProblems: Error, CustomStringConvertible {
+    var texts: [String]
+    var description: String {
+        "federation: the configuration is wrong\n" + texts.map { "  \($0)" }.joined(separator: "\n")
+    }
+}
+
+/// Reads the variables of docs/configuration.md.
+struct ConfigurationReader {
+    private let config: ConfigReader
+    private var problems: [String] = []
+
+    /// Reads environment variables, and behind them the JSON file that FEDERATION_CONFIG_FILE names.
+    static func environment() async throws -> ConfigurationReader {
+        let environment = EnvironmentVariablesProvider()
+        let file = ConfigReader(provider: environment).string(forKey: "federation.config.file")
+        guard let file else { return ConfigurationReader(config: ConfigReader(provider: environment)) }
+        do {
+            let provider = try await FileProvider<JSONSnapshot>(filePath: FilePath(file))
+            return ConfigurationReader(config: ConfigReader(providers: [environment, provider]))
+        } catch {
+            throw ConfigurationProblems(texts: ["FEDERATION_CONFIG_FILE: \(file) cannot be read as JSON"])
+        }
+    }
+
+    private init(config: ConfigReader) {
+        self.config = config
+    }
+
+    /// The whole configuration of `serve`.
+    ///
+    /// - Throws: `ConfigurationProblems` with all of them.
+    static func read() async throws -> ServerConfiguration {
+        var reader = try await environment()
+        let postgres = reader.postgres()
+        let masterKey = reader.masterKey()
+        let graph = reader.graph()
+        let curl = reader.curl()
+        let limits = reader.limits()
+        let listen = reader.address("listen", default: "127.0.0.1:8080")
+        let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
+        let level = reader.logLevel()
+        let mode = reader.mode()
+        let httpIdle = reader.milliseconds("http.idle", default: 60_000)
+        let httpRead = reader.milliseconds("http.read", default: 10_000)
+        let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
+        let drain = reader.milliseconds("drain", default: 10_000)
+        guard let postgres, let masterKey, let graph, let listen, let managementListen, let level, let mode,
+            reader.problems.isEmpty
+        else { throw ConfigurationProblems(texts: reader.problems) }
+        return ServerConfiguration(
+            postgres: postgres,
+            masterKey: masterKey,
+            curl: curl,
+            graph: graph,
+            limits: limits,
+            listen: listen,
+            managementListen: managementListen,
+            logLevel: level,
+            mode: mode,
+            httpIdle: httpIdle,
+            httpRead: httpRead,
+            httpConnections: httpConnections,
+            drain: drain
+        )
+    }
+
+    /// What `migrate` needs.
+    static func readDatabase() async throws -> PostgresConfiguration {
+        var reader = try await environment()
+        guard let postgres = reader.postgres(), reader.problems.isEmpty else {
+            throw ConfigurationProblems(texts: reader.problems)
+        }
+        return postgres
+    }
+
+    /// What `apply` needs.
+    static func readDatabaseAndKey() async throws -> (PostgresConfiguration, MasterKey) {
+        var reader = try await environment()
+        let postgres = reader.postgres()
+        let key = reader.masterKey()
+        guard let postgres, let key, reader.problems.isEmpty else {
+            throw ConfigurationProblems(texts: reader.problems)
+        }
+        return (postgres, key)
+    }
+
+    // MARK: Parts
+
+    private mutating func postgres() -> PostgresConfiguration? {
+        guard let url = text("database.url", isSecret: true) else {
+            problem("database.url", "is not set; it looks like postgres://user:password@host:5432/database")
+            return nil
+        }
+        var configuration: PostgresConfiguration
+        do { configuration = try PostgresConfiguration(url: url) } catch {
+            problem("database.url", "\(error)")
+            return nil
+        }
+        configuration.applicationName = "federation"
+        configuration.pipelinedConnections = integer("database.pipelined.connections", default: 4, in: 1...64)
+        configuration.exclusiveConnections = integer("database.exclusive.connections", default: 4, in: 1...64)
+        configuration.maxQueued = integer("database.queue", default: 1024, in: 1...100_000)
+        configuration.leaseTimeout = milliseconds("database.lease", default: 1000)
+        configuration.statementTimeout = milliseconds("database.statement", default: 2000)
+        configuration.lockTimeout = milliseconds("database.lock", default: 1000)
+        configuration.idleInTransactionTimeout = milliseconds("database.idle.in.transaction", default: 5000)
+        configuration.tcpUserTimeout = milliseconds("database.tcp.user", default: 5000)
+        configuration.connectTimeout = milliseconds("database.connect", default: 2000)
+        configuration.preparedStatements = boolean("database.prepared.statements", default: true)
+        return configuration
+    }
+
+    private mutating func masterKey() -> MasterKey? {
+        let direct = text("master.key", isSecret: true)
+        let file = text("master.key.file")
+        guard (direct == nil) != (file == nil) else {
+            problem(
+                "master.key",
+                direct == nil
+                    ? "is not set, nor FEDERATION_MASTER_KEY_FILE; make one with: openssl rand -base64 32"
+                    : "and FEDERATION_MASTER_KEY_FILE are both set; set one of them"
+            )
+            return nil
+        }
+        var key = direct
+        if let file {
+            key = (try? Data(contentsOf: URL(filePath: file))).map { String(decoding: $0, as: UTF8.self) }
+            if key == nil { problem("master.key.file", "names a file that cannot be read: \(file)") }
+        }
+        guard let key else { return nil }
+        do { return try MasterKey(base64: Secret(key)) } catch {
+            problem(file == nil ? "master.key" : "master.key.file", "\(error)")
+            return nil
+        }
+    }
+
+    private mutating func graph() -> GraphConfiguration? {
+        let url = text("graph.url") ?? "https://graph.facebook.com"
+        let call = milliseconds("graph.call", default: 2500)
+        let connect = milliseconds("graph.connect", default: 1000)
+        do {
+            return try GraphConfiguration(baseURL: url, callTimeout: call, connectTimeout: connect)
+        } catch {
+            problem("graph.url", "must be an https URL, or an http one of a loopback address: \(error)")
+            return nil
+        }
+    }
+
+    private mutating func curl() -> CurlConfiguration {
+        CurlConfiguration(
+            maxInFlight: integer("graph.concurrent.calls", default: 4096, in: 1...100_000),
+            caFile: text("ca.file"),
+            userAgent: "federation/" + FederationCommand.version
+        )
+    }
+
+    private mutating func limits() -> Federation.Limits {
+        Federation.Limits(
+            login: milliseconds("login", default: 5000),
+            concurrentLogins: integer("concurrent.logins", default: 2048, in: 1...100_000)
+        )
+    }
+
+    private mutating func address(_ key: String, default value: String) -> ListenAddress? {
+        let address = ListenAddress(text(key) ?? value)
+        if address == nil { problem(key, "must look like \(value)") }
+        return address
+    }
+
+    private mutating func logLevel() -> Logger.Level? {
+        let level = Logger.Level(rawValue: text("log.level") ?? "info")
+        if level == nil {
+            problem("log.level", "must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return level
+    }
+
+    private mutating func mode() -> ServerConfiguration.Mode? {
+        let mode = ServerConfiguration.Mode(rawValue: text("mode") ?? "production")
+        if mode == nil { problem("mode", "must be production or development") }
+        return mode
+    }
+
+    // MARK: Values
+
+    private func text(_ key: String, isSecret: Bool = false) -> String? {
+        guard let text = config.string(forKey: ConfigKey("federation." + key), isSecret: isSecret), !text.isEmpty else {
+            return nil
+        }
+        return text
+    }
+
+    private mutating func milliseconds(_ key: String, default value: Int) -> Duration {
+        .milliseconds(integer(key + ".milliseconds", default: value, in: 1...3_600_000))
+    }
+
+    private mutating func integer(_ key: String, default value: Int, in range: ClosedRange<Int>) -> Int {
+        guard let text = text(key) else { return value }
+        guard let number = Int(text), range.contains(number) else {
+            problem(key, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            return value
+        }
+        return number
+    }
+
+    private mutating func boolean(_ key: String, default value: Bool) -> Bool {
+        guard let text = text(key) else { return value }
+        guard let bool = Bool(text) else {
+            problem(key, "must be true or false")
+            return value
+        }
+        return bool
+    }
+
+    private mutating func problem(_ key: String, _ text: String) {
+        let variable = key.split(separator: ".").map { $0.uppercased() }.joined(separator: "_")
+        problems.append("FEDERATION_\(variable) \(text)")
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Glibc
+import Logging
+import Observability
+import ServiceLifecycle
+import UnixSignals
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the service until SIGTERM.",
+        discussion: """
+            Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080) and health on FEDERATION_MANAGEMENT_LISTEN \
+            (127.0.0.1:8081). Logs one JSON object a line to standard output.
+
+            On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
+            and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work.
+
+            Example:
+              FEDERATION_DATABASE_URL=postgres://federation@127.0.0.1/federation \\
+              FEDERATION_MASTER_KEY_FILE=/etc/federation/master.key federation serve
+            """
+    )
+
+    func run() async throws {
+        let configuration: ServerConfiguration
+        do { configuration = try await ConfigurationReader.read() } catch let problems as ConfigurationProblems {
+            throw Exit.saying("\(problems)", Exit.configuration)
+        }
+        Self.raiseFileLimit()
+        let output = LineOutput.standard
+        let level = configuration.logLevel
+        LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
+        let logger = Logger(label: "federation")
+        let group = try ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: Wiring.services(of: configuration, logger: logger).map {
+                    .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+                },
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: Logger(label: "lifecycle", factory: { _ in JSONLogHandler(level: .warning, output: output) })
+            )
+        )
+        logger.info("starting", metadata: ["version": "\(FederationCommand.version)", "mode": "\(configuration.mode)"])
+        do {
+            try await group.run()
+        } catch {
+            logger.critical("stopped", metadata: ["cause": "\(error)"])
+            throw Exit.software
+        }
+        logger.info("stopped")
+    }
+
+    /// Every connection is a file descriptor; the soft limit of most systems, 1024, is less than one busy moment needs.
+    private static func raiseFileLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

@@ -1,0 +1,54 @@
+import Curl
+import Federation
+import Graph
+import Identity
+import Logging
+import Postgres
+
+/// Everything that the environment decides, read once at start.
+struct ServerConfiguration: Sendable {
+    var postgres: PostgresConfiguration
+    var masterKey: MasterKey
+    var curl: CurlConfiguration
+    var graph: GraphConfiguration
+    var limits: Federation.Limits
+    var listen: ListenAddress
+    var managementListen: ListenAddress
+    var logLevel: Logger.Level
+    var mode: Mode
+    /// How long an HTTP connection may wait for its next request.
+    var httpIdle: Duration
+    /// How long a request may take to arrive.
+    var httpRead: Duration
+    /// HTTP connections at once.
+    var httpConnections: Int
+    /// How long requests in flight may take to finish after SIGTERM.
+    var drain: Duration
+
+    enum Mode: String, Sendable {
+        case production
+        case development
+    }
+}
+
+/// A host and port to listen on.
+struct ListenAddress: Sendable, Equatable {
+    let host: String
+    let port: Int
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.host = String(host)
+        self.port = Int(port)
+    }
+}

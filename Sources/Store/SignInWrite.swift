@@ -1,0 +1,128 @@
+package import Identity
+import Postgres
+
+/// What one login writes.
+package struct SignInWrite: Sendable {
+    let person: VerifiedPerson
+    let freshID: ObjectID
+    let tokenHash: [UInt8]
+    let previousTokenHash: [UInt8]?
+    let sessionSeconds: Int64
+    let values: [PropertyValue?]
+    let dynamic: JSONObject
+
+    /// Collects what a login writes.
+    ///
+    /// - Parameters:
+    ///   - person: whom Facebook vouched for.
+    ///   - freshID: the id of the user if this login creates one.
+    ///   - tokenHash: SHA-256 of the new session's token.
+    ///   - previousTokenHash: SHA-256 of the session that the client had; it ends if it is the same user's.
+    ///   - sessionSeconds: the life of the session.
+    ///   - values: one for each target of the statement, nil for what the profile lacks.
+    ///   - dynamic: values of undeclared properties.
+    package init(
+        person: VerifiedPerson,
+        freshID: ObjectID,
+        tokenHash: [UInt8],
+        previousTokenHash: [UInt8]?,
+        sessionSeconds: Int64,
+        values: [PropertyValue?],
+        dynamic: JSONObject
+    ) {
+        self.person = person
+        self.freshID = freshID
+        self.tokenHash = tokenHash
+        self.previousTokenHash = previousTokenHash
+        self.sessionSeconds = sessionSeconds
+        self.values = values
+        self.dynamic = dynamic
+    }
+}
+
+/// A user as a login left it.
+package struct WrittenSignIn: Sendable {
+    package let user: User
+    /// Whether the login created the user.
+    package let created: Bool
+}
+
+extension Store {
+    /// Writes identity, user and session in one round trip.
+    ///
+    /// - Throws: `account_disabled`, `constraint_violation`, `store_unavailable` and their like; nothing is written then.
+    package func signIn(_ write: SignInWrite, by statement: SignInStatement) async throws(Failure) -> WrittenSignIn {
+        // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
+        for _ in 0..<3 {
+            let result = try await query(
+                Statement(sql: statement.sql, binds: statement.binds(for: write)),
+                of: statement.application
+            )
+            if let written = try outcome(of: result, by: statement) { return written }
+        }
+        throw Failure(
+            .storeUnavailable,
+            "The login met too many others of the same person. Try again shortly.",
+            retryAfter: 1
+        )
+    }
+
+    /// The user that the statement wrote; nil when it has to run again.
+    private func outcome(
+        of result: ResultSet,
+        by statement: SignInStatement
+    ) throws(Failure) -> WrittenSignIn? {
+        try read { () throws(PostgresError) -> Result<WrittenSignIn?, Failure> in
+            guard let row = result.first else { return .success(nil) }
+            if try row.decode(0, as: Bool?.self) == true { return .failure(Self.disabled) }
+            guard let created = try row.decode(1, as: Bool?.self) else { return .success(nil) }
+            return .success(WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created))
+        }.get()
+    }
+
+    private static let disabled = Failure(
+        .accountDisabled,
+        "This account is disabled. Ask the operator of the app."
+    )
+}
+
+extension SignInStatement {
+    /// The parameters in the order of the generated text.
+    fileprivate func binds(for write: SignInWrite) -> [Bind] {
+        let expiry = write.person.dataAccessExpiresAt.map { seconds in
+            Bind.timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
+        }
+        var binds: [Bind] = [
+            .text(write.person.appID.text),
+            .text(write.person.subject.text),
+            .uuid(write.freshID.uuid),
+            .bytes(write.tokenHash),
+            .int64(write.sessionSeconds),
+            .texts(write.person.scopes),
+            expiry ?? .null(.timestamp),
+            .json(JSONText(JSONValue.object(write.dynamic).text)),
+            write.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
+        ]
+        binds.reserveCapacity(binds.count + targets.count)
+        for (target, value) in zip(targets, write.values) {
+            binds.append(value.map(\.bind) ?? .null(target.type.nullType))
+        }
+        return binds
+    }
+}
+
+extension PropertyValue {
+    var bind: Bind {
+        switch self {
+        case .text(let text): .text(text)
+        case .integer(let number): .int64(number)
+        case .double(let number): .double(number)
+        case .boolean(let value): .bool(value)
+        // A CalendarDate is within years 1 to 9999, far inside 32 bits of days.
+        case .date(let date): .day(Day(daysSince1970: Int32(truncatingIfNeeded: date.daysSince1970)))
+        case .dateTime(let milliseconds):
+            .timestamp(Timestamp(microseconds: milliseconds.multipliedReportingOverflow(by: 1000).partialValue))
+        case .json(let value): .json(JSONText(value.text))
+        }
+    }
+}

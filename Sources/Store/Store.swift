@@ -1,0 +1,54 @@
+import Identity
+package import Postgres
+
+// Store — every question that the service asks of PostgreSQL, one file each.
+//
+// It owns the SQL, the layout of schema.sql, and the translation of what PostgreSQL refuses into our failures: which
+// property a constraint is about, what is worth repeating.
+//
+// It must not know of HTTP, of providers' replies or of mappings: values arrive converted, in the order of a statement's
+// targets. Secrets pass through it as ciphertext, sessions and API keys as hashes.
+
+/// The service's tables.
+package struct Store: Sendable {
+    let postgres: PostgresClient
+
+    package init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    /// Runs one statement and translates what goes wrong.
+    ///
+    /// The application is the one whose schema the statement works on, for naming the property that a constraint is about.
+    func query(_ statement: Statement, of application: Application? = nil) async throws(Failure) -> ResultSet {
+        do {
+            return try await postgres.query(statement)
+        } catch {
+            throw await failure(of: error, in: application)
+        }
+    }
+
+    /// Runs a transaction and translates what goes wrong; a failure that the closure throws passes through.
+    func transaction<Result: Sendable>(
+        _ body: @Sendable (PostgresConnection) async throws -> Result
+    ) async throws(Failure) -> Result {
+        do {
+            return try await postgres.withTransaction(body)
+        } catch let error as PostgresError {
+            throw await failure(of: error, in: nil)
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+
+    /// Reads rows and translates a column that is not what the statement promises.
+    func read<Value>(_ body: () throws(PostgresError) -> Value) throws(Failure) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw Failure(.internal, "The service could not read its own data.", cause: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Identity
+import Postgres
+
+extension Store {
+    /// What an error of PostgreSQL means to a caller (security.md §4.3).
+    ///
+    /// PostgreSQL's own words stay out of it: they repeat values.
+    func failure(of error: PostgresError, in application: Application?) async -> Failure {
+        switch error.handling {
+        case .constraintViolation:
+            return await constraintFailure(of: error, in: application)
+        case .clientFault:
+            return Failure(
+                .valueNotConvertible,
+                "A value cannot be stored in the column of its property.",
+                cause: "\(error)"
+            )
+        case .wait where error.isOverload:
+            return Failure(.overloaded, "The service is busy. Try again shortly.", retryAfter: 1, cause: "\(error)")
+        case .retryTransaction, .dropConnection, .wait:
+            return Failure(
+                .storeUnavailable,
+                "The database did not answer in time or is not reachable. Try again shortly.",
+                retryAfter: 2,
+                cause: "\(error)"
+            )
+        case .other:
+            return Failure.fromOther(error)
+        }
+    }
+
+    /// Names the property that a constraint of a users table is about.
+    private func constraintFailure(of error: PostgresError, in application: Application?) async -> Failure {
+        guard case .server(let server) = error, let application, server.table == "users" else {
+            return Failure(.internal, "The service could not write its data.", cause: "\(error)")
+        }
+        var columns = server.column.map { [$0] } ?? []
+        if columns.isEmpty, let constraint = server.constraint {
+            columns = await columnsOf(constraint: constraint, schema: application.schema)
+        }
+        let named = columns.joined(separator: ", ")
+        var details = JSONObject()
+        if let column = columns.first { details.append("property", .string(column)) }
+        if let constraint = server.constraint { details.append("constraint", .string(constraint)) }
+        let message =
+            switch server.sqlState {
+            case "23502": "The property \(named) must have a value."
+            case "23505": "Another user already has this value of \(named.isEmpty ? "a property" : named)."
+            default: "The value of \(named.isEmpty ? "a property" : named) breaks a rule of the users table."
+            }
+        return Failure(.constraintViolation, message, details: details, cause: "\(error)")
+    }
+
+    /// The columns of a constraint or unique index; empty when it cannot be told.
+    private func columnsOf(constraint: String, schema: String) async -> [String] {
+        let statement: Statement = """
+            select coalesce(array_agg(distinct a.attname::text), '{}')
+            from pg_class t
+            join pg_namespace n on n.oid = t.relnamespace
+            left join pg_constraint c on c.conrelid = t.oid and c.conname = \(constraint)
+            left join pg_index i on i.indrelid = t.oid
+                and i.indexrelid = (select oid from pg_class where relname = \(constraint) and relnamespace = n.oid)
+            join pg_attribute a on a.attrelid = t.oid and a.attnum > 0
+                and (a.attnum = any (c.conkey) or a.attnum = any (i.indkey))
+            where n.nspname = \(schema) and t.relname = 'users'
+            """
+        let row = try? await postgres.query(statement).first
+        return (try? row?.decode(0, as: [String].self)) ?? []
+    }
+}
+
+extension PostgresError {
+    /// Whether it is our own queue that is full, not the database that is away.
+    fileprivate var isOverload: Bool {
+        switch self {
+        case .overloaded, .leaseTimeout: true
+        default: false
+        }
+    }
+}
+
+extension Failure {
+    /// Data that a column cannot take is the request's fault; all else is ours.
+    fileprivate static func fromOther(_ error: PostgresError) -> Failure {
+        switch error.sqlState {
+        case "22001", "22003", "22007", "22008":
+            Failure(
+                .valueNotConvertible,
+                "A mapped value does not fit the column of its property.",
+                cause: "\(error)"
+            )
+        default:
+            Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}

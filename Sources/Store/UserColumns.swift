@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Identity
+import Postgres
+
+extension PropertyType {
+    /// The type of the property's column.
+    package var sqlType: String {
+        switch self {
+        case .string, .text: "text"
+        case .int: "bigint"
+        case .double: "double precision"
+        case .boolean: "boolean"
+        case .date: "date"
+        case .dateTime: "timestamptz"
+        case .json: "jsonb"
+        }
+    }
+
+    var isText: Bool { self == .string || self == .text }
+
+    var nullType: Bind.NullType {
+        switch self {
+        case .string, .text: .text
+        case .int: .int64
+        case .double: .double
+        case .boolean: .bool
+        case .date: .day
+        case .dateTime: .timestamp
+        case .json: .json
+        }
+    }
+}
+
+/// The columns of a users table in the order in which every statement returns them, and how they become a user.
+struct UserColumns: Sendable {
+    private let properties: [Property]
+
+    private static let system = [
+        "object_id", "created", "updated", "last_login", "user_status", "social_account", "locale", "dynamic",
+    ]
+
+    init(application: Application) {
+        properties = application.properties
+    }
+
+    /// The select list, each column of the table with the given alias.
+    func list(of alias: String) -> String {
+        (Self.system + properties.map(\.name.text)).map { alias + "." + quoted($0) }.joined(separator: ", ")
+    }
+
+    /// The user in a row whose columns from `first` on are those of `list`.
+    func user(in row: Row, from first: Int) throws(PostgresError) -> User {
+        let dynamic = try row.decode(first + 7, as: JSONText?.self)
+        var values: [(name: PropertyName, value: PropertyValue?)] = []
+        values.reserveCapacity(properties.count)
+        for (offset, property) in properties.enumerated() {
+            let column = first + Self.system.count + offset
+            values.append((property.name, try value(of: property.type, in: row, at: column)))
+        }
+        return User(
+            objectID: ObjectID(try row.decode(first, as: UUID.self)),
+            created: try row.decode(first + 1, as: Timestamp.self).milliseconds,
+            updated: try row.decode(first + 2, as: Timestamp?.self)?.milliseconds,
+            lastLogin: try row.decode(first + 3, as: Timestamp?.self)?.milliseconds,
+            status: UserStatus(rawValue: try row.decode(first + 4, as: String.self)) ?? .disabled,
+            socialAccount: try row.decode(first + 5, as: String?.self),
+            locale: try row.decode(first + 6, as: String?.self),
+            properties: values,
+            dynamic: dynamic.flatMap(Self.object) ?? JSONObject()
+        )
+    }
+
+    private func value(of type: PropertyType, in row: Row, at column: Int) throws(PostgresError) -> PropertyValue? {
+        switch type {
+        case .string, .text: try row.decode(column, as: String?.self).map(PropertyValue.text)
+        case .int: try row.decode(column, as: Int64?.self).map(PropertyValue.integer)
+        case .double: try row.decode(column, as: Double?.self).map(PropertyValue.double)
+        case .boolean: try row.decode(column, as: Bool?.self).map(PropertyValue.boolean)
+        case .date:
+            try row.decode(column, as: Day?.self)
+                .flatMap { CalendarDate(daysSince1970: Int($0.daysSince1970)) }.map(PropertyValue.date)
+        case .dateTime: try row.decode(column, as: Timestamp?.self).map { PropertyValue.dateTime($0.milliseconds) }
+        case .json: try row.decode(column, as: JSONText?.self).flatMap(Self.json).map(PropertyValue.json)
+        }
+    }
+
+    private static func json(_ text: JSONText) -> JSONValue? {
+        try? JSONParser.parse(text.text, limits: .stored)
+    }
+
+    private static func object(_ text: JSONText) -> JSONObject? { json(text)?.object }
+}
+
+extension Timestamp {
+    /// Milliseconds since 1970, rounded towards the past.
+    var milliseconds: Int64 {
+        let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}

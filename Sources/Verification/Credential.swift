@@ -1,0 +1,118 @@
+package import Identity
+
+/// The one credential of a request.
+package enum Credential: Sendable {
+    /// A token for Graph, to be verified by asking Graph.
+    case accessToken(Secret)
+    /// A signed token of Limited Login, with the nonce that the app used if it sent one.
+    case idToken(Secret, nonce: Secret?)
+    /// An authorization code, to be exchanged once.
+    case code(Secret, redirectURI: String, codeVerifier: Secret?)
+}
+
+extension Credential {
+    /// Picks the one credential of a request.
+    ///
+    /// A JWT that comes as `accessToken` is taken for the ID token that it is, since iOS apps send it there.
+    ///
+    /// - Throws: `credential_missing` without any, `credential_ambiguous` with more than one, `credential_wrong_kind` when a
+    ///   field holds a token of another kind.
+    package init(_ fields: CredentialFields) throws(Failure) {
+        let accessToken = Self.present(fields.accessToken)
+        let idToken = Self.present(fields.idToken)
+        let code = Self.present(fields.code)
+        switch (accessToken, idToken, code) {
+        case (nil, nil, nil):
+            throw Failure(
+                .credentialMissing,
+                "The request holds no credential. Send one of accessToken, idToken and code, with a value."
+            )
+        case (let token?, nil, nil):
+            self = try Self.reading(accessToken: token, nonce: fields.nonce)
+        case (nil, let token?, nil):
+            self = try Self.reading(idToken: token, nonce: fields.nonce)
+        case (nil, nil, let code?):
+            guard let redirectURI = Self.present(fields.redirectURI) else {
+                throw Failure(
+                    .credentialMissing,
+                    "A code counts only together with redirectUri, the one that the login dialog was opened with."
+                )
+            }
+            self = .code(
+                Secret(code),
+                redirectURI: redirectURI,
+                codeVerifier: Self.present(fields.codeVerifier).map(Secret.init)
+            )
+        default:
+            throw Failure(
+                .credentialAmbiguous,
+                "The request holds more than one credential. Send exactly one of accessToken, idToken and code."
+            )
+        }
+    }
+
+    /// The access token, which is the one kind of credential that is verified so far.
+    ///
+    /// - Throws: `credential_wrong_kind` for the others.
+    package func accessToken() throws(Failure) -> Secret {
+        switch self {
+        case .accessToken(let token):
+            return token
+        case .idToken:
+            throw Failure(
+                .credentialWrongKind,
+                """
+                This is an ID token (a JWT). Limited Login ID tokens are not accepted yet: log in with classic Facebook \
+                Login and send the access token, which begins with EAA.
+                """
+            )
+        case .code:
+            throw Failure(
+                .credentialWrongKind,
+                """
+                Authorization codes are not accepted yet: let the Facebook SDK finish the login and send its access token \
+                as accessToken.
+                """
+            )
+        }
+    }
+
+    private static func reading(accessToken token: String, nonce: String?) throws(Failure) -> Credential {
+        switch CredentialShape(of: token) {
+        case .graphToken, .unknown: return .accessToken(Secret(token))
+        case .idToken: return .idToken(Secret(token), nonce: present(nonce).map(Secret.init))
+        case .appOrClientToken: throw appToken
+        }
+    }
+
+    private static func reading(idToken token: String, nonce: String?) throws(Failure) -> Credential {
+        switch CredentialShape(of: token) {
+        case .idToken:
+            return .idToken(Secret(token), nonce: present(nonce).map(Secret.init))
+        case .appOrClientToken:
+            throw appToken
+        case .graphToken, .unknown:
+            throw Failure(
+                .credentialWrongKind,
+                """
+                idToken does not hold an ID token, which has three parts separated by dots. Send the SDK's \
+                AuthenticationToken as idToken, or its AccessToken as accessToken.
+                """
+            )
+        }
+    }
+
+    private static let appToken = Failure(
+        .credentialWrongKind,
+        """
+        This is an app token or a client token: it stands for an app, not for a person. Send the access token that the \
+        Facebook SDK gives after a person has logged in. If it held the app secret, reset the secret in the app's settings \
+        at Facebook.
+        """
+    )
+
+    private static func present(_ text: String?) -> String? {
+        guard let text, !text.utf8.isEmpty else { return nil }
+        return text
+    }
+}

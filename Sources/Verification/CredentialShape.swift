@@ -1,0 +1,42 @@
+internal import Identity
+
+/// What a token looks like, before anybody is asked about it (facebook.md §4.6).
+///
+/// Apps send the wrong one of several tokens often enough that each kind deserves its own answer. The shape decides which way
+/// a token goes; one kind is never tried as another.
+package enum CredentialShape: Sendable, Equatable, CaseIterable {
+    /// `EAA…`: an access token for Graph.
+    case graphToken
+    /// Three base64url segments, the first beginning with `{`: a signed ID token.
+    case idToken
+    /// Holds a `|`: an app token (`id|secret`), a client token, or a user token of a format given up long ago.
+    case appOrClientToken
+    /// Anything else. The placeholder that the iOS SDK hands out when tracking is denied looks like this, and so would a
+    /// format that Facebook brings up tomorrow; hence Graph is asked, and its word decides.
+    case unknown
+
+    /// Looks at the bytes; linear in their number.
+    package init(of token: String) {
+        let bytes = token.utf8
+        if bytes.contains(UInt8(ascii: "|")) {
+            self = .appOrClientToken
+        } else if Self.isSignedToken(bytes) {
+            self = .idToken
+        } else if bytes.starts(with: "EAA".utf8) {
+            self = .graphToken
+        } else {
+            self = .unknown
+        }
+    }
+
+    /// A header that is a JSON object begins with `{`, whose six high bits are the letter `e`, and whose two low bits leave
+    /// the second letter to the last quarter of the alphabet.
+    private static func isSignedToken(_ bytes: String.UTF8View) -> Bool {
+        let segments = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard segments.count == 3,
+            segments.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Base64URL.isCharacter) }),
+            let first = segments.first, first.first == UInt8(ascii: "e"), let second = first.dropFirst().first
+        else { return false }
+        return "wxyz0123456789-_".utf8.contains(second)
+    }
+}
