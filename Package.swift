@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules and their arrows are those of docs/architecture.md; Tests/ArchitectureTests holds the imports to this list.
+// The modules and their arrows are those of docs/architecture.md; Tests/ArchitectureTests holds the imports to them.
 
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -10,20 +10,29 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
     name: "federation",
     products: [
-        .executable(name: "federation", targets: ["Server"])
+        .executable(name: "federation", targets: ["Server"]),
+        .executable(name: "graph-simulator", targets: ["graph-simulator"]),
+        .executable(name: "benchmarks", targets: ["Benchmarks"]),
+        .library(name: "GraphSimulator", targets: ["GraphSimulator"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -35,10 +44,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        // The service.
         .systemLibrary(
             name: "CLibPQ",
             pkgConfig: "libpq",
@@ -63,16 +74,12 @@ let package = Package(
         ),
         .target(
             name: "Federation",
-            dependencies: [
-                "Graph", "Identity", "Mapping", "Store", "Verification", crypto, logging, nioLocks,
-            ],
+            dependencies: ["Graph", "Identity", "Mapping", "Store", "Verification", crypto, logging, nioLocks],
             swiftSettings: strict
         ),
         .target(
             name: "API",
-            dependencies: [
-                "Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes,
-            ],
+            dependencies: ["Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes],
             swiftSettings: strict
         ),
         .target(name: "Observability", dependencies: ["Identity", logging], swiftSettings: strict),
@@ -80,11 +87,58 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "API", "Curl", "Federation", "Graph", "Identity", "Observability", "Postgres", "Store",
-                argumentParser, hummingbird, logging, nioCore, serviceLifecycle,
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
+                unixSignals,
             ],
+            swiftSettings: strict
+        ),
+
+        // Beside the service, which knows none of these.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(
+            name: "GraphSimulator",
+            dependencies: ["CZlib", crypto, nioCore, nioHTTP1, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "graph-simulator",
+            dependencies: ["GraphSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
+            swiftSettings: strict
+        ),
+        .target(name: "TestSupport", dependencies: [nioCore, nioHTTP1, nioLocks, nioPosix], swiftSettings: strict),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "API", "Curl", "Federation", "Identity", "Mapping", "Postgres", "Store", "TestSupport",
+                argumentParser, crypto, histogram, httpTypes, hummingbird, nioCore, nioLocks,
+            ],
+            swiftSettings: strict
+        ),
+
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "IdentityTests", dependencies: ["Identity"], swiftSettings: strict),
+        .testTarget(name: "MappingTests", dependencies: ["Identity", "Mapping"], swiftSettings: strict),
+        .testTarget(name: "VerificationTests", dependencies: ["Identity", "Verification"], swiftSettings: strict),
+        .testTarget(name: "CurlTests", dependencies: ["Curl"], swiftSettings: strict),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres"], swiftSettings: strict),
+        .testTarget(
+            name: "GraphTests",
+            dependencies: ["Curl", "Graph", "Identity", "Verification"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GraphSimulatorTests",
+            dependencies: ["CZlib", "GraphSimulator", nioCore, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "StoreTests",
+            dependencies: ["Identity", "Postgres", "Store", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TestSupportTests",
+            dependencies: ["TestSupport", nioCore, nioLocks, nioPosix],
             swiftSettings: strict
         ),
     ]

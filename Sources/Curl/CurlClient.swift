@@ -7,9 +7,9 @@ internal import CLibCurl
 package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
-    private var inFlight: [UInt64: Transfer] = [:]
+    /// By the identity of their calls, which the transfers keep alive.
+    private var inFlight: [ObjectIdentifier: Transfer] = [:]
     private var idle: [Transfer] = []
-    private var lastSerial: UInt64 = 0
     private var hasNewTransfers = false
     private var isShutDown = false
     private var nextSweep = ContinuousClock.now
@@ -17,7 +17,7 @@ package actor CurlClient {
     /// Handles kept for the next calls; a handle costs some kilobytes of memory and some microseconds to make.
     private static let maxIdle = 128
     /// How often overdue calls are looked for, in milliseconds, while there are calls.
-    private static let sweepInterval: Int32 = 250
+    private static let sweepInterval: Int32 = 100
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -41,21 +41,17 @@ package actor CurlClient {
 
     /// Makes one call.
     ///
-    /// Returns any reply, whatever its status. Returns at the latest a quarter of a second after the request's `timeout`.
+    /// Returns any reply, whatever its status. Returns at the latest a tenth of a second after the request's `timeout`.
     /// When the calling task is cancelled, the transfer is taken down and the call throws `CurlError.cancelled`.
-    package func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
-        guard !isShutDown else { throw .shutDown }
-        guard !Task.isCancelled else { throw .cancelled }
-        guard inFlight.count < configuration.maxInFlight else { throw .overloaded }
-        lastSerial += 1
-        let serial = lastSerial
+    package nonisolated func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
+        let call = Call(request)
         let result = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                start(request, serial: serial, continuation: continuation)
+                thread.submit { self.assumeIsolated { $0.start(call, continuation) } }
             }
         } onCancel: {
-            // Runs on the actor after `start`, which the actor does without a pause once the serial is given.
-            Task { await self.cancel(serial) }
+            call.cancel()
+            thread.submit { self.assumeIsolated { $0.cancel(call) } }
         }
         return try result.get()
     }
@@ -71,42 +67,42 @@ package actor CurlClient {
 
     // MARK: Transfers
 
-    private func start(
-        _ request: HTTPRequest,
-        serial: UInt64,
-        continuation: UnsafeContinuation<Result<HTTPReply, CurlError>, Never>
-    ) {
+    private func start(_ call: Call, _ continuation: CallContinuation) {
+        if let refusal = refusal(of: call) { return continuation.resume(returning: .failure(refusal)) }
         guard let transfer = idle.popLast() ?? Transfer(configuration) else {
-            continuation.resume(returning: .failure(.library(code: CURLE_OUT_OF_MEMORY.rawValue)))
-            return
+            return continuation.resume(returning: .failure(.library(code: CURLE_OUT_OF_MEMORY.rawValue)))
         }
-        guard transfer.prepare(request, serial: serial, continuation: continuation),
-            curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK
+        guard transfer.prepare(call, continuation), curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK
         else {
             // The handle may hold a part of the request's options, so it is not used again.
-            transfer.finish(.library(code: CURLE_OUT_OF_MEMORY.rawValue))
-            return
+            return transfer.finish(.library(code: CURLE_OUT_OF_MEMORY.rawValue))
         }
         if inFlight.isEmpty { nextSweep = .now + .milliseconds(Self.sweepInterval) }
-        inFlight[serial] = transfer
+        inFlight[ObjectIdentifier(call)] = transfer
         hasNewTransfers = true
     }
 
-    private func cancel(_ serial: UInt64) {
-        guard let transfer = remove(serial) else { return }
+    private func refusal(of call: Call) -> CurlError? {
+        if isShutDown { return .shutDown }
+        if call.isCancelled { return .cancelled }
+        return inFlight.count < configuration.maxInFlight ? nil : .overloaded
+    }
+
+    private func cancel(_ call: Call) {
+        guard let transfer = remove(ObjectIdentifier(call)) else { return }
         transfer.finish(.cancelled)
         keep(transfer)
     }
 
     private func end(all error: CurlError) {
-        for serial in Array(inFlight.keys) {
-            remove(serial)?.finish(error)
+        for call in Array(inFlight.keys) {
+            remove(call)?.finish(error)
         }
     }
 
     /// Takes a call away from libcurl; its outcome is still to be told.
-    private func remove(_ serial: UInt64) -> Transfer? {
-        guard let transfer = inFlight.removeValue(forKey: serial) else { return nil }
+    private func remove(_ call: ObjectIdentifier) -> Transfer? {
+        guard let transfer = inFlight.removeValue(forKey: call) else { return nil }
         curl_multi_remove_handle(thread.multi, transfer.handle)
         return transfer
     }
@@ -140,21 +136,21 @@ package actor CurlClient {
             var context: UnsafeMutablePointer<CChar>?
             guard curl_getinfo_pointer(handle, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { continue }
             let done = Unmanaged<Transfer>.fromOpaque(UnsafeMutableRawPointer(context)).takeUnretainedValue()
-            guard let transfer = remove(done.serial) else { continue }
+            guard let call = done.call, let transfer = remove(ObjectIdentifier(call)) else { continue }
             transfer.finish(code)
             keep(transfer)
         }
     }
 
     /// Ends the calls that libcurl leaves overdue: up to 8.8 at least it does not apply the limits to a transfer that
-    /// waits for a connection (curl/curl#13227).
+    /// waits for a connection (curl/curl#13227), but lets those that wait try one after another.
     private func sweep() {
         let now = ContinuousClock.now
         guard now >= nextSweep else { return }
         nextSweep = now + .milliseconds(Self.sweepInterval)
-        for (serial, transfer) in inFlight where transfer.deadline < now {
-            let phase = transfer.phase
-            remove(serial)?.finish(.timeout(phase))
+        for (call, transfer) in inFlight {
+            guard let phase = transfer.overduePhase(at: now) else { continue }
+            remove(call)?.finish(.timeout(phase))
         }
     }
 

@@ -3,12 +3,16 @@ package struct CurlConfiguration: Sendable {
     /// Calls that may be under way at once; one more ends in `CurlError.overloaded` at once.
     package var maxInFlight: Int
 
-    /// Connections that may be open at once, in use or kept for reuse. Further calls wait for one, within their deadline.
+    /// Connections that may be open at once, in use or kept for reuse.
     ///
-    /// Over HTTP/1.1 every call under way has a connection to itself, so a value below `maxInFlight` makes calls wait.
+    /// Further calls wait for one, within their connect limit. Over HTTP/1.1 every call under way has a connection to
+    /// itself, so a value below `maxInFlight` makes calls wait.
     package var maxConnections: Int
 
     /// Connections to one host that may be open at once; see `maxConnections`.
+    ///
+    /// Over HTTP/2 a connection takes about a hundred calls, but libcurl 7.88 opens one for each further call of a burst,
+    /// so a host known to speak it deserves a limit of some dozens.
     package var maxConnectionsPerHost: Int
 
     /// PEM file of the authorities to trust instead of the system's.

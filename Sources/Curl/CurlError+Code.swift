@@ -50,8 +50,9 @@ extension CurlError {
 }
 
 extension CurlError.TLSFailure {
-    /// Reads an `X509_V_ERR_` number of OpenSSL. libcurl looks at the name before it asks for the number, which until then
-    /// is 1.
+    /// Reads an `X509_V_ERR_` number of OpenSSL.
+    ///
+    /// libcurl looks at the name before it asks for the number, which until then is 1.
     init(certificateVerdict: Int) {
         switch certificateVerdict {
         case 0, 1, 62: self = .certificateOfAnotherHost

@@ -18,7 +18,8 @@ package struct HTTPReply: Sendable {
     /// Bytes that are not UTF-8 come as U+FFFD.
     package func header(_ name: String) -> String? {
         for line in head.split(separator: UInt8(ascii: "\n")).dropFirst() {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HeaderSyntax.equal(line[..<colon], name.utf8) else {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HeaderSyntax.equal(line[..<colon], name.utf8)
+            else {
                 continue
             }
             let value = line[line.index(after: colon)...].drop(while: Self.isSpace)

@@ -28,12 +28,11 @@ package struct HTTPRequest: Sendable {
     ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) belong to the client and are refused.
     ///   - body: The bytes of the body; its type is `application/x-www-form-urlencoded` unless a header names another.
     ///   - timeout: Limit of the whole call, from name resolution to the last byte.
-    ///   - connectTimeout: Limit for resolving, connecting and the TLS handshake.
+    ///   - connectTimeout: Limit for waiting for a connection, resolving, connecting and the TLS handshake.
     ///   - maxReplyBytes: Most bytes of the decoded body.
     ///   - reusesConnection: False opens a connection for this call alone to begin with, so that libcurl has no reason to
     ///     repeat the request on its own: what the server gets, it gets once.
-    ///
-    /// Throws `CurlError.invalidRequest`.
+    /// - Throws: `CurlError.invalidRequest`.
     package init(
         method: Method = .get,
         url: HTTPURL,

@@ -19,7 +19,7 @@ package struct HTTPURL: Sendable {
 
     /// Checks and keeps `text`.
     ///
-    /// Throws `CurlError.invalidRequest`.
+    /// - Throws: `CurlError.invalidRequest`.
     package init(_ text: String) throws(CurlError) {
         try Self.checkCharacters(text)
         let parts = try URLParts(text)
@@ -70,8 +70,9 @@ package struct HTTPURL: Sendable {
         }
     }
 
-    /// Bytes up to the end of the authority. Nil where libcurl's parser would still find a host, but this one would not:
-    /// it takes one or three slashes for two.
+    /// Bytes up to the end of the authority.
+    ///
+    /// Nil where only libcurl's parser finds a host, which takes one or three slashes for two.
     private static func originLength(_ text: String) -> Int? {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {

@@ -1,7 +1,8 @@
 /// The grammar of header fields (RFC 9110 §5), on bytes.
 enum HeaderSyntax {
-    /// Headers that frame the message or manage the connection, in lower case. A caller that could set them could make
-    /// the server see another message than the one that was checked.
+    /// Headers that frame the message or manage the connection, in lower case.
+    ///
+    /// A caller that could set them could make the server see another message than the one that was checked.
     private static let ofTheClient: [StaticString] = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
         "upgrade", "expect", "accept-encoding", "http2-settings",

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
 ///
-/// The thread alternates between the actor's jobs, a *turn* in which the actor lets libcurl work, and sleep, from which a
-/// socket, a timer or a new job wakes it. A job for a thread that is awake costs no system call.
+/// The thread alternates between the work that is queued, a *turn* in which the actor lets libcurl work, and sleep, from
+/// which a socket, a timer or new work wakes it. Work for a thread that is awake costs no system call.
 ///
 /// `@unchecked Sendable`: what the comments below give to the lock is touched under it, the rest by the thread alone.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
@@ -12,10 +12,15 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     /// the last turn.
     typealias Turn = @Sendable (_ polled: Bool) -> Int32
 
+    private enum Work {
+        case job(UnownedJob)
+        case body(@Sendable () -> Void)
+    }
+
     private let lock = PthreadMutex()
     /// Under the lock.
-    private var jobs: [UnownedJob] = []
-    /// Under the lock: whether a new job has to wake the thread.
+    private var queue: [Work] = []
+    /// Under the lock: whether new work has to wake the thread.
     private var isAsleep = false
     /// Written by the thread under the lock; read by the thread, and by others under the lock.
     private(set) var multi: UnsafeMutableRawPointer
@@ -39,12 +44,23 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     // MARK: Called from any thread
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
+        append(.job(UnownedJob(job)))
+    }
+
+    /// Runs `body` on the thread, in the order of submission and as isolated to the actor as a job is.
+    ///
+    /// A call comes and goes this way without being a job: a task that waits for a continuation within an actor is woken
+    /// elsewhere first and comes to the actor's thread a second time.
+    func submit(_ body: @escaping @Sendable () -> Void) {
+        append(.body(body))
+    }
+
+    private func append(_ work: Work) {
         lock.withLock {
-            jobs.append(job)
+            queue.append(work)
             guard isAsleep else { return }
             isAsleep = false
-            // Under the lock, because the thread could otherwise run the job, end, and free the handle before the call.
+            // Under the lock, because the thread could otherwise do the work, end, and free the handle before the call.
             curl_multi_wakeup(multi)
         }
     }
@@ -102,30 +118,35 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     private func run() {
         blockSignals()
         lock.withLock { thread = pthread_self() }
-        var batch: [UnownedJob] = []
+        var batch: [Work] = []
         var polled = false
         while true {
-            takeJobs(into: &batch)
+            takeQueue(into: &batch)
             while !batch.isEmpty {
-                for job in batch { job.runSynchronously(on: asUnownedSerialExecutor()) }
-                takeJobs(into: &batch)
+                for work in batch {
+                    switch work {
+                    case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+                    case .body(let body): body()
+                    }
+                }
+                takeQueue(into: &batch)
             }
             guard !isStopped else { return }
             let sleep = turn(polled)
             polled = lock.withLock {
-                isAsleep = jobs.isEmpty
+                isAsleep = queue.isEmpty
                 return isAsleep
             }
             if polled { poll(milliseconds: sleep) }
         }
     }
 
-    /// Puts the queued jobs in the place of those in `batch`, which have run.
-    private func takeJobs(into batch: inout [UnownedJob]) {
+    /// Puts what is queued in the place of what is in `batch`, which is done.
+    private func takeQueue(into batch: inout [Work]) {
         batch.removeAll(keepingCapacity: true)
         lock.withLock {
             isAsleep = false
-            swap(&jobs, &batch)
+            swap(&queue, &batch)
         }
     }
 

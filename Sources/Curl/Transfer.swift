@@ -11,15 +11,17 @@ final class Transfer {
 
     let handle: UnsafeMutableRawPointer
 
-    /// Tells this call of the handle from earlier ones.
-    private(set) var serial: UInt64 = 0
-    private(set) var deadline = ContinuousClock.now
-    private var continuation: UnsafeContinuation<Result<HTTPReply, CurlError>, Never>?
+    /// The call that the handle is used for; nil between two.
+    private(set) var call: Call?
+    private var continuation: CallContinuation?
+    private var deadline = ContinuousClock.now
+    private var connectDeadline = ContinuousClock.now
 
     private var isPlain = false
     private var uploadBytes = 0
     private var maxReplyBytes = 0
-    private var headerList: UnsafeMutablePointer<curl_slist>?
+    /// What `CURLOPT_HTTPHEADER` points to.
+    var headerList: UnsafeMutablePointer<curl_slist>?
     private let unacknowledgedMilliseconds: Int32
 
     private var head: [UInt8] = []
@@ -46,17 +48,16 @@ final class Transfer {
 
     // MARK: A call's life
 
-    /// Makes the handle ready for `request`, whose outcome goes to `continuation` by `finish`.
+    /// Makes the handle ready for `call`, whose outcome goes to `continuation` by `finish`.
     ///
     /// Returns whether libcurl took all options. With false, too, `finish` has to be called.
-    func prepare(
-        _ request: HTTPRequest,
-        serial: UInt64,
-        continuation: UnsafeContinuation<Result<HTTPReply, CurlError>, Never>
-    ) -> Bool {
-        self.serial = serial
+    func prepare(_ call: Call, _ continuation: CallContinuation) -> Bool {
+        let request = call.request
+        self.call = call
         self.continuation = continuation
-        deadline = .now + request.timeout
+        let now = ContinuousClock.now
+        deadline = now + request.timeout
+        connectDeadline = now + request.connectTimeout
         isPlain = request.url.isPlain
         maxReplyBytes = request.maxReplyBytes
         uploadBytes = request.body?.count ?? 0
@@ -71,7 +72,7 @@ final class Transfer {
             && set(CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
     }
 
-    /// Gives the caller its outcome and forgets the call. `code` is libcurl's verdict.
+    /// Gives the caller the outcome that libcurl's `code` stands for, and forgets the call.
     func finish(_ code: CURLcode) {
         if let verdict {
             finish(verdict)
@@ -92,8 +93,14 @@ final class Transfer {
         resume(.failure(error))
     }
 
-    /// How far the call has come, for one that is ended because its time is up.
-    var phase: CurlError.TimeoutPhase {
+    /// How far a call has come whose time is up; nil for one that still has some.
+    func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase? {
+        guard now > min(deadline, connectDeadline) else { return nil }
+        let phase = phase
+        return now > deadline || phase == .connecting ? phase : nil
+    }
+
+    private var phase: CurlError.TimeoutPhase {
         (microseconds(CURLINFO_PRETRANSFER_TIME_T) ?? 0) > 0 ? .waiting : .connecting
     }
 
@@ -106,91 +113,10 @@ final class Transfer {
         curl_setopt_list(handle, CURLOPT_HTTPHEADER, nil)
         curl_slist_free_all(headerList)
         headerList = nil
+        call = nil
         let continuation = self.continuation
         self.continuation = nil
         continuation?.resume(returning: result)
-    }
-
-    // MARK: Options
-
-    private func setLastingOptions(_ configuration: CurlConfiguration) -> Bool {
-        let own = Unmanaged.passUnretained(self).toOpaque()
-        let halfLife = max(1, configuration.addressSeconds / 2)
-        return set(CURLOPT_NOSIGNAL, 1)
-            && set(CURLOPT_PROTOCOLS_STR, "http,https")
-            && set(CURLOPT_FOLLOWLOCATION, 0)
-            && set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-            && set(CURLOPT_PATH_AS_IS, 1)
-            // The empty name switches proxies off, those of the environment too.
-            && set(CURLOPT_PROXY, "")
-            && set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-            && set(CURLOPT_SSL_VERIFYPEER, 1)
-            && set(CURLOPT_SSL_VERIFYHOST, 2)
-            && set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-            && (configuration.caFile.map { set(CURLOPT_CAINFO, $0) } ?? true)
-            && set(CURLOPT_ACCEPT_ENCODING, "gzip")
-            && set(CURLOPT_USERAGENT, configuration.userAgent)
-            && set(CURLOPT_TCP_KEEPALIVE, 1)
-            && set(CURLOPT_TCP_KEEPIDLE, 15)
-            && set(CURLOPT_TCP_KEEPINTVL, 5)
-            && set(CURLOPT_DNS_CACHE_TIMEOUT, halfLife)
-            && set(CURLOPT_MAXLIFETIME_CONN, halfLife)
-            // Without it, ending a call whose name is still being resolved waits for the resolver, and all calls with it.
-            && set(CURLOPT_QUICK_EXIT, 1)
-            // The least that libcurl takes: replies are small, and thousands of calls may hang at once.
-            && set(CURLOPT_BUFFERSIZE, Self.bufferBytes)
-            && set(CURLOPT_UPLOAD_BUFFERSIZE, 16384)
-            && curl_setopt_write(handle, CURLOPT_HEADERFUNCTION, receiveHeader) == CURLE_OK
-            && curl_setopt_write(handle, CURLOPT_WRITEFUNCTION, receiveBody) == CURLE_OK
-            && curl_setopt_opensocket(handle, CURLOPT_OPENSOCKETFUNCTION, openSocket) == CURLE_OK
-            && set(CURLOPT_HEADERDATA, own)
-            && set(CURLOPT_WRITEDATA, own)
-            && set(CURLOPT_OPENSOCKETDATA, own)
-            && set(CURLOPT_PRIVATE, own)
-    }
-
-    private static let bufferBytes = 2048
-
-    private func setMethod(_ request: HTTPRequest) -> Bool {
-        let verb = request.method == .delete ? "DELETE" : nil
-        guard request.method == .post || request.body != nil else {
-            return set(CURLOPT_HTTPGET, 1) && set(CURLOPT_CUSTOMREQUEST, verb)
-        }
-        return (request.body ?? []).withUnsafeBytes { bytes in
-            set(CURLOPT_POST, 1)
-                && set(CURLOPT_CUSTOMREQUEST, verb)
-                && curl_setopt_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)) == CURLE_OK
-                // Never null, which would make libcurl read the body from standard input.
-                && curl_setopt_bytes(handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(handle))
-                    == CURLE_OK
-        }
-    }
-
-    private func setHeaders(_ request: HTTPRequest) -> Bool {
-        for line in request.headerLines {
-            guard append(line) else { return false }
-        }
-        // A large body would otherwise wait a second for a `100 Continue`.
-        if request.body != nil, !append("Expect:") { return false }
-        return curl_setopt_list(handle, CURLOPT_HTTPHEADER, headerList) == CURLE_OK
-    }
-
-    private func append(_ line: String) -> Bool {
-        guard let longer = curl_slist_append(headerList, line) else { return false }
-        headerList = longer
-        return true
-    }
-
-    private func set(_ option: CURLoption, _ value: Int) -> Bool {
-        curl_setopt_long(handle, option, value) == CURLE_OK
-    }
-
-    private func set(_ option: CURLoption, _ value: String?) -> Bool {
-        curl_setopt_string(handle, option, value) == CURLE_OK
-    }
-
-    private func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer) -> Bool {
-        curl_setopt_pointer(handle, option, value) == CURLE_OK
     }
 
     // MARK: Outcome
@@ -205,8 +131,9 @@ final class Transfer {
         return curl_getinfo_offset(handle, info, &value) == CURLE_OK ? value : nil
     }
 
-    /// Whether the request may have reached the server as a whole. True when in doubt: a part of the head that was
-    /// written counts as all of it.
+    /// Whether the request may have reached the server as a whole.
+    ///
+    /// True when in doubt: a part of the head that was written counts as all of it.
     private var isRequestSent: Bool {
         guard let head = number(CURLINFO_REQUEST_SIZE), head > 0 else { return false }
         return uploadBytes == 0 || (microseconds(CURLINFO_SIZE_UPLOAD_T) ?? 0) >= uploadBytes
@@ -226,7 +153,7 @@ final class Transfer {
     // MARK: Callbacks
 
     /// Takes one header line; returns whether the transfer may go on.
-    fileprivate func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         guard line.count <= Self.maxHeadBytes - headBytes else {
             verdict = .replyTooLarge
             return false
@@ -246,7 +173,7 @@ final class Transfer {
     }
 
     /// Takes a piece of the decoded body; returns whether the transfer may go on.
-    fileprivate func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+    func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
         guard piece.count <= maxReplyBytes - body.count else {
             verdict = .replyTooLarge
             return false
@@ -256,7 +183,7 @@ final class Transfer {
     }
 
     /// Opens the socket for a connection, or refuses: plain http never leaves this machine, whatever a name resolves to.
-    fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+    func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
         let target = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
         guard !isPlain || LoopbackAddress.contains(target, length: socklen_t(address.pointee.addrlen)) else {
@@ -279,23 +206,4 @@ final class Transfer {
         )
         return descriptor
     }
-}
-
-private func transfer(_ context: UnsafeMutableRawPointer) -> Transfer {
-    Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-}
-
-private let receiveHeader: curl_write_callback = { bytes, _, count, context in
-    guard let context else { return 0 }
-    return transfer(context).takeHeader(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
-}
-
-private let receiveBody: curl_write_callback = { bytes, _, count, context in
-    guard let context else { return 0 }
-    return transfer(context).takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
-}
-
-private let openSocket: curl_opensocket_callback = { context, _, address in
-    guard let context, let address else { return CURL_SOCKET_BAD }
-    return transfer(context).open(address)
 }

@@ -70,7 +70,7 @@ package struct ApplicationDocument: Sendable {
         keys = reader.keys(object["keys"])
         facebook = reader.facebook(object["providers"])
         properties = reader.properties(object["properties"])
-        mapping = reader.mapping(object["mapping"])
+        mapping = reader.mapping(object["mapping"], of: properties)
         guard reader.problems.isEmpty, let id else { throw reader.problems }
         self.id = id
     }

@@ -1,14 +1,13 @@
-package import Identity
+import Identity
 import Mapping
 package import Store
 
 extension ApplicationDocument {
-    /// Everything that can be said of the document without a database: the mapping against the declared properties and
-    /// Facebook's fields.
-    package func check(columns: [LiveColumn] = []) -> DocumentProblems {
+    /// What does not fit the live users table, whose columns are given.
+    fileprivate func problems(with columns: [LiveColumn]) -> DocumentProblems {
         var problems = DocumentProblems()
-        guard let mapping else { return problems }
-        for problem in MappingCheck.problems(of: mapping.json, properties: properties, columns: columns) {
+        let mapping = mapping?.json ?? .array([])
+        for problem in MappingCheck.problems(of: mapping, properties: properties, columns: columns) {
             problems.add("mapping.facebook", problem.message)
         }
         return problems
@@ -38,7 +37,7 @@ package struct ApplyDocument: Sendable {
     ///   - actor: who does it, for the audit log.
     /// - Throws: `DocumentProblems` with everything that is wrong, or the `Failure` of the database.
     package func callAsFunction(_ document: ApplicationDocument, actor: String) async throws {
-        var problems = document.check(columns: try await store.liveColumns(ofSchema: document.schema))
+        var problems = document.problems(with: try await store.liveColumns(ofSchema: document.schema))
         let keys = document.keys.map { key in
             (label: key.label, hash: Digest.sha256(apiKey(from: key.variable, problems: &problems)))
         }

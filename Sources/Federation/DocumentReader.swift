@@ -180,14 +180,15 @@ struct DocumentReader {
         return Property(name: name, type: type, required: isRequired, clientMappable: clientMappable)
     }
 
-    mutating func mapping(_ value: JSONValue?) -> Mapping? {
+    /// Reads the mapping and holds it to the declared properties, so that one reading finds every problem of both.
+    mutating func mapping(_ value: JSONValue?, of properties: [Property]) -> Mapping? {
         guard let value, let providers = object(value, at: "mapping", known: ["facebook"]),
             let document = providers["facebook"]
         else { return nil }
-        do { return try Mapping(document) } catch {
-            for problem in error.all { problems.add("mapping.facebook", problem.message) }
-            return nil
+        for problem in MappingCheck.problems(of: document, properties: properties, columns: []) {
+            problems.add("mapping.facebook", problem.message)
         }
+        return try? Mapping(document)
     }
 
     // MARK: Shapes

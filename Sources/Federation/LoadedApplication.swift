@@ -94,7 +94,19 @@ package final class LoadedApplication: Sendable {
             )
             return LoginPlan(mapping: mapping, application: application)
         } catch {
+            // The client cannot mend what the operator wrote.
+            guard error.first.origin == .client else { throw Self.unusable(cause: error.first.message) }
             throw error.failure
         }
+    }
+
+    /// The answer to logins while the configuration cannot be used.
+    static func unusable(cause: String) -> Failure {
+        Failure(
+            .providerMisconfigured,
+            "This application's configuration cannot be used. Its operator finds the cause in the service's log.",
+            retryAfter: 60,
+            cause: cause
+        )
     }
 }

@@ -71,7 +71,7 @@ extension Federation {
             token,
             by: apps,
             settings: settings,
-            fields: plan.mapping.graphFields,
+            mapping: plan.mapping,
             application: loaded.application.id,
             deadline: started + limits.login - limits.storeReserve
         )
@@ -105,14 +105,7 @@ extension Federation {
         of loaded: LoadedApplication,
         appID: String?
     ) throws(Failure) -> (FacebookSettings, [FacebookApp]) {
-        if let defect = loaded.defect {
-            throw Failure(
-                .providerMisconfigured,
-                "This application's configuration cannot be used. Its operator finds the cause in the service's log.",
-                retryAfter: 60,
-                cause: defect
-            )
-        }
+        if let defect = loaded.defect { throw LoadedApplication.unusable(cause: defect) }
         guard let settings = loaded.application.facebook, settings.enabled, !settings.apps.isEmpty else {
             throw Failure(
                 .providerNotConfigured,
@@ -132,7 +125,7 @@ extension Federation {
         _ token: Secret,
         by apps: [FacebookApp],
         settings: FacebookSettings,
-        fields: String,
+        mapping: CompiledMapping,
         application: ApplicationID,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> VerifiedPerson {
@@ -142,14 +135,18 @@ extension Federation {
                 token: token,
                 app: app,
                 settings: settings,
-                fields: fields,
+                fields: mapping.graphFields,
                 application: application,
                 deadline: deadline,
                 now: now
             )
             switch AccessTokenCheck.verify(evidence: evidence, app: app, now: now) {
             case .accepted(let person): return person
-            case .refused(let failure): throw failure
+            case .refused(let failure):
+                guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else {
+                    throw failure
+                }
+                throw mapping.failure(forUnknownField: field)
             case .otherApp: continue
             }
         }

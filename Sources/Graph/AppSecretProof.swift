@@ -23,9 +23,16 @@ struct AppSecretProof {
     }
 
     private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits: StaticString = "0123456789abcdef"
-        return digits.withUTF8Buffer { digits in
-            String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }, as: UTF8.self)
+        var digits: [UInt8] = []
+        digits.reserveCapacity(64)
+        for byte in bytes {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 0x0F))
         }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -80,13 +80,13 @@ struct LoginQuestion {
 struct GraphQuestion {
     let url: HTTPURL
     /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL.
-    let bearer: String
+    let bearer: Secret
 
     /// The request, to be answered within a time.
     func request(timeout: Duration, configuration: GraphConfiguration) throws(CurlError) -> HTTPRequest {
         try HTTPRequest(
             url: url,
-            headers: [("Authorization", "Bearer " + bearer)],
+            headers: [("Authorization", "Bearer " + bearer.reveal())],
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes

@@ -9,7 +9,7 @@ enum TokenInspectionCall {
         target.add("input_token", login.token)
         // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
         target.add(login.proof(of: appToken))
-        return GraphQuestion(url: try login.url(target, tooLong: LoginQuestion.noToken), bearer: appToken)
+        return GraphQuestion(url: try login.url(target, tooLong: LoginQuestion.noToken), bearer: Secret(appToken))
     }
 
     /// The answer.

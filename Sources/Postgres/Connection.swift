@@ -48,7 +48,9 @@ final class Connection {
     /// Whether a reply that is long overdue makes the connection count as lost.
     var isWatched = true
 
-    /// Takes over a connection that has just been established. Nil if libpq refuses to put it into pipeline mode.
+    /// Takes over a connection that has just been established.
+    ///
+    /// Nil if libpq refuses to put it into pipeline mode.
     init?(_ handle: Handle, tag: UInt64, preparedStatements: Bool, now: ContinuousClock.Instant) {
         guard PQsetnonblocking(handle.pointer, 1) == 0, PQenterPipelineMode(handle.pointer) == 1 else { return nil }
         self.handle = handle
@@ -62,7 +64,9 @@ final class Connection {
 
     var isBusy: Bool { !pipeline.isEmpty || script != nil }
 
-    /// Whether the session is outside of any transaction. Of meaning when nothing is in flight.
+    /// Whether the session is outside of any transaction.
+    ///
+    /// Of meaning when nothing is in flight.
     var isOutsideTransaction: Bool { PQtransactionStatus(handle.pointer) == PQTRANS_IDLE }
 
     // MARK: Sending
@@ -128,7 +132,9 @@ final class Connection {
         return .sent
     }
 
-    /// Frees a statement on the server. Nobody waits for it.
+    /// Frees a statement on the server.
+    ///
+    /// Nobody waits for it.
     private func deallocate(_ name: PreparedStatements.Name) -> Bool {
         let text = name.withUnsafeBufferPointer { name in
             "DEALLOCATE " + String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -159,7 +165,9 @@ final class Connection {
         prepared.removeAll()
     }
 
-    /// Sends what libpq still holds, and watches for room in the socket while there is none. False if it is broken.
+    /// Sends what libpq still holds, and watches for room in the socket while there is none.
+    ///
+    /// False if it is broken.
     func flush(_ poller: Poller) -> Bool {
         needsFlush = false
         let status = PQflush(handle.pointer)
@@ -172,7 +180,9 @@ final class Connection {
 
     // MARK: Receiving
 
-    /// Reads from the socket. False if the connection is gone.
+    /// Reads from the socket.
+    ///
+    /// False if the connection is gone.
     func fill() -> Bool {
         guard PQconsumeInput(handle.pointer) == 1 else { return false }
         // libpq may have written, too; what it could not write is due for another flush.

@@ -1,6 +1,8 @@
 extension PostgresConfiguration {
-    /// A file that does not exist. libpq looks for certificates and passwords in the home folder and in `PG*`
-    /// variables when the keyword is unset, and an empty value counts as unset.
+    /// A file that does not exist.
+    ///
+    /// libpq looks for certificates and passwords in the home folder and in `PG*` variables when the keyword is unset,
+    /// and an empty value counts as unset.
     private static let absentFile = "/nonexistent"
 
     /// The keywords and values by which libpq opens a connection to `host`.

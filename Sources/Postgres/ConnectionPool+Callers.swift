@@ -1,7 +1,4 @@
 /// How callers on any thread wait for what happens on the loop.
-///
-/// Unsafe continuations spare the bookkeeping of checked ones; they are resumed exactly once because
-/// ``Request/finish(_:)`` takes them out, and because a pool answers everything before it ends.
 extension ConnectionPool {
     /// Hands the request to the loop and waits for its end; when the task is cancelled, for no longer.
     nonisolated(nonsending) func perform(
@@ -18,7 +15,7 @@ extension ConnectionPool {
     }
 
     nonisolated(nonsending) private func outcome(of request: Request) async -> Request.Outcome {
-        await withUnsafeContinuation { continuation in
+        await suspend { continuation in
             request.continuation = continuation
             post(.submit(request))
         }
@@ -28,7 +25,7 @@ extension ConnectionPool {
     nonisolated(nonsending) func acquire(_ purpose: Lease.Purpose) async throws(PostgresError) -> Lease {
         let request = LeaseRequest(purpose)
         let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await suspend { continuation in
                 request.continuation = continuation
                 post(.lease(request))
             }

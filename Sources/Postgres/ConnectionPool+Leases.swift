@@ -7,7 +7,7 @@ extension ConnectionPool {
         let statements: [Statement]
         var answered = 0
         /// The one who returned the lease.
-        let continuation: UnsafeContinuation<Void, Never>?
+        let continuation: Continuation<Void>?
     }
 
     func lease(_ request: LeaseRequest) {
@@ -43,7 +43,7 @@ extension ConnectionPool {
     }
 
     /// A lease comes back, from a transaction that may still be open or from a session that may have been changed.
-    func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: UnsafeContinuation<Void, Never>?) {
+    func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: Continuation<Void>?) {
         let index = pipelined + lease.place
         var statements: [Statement] = []
         var state = LeaseStateMachine<LeaseRequest>.Return.broken

@@ -105,7 +105,8 @@ extension ConnectionPool {
         if case .failure(let error) = result, case .statement(let statement) = request.work {
             let isStale = isStale(error, request)
             if isStale || completion.failedToPrepare { connection.forget(statement) }
-            if isStale, !completion.isAbandoned, connection.isOutsideTransaction {
+            // A shared connection is never inside a transaction, and what libpq says of it counts only while it rests.
+            if isStale, !completion.isAbandoned, index < pipelined || connection.isOutsideTransaction {
                 request.isUnnamed = true
                 send(request, on: connection, slot: index)
                 return
@@ -127,7 +128,9 @@ extension ConnectionPool {
     }
 
     /// Whether the server refused a plan that it had made earlier: it is gone (26000), or no longer gives the columns
-    /// that it gave (0A000). Nothing was carried out then, and the statement as such may be right.
+    /// that it gave (0A000).
+    ///
+    /// Nothing was carried out then, and the statement as such may be right.
     private func isStale(_ error: PostgresError, _ request: Request) -> Bool {
         guard request.plan == .reused, let state = error.sqlState else { return false }
         return state == "26000" || state == "0A000"
@@ -140,8 +143,10 @@ extension ConnectionPool {
         return .server(error)
     }
 
-    /// Lets the connection take no more statements. A server that has become a standby (25006) refuses writes on all of
-    /// them: then all that belong to nobody go, as they come to rest, and the next ones look for another server.
+    /// Lets the connection take no more statements.
+    ///
+    /// A server that has become a standby (25006) refuses writes on all of them: then all that belong to nobody go, as
+    /// they come to rest, and the next ones look for another server.
     private func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
         connection.isRetiring = true
         guard index < pipelined else { return }
@@ -168,7 +173,9 @@ extension ConnectionPool {
         request.finish(.failure(.cancelled))
     }
 
-    /// The connection is gone. Whoever waits for an answer on it learns whether anything can have happened.
+    /// The connection is gone.
+    ///
+    /// Whoever waits for an answer on it learns whether anything can have happened.
     func lose(_ index: Int) {
         guard case .open(let connection) = slots[index] else { return }
         let orphans = connection.orphans()

@@ -3,7 +3,9 @@
 /// Runs on the thread of its ``EventLoop`` only. Statements do not enter it as calls to the actor, which would switch
 /// executors twice for each, but as messages that the loop hands over in bulk, turn by turn.
 actor ConnectionPool {
-    /// What is at a place for a connection. Places of pipelined connections come first, those of exclusive ones after.
+    /// What is at a place for a connection.
+    ///
+    /// Places of pipelined connections come first, those of exclusive ones after.
     enum Slot {
         case vacant
         /// A connection is to be opened as soon as the gate permits.
@@ -34,7 +36,7 @@ actor ConnectionPool {
     var leases: LeaseStateMachine<LeaseRequest>
     var gate = ReconnectGate()
     var life = Life.created
-    var runners: [UnsafeContinuation<Void, Never>] = []
+    var runners: [Continuation<Void>] = []
     var parameters = ParameterBuffer()
     /// Sessions that are being cleaned, by slot.
     var cleanings: [Int: Cleaning] = [:]
@@ -207,7 +209,7 @@ actor ConnectionPool {
 
     // MARK: Life
 
-    private func run(_ continuation: UnsafeContinuation<Void, Never>) {
+    private func run(_ continuation: Continuation<Void>) {
         switch life {
         case .closed:
             continuation.resume()

@@ -9,7 +9,7 @@ struct ConnectionURL {
     let parameters: [String: String]
 
     private static let knownParameters: Set<String> = [
-        "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "application_name",
+        "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "application_name",
     ]
 
     init(_ url: String) throws(PostgresConfigurationError) {
@@ -33,17 +33,16 @@ struct ConnectionURL {
         for part in (query ?? "").split(separator: "&") {
             let (encodedName, encodedValue) = Self.split(part, at: "=")
             let name = try Self.decoded(encodedName, part: "parameters")
-            let value = try Self.decoded(encodedValue ?? "", part: name)
-            if name == "host" {
-                guard hosts.isEmpty, value.hasPrefix("/") else {
-                    throw .invalid("host", expected: "the folder of a socket, and no other host")
-                }
-                hosts = [DatabaseHost(name: value, port: 5432)]
-            } else if Self.knownParameters.contains(name) {
-                parameters[name] = value
-            } else {
-                throw .unknownParameter(name)
+            guard Self.knownParameters.contains(name) else { throw .unknownParameter(name) }
+            parameters[name] = try Self.decoded(encodedValue ?? "", part: name)
+        }
+        if let folder = parameters["host"] {
+            guard hosts.isEmpty, folder.hasPrefix("/") else {
+                throw .invalid("host", expected: "the folder of a socket, and no other host")
             }
+            hosts = [DatabaseHost(name: folder, port: try DatabaseHost.port(parameters["port"]))]
+        } else if parameters["port"] != nil {
+            throw .invalid("port", expected: "a number after each host")
         }
         guard !hosts.isEmpty else { throw .missing("host") }
         self.hosts = hosts
@@ -70,7 +69,9 @@ struct ConnectionURL {
         return (text[..<index], text[text.index(after: index)...])
     }
 
-    /// Undoes percent-encoding. A NUL is refused, since libpq would take the text to end there.
+    /// Undoes percent-encoding.
+    ///
+    /// A NUL is refused, since libpq would take the text to end there.
     private static func decoded(_ text: Substring, part: String) throws(PostgresConfigurationError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -117,14 +118,20 @@ struct DatabaseHost: Sendable, Hashable {
             port = text[text.index(after: colon)...]
         }
         guard !name.isEmpty else { throw .missing("host") }
-        guard let number = Int(port ?? "5432"), (1...65535).contains(number) else {
-            throw .invalid("port", expected: "a number from 1 to 65535")
-        }
+        let number = try Self.port(port.map(String.init))
         // No percent-encoding here: a name or an address needs none, and a socket has its own parameter.
         guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }) else {
             throw .invalid("host", expected: "a host name, an address, or ?host=/folder for a socket")
         }
         self.init(name: String(name), port: number)
+    }
+
+    /// The port that a text stands for; PostgreSQL's own if there is none.
+    static func port(_ text: String?) throws(PostgresConfigurationError) -> Int {
+        guard let number = Int(text ?? "5432"), (1...65535).contains(number) else {
+            throw .invalid("port", expected: "a number from 1 to 65535")
+        }
+        return number
     }
 
     /// Whether this is the folder of a Unix socket.
@@ -136,7 +143,9 @@ struct DatabaseHost: Sendable, Hashable {
         return inet_pton(AF_INET, name, &space) == 1 || inet_pton(AF_INET6, name, &space) == 1
     }
 
-    /// Whether traffic to this host stays on this machine. `localhost` counts; what it resolves to is checked again.
+    /// Whether traffic to this host stays on this machine.
+    ///
+    /// `localhost` counts; what it resolves to is checked again.
     var staysHere: Bool { isSocket || name.lowercased() == "localhost" || Self.isLoopback(address: name) }
 
     /// Whether `address` is in 127.0.0.0/8 or is ::1.

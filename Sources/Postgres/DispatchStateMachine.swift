@@ -51,7 +51,9 @@ struct DispatchStateMachine<Request> {
     /// When the next statement that waits has to be given up.
     var nextDeadline: ContinuousClock.Instant? { queue.first?.deadline }
 
-    /// A new statement. It may wait until `deadline`; later submissions must not have earlier deadlines.
+    /// A new statement.
+    ///
+    /// It may wait until `deadline`; later submissions must not have earlier deadlines.
     mutating func submit(_ request: Request, deadline: ContinuousClock.Instant) -> Submission {
         if isShutDown { return .shutDown }
         if queue.isEmpty, let lane = leastLoaded() {
@@ -78,7 +80,9 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .open(inFlight: 0)
     }
 
-    /// The lane shall take no more statements. True if it is empty and can be closed at once.
+    /// The lane shall take no more statements.
+    ///
+    /// True if it is empty and can be closed at once.
     mutating func retire(lane: Int) -> Bool {
         guard case .open(let count) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)
@@ -100,7 +104,9 @@ struct DispatchStateMachine<Request> {
         return (waiting.request, waiting.deadline, lane)
     }
 
-    /// Removes a statement that waits. False if it does not wait (any more).
+    /// Removes a statement that waits.
+    ///
+    /// False if it does not wait (any more).
     mutating func cancel(where matches: (Request) -> Bool) -> Bool {
         queue.remove(where: { matches($0.request) }) != nil
     }
@@ -114,7 +120,9 @@ struct DispatchStateMachine<Request> {
         return (expired, isAnyOpen ? .busy : .unavailable)
     }
 
-    /// From now on every statement is refused. Returns those that waited.
+    /// From now on every statement is refused.
+    ///
+    /// Returns those that waited.
     mutating func shutDown() -> [Request] {
         isShutDown = true
         return queue.removeAll().map(\.request)

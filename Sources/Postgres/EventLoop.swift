@@ -9,7 +9,9 @@ final class EventLoop: SerialExecutor {
     let mailbox = Mailbox()
     let poller = Poller()
 
-    /// Starts the thread. The pool is the one whose executor this is; the thread does not keep it alive.
+    /// Starts the thread.
+    ///
+    /// The pool is the one whose executor this is; the thread does not keep it alive.
     func start(_ pool: ConnectionPool) {
         let turns = Turns(loop: self, pool: pool)
         let started = Thread.start(name: "postgres") { turns.run() }
@@ -39,7 +41,9 @@ final class EventLoop: SerialExecutor {
     }
 }
 
-/// What the thread of an ``EventLoop`` does. Unchecked, because it is handed to its thread once and used nowhere else.
+/// What the thread of an ``EventLoop`` does.
+///
+/// Unchecked, because it is handed to its thread once and used nowhere else.
 private final class Turns: @unchecked Sendable {
     /// The tag of the mailbox; those of connections are never zero.
     private static let mailboxTag: UInt64 = 0

@@ -20,7 +20,9 @@ final class Guarded<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the lock held. It must neither wait nor resume a continuation.
+    /// Runs `body` with the lock held.
+    ///
+    /// It must neither wait nor resume a continuation.
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

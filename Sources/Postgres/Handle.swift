@@ -1,11 +1,15 @@
 internal import CLibPQ
 internal import Glibc
 
-/// A PGconn, freed with this object. Used on the loop only.
+/// A PGconn, freed with this object.
+///
+/// Used on the loop only.
 final class Handle {
     let pointer: OpaquePointer
 
-    /// Begins to connect without waiting. Nil if there is no memory.
+    /// Begins to connect without waiting.
+    ///
+    /// Nil if there is no memory.
     init?(keywords: [(keyword: String, value: String)]) {
         // libpq copies both arrays, which a NULL ends.
         let names = keywords.map { strdup($0.keyword) } + [nil]

@@ -119,7 +119,9 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// The connection of the place could not be opened. Another attempt follows if somebody still waits.
+    /// The connection of the place could not be opened.
+    ///
+    /// Another attempt follows if somebody still waits.
     mutating func connectFailed(place: Int) -> [Action] {
         guard case .connecting = places[place] else { return [] }
         places[place] = .vacant
@@ -147,7 +149,9 @@ struct LeaseStateMachine<Waiter> {
         return [.close(place: place)]
     }
 
-    /// A lease is returned. What is not lent under that serial number is ignored.
+    /// A lease is returned.
+    ///
+    /// What is not lent under that serial number is ignored.
     mutating func returned(place: Int, serial: UInt64, as state: Return) -> [Action] {
         switch (isAlive(place: place, serial: serial), state) {
         case (nil, _):
@@ -178,7 +182,9 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// Removes a waiter. False if it does not wait (any more).
+    /// Removes a waiter.
+    ///
+    /// False if it does not wait (any more).
     mutating func cancel(where matches: (Waiter) -> Bool) -> Bool {
         queue.remove(where: { matches($0.waiter) }) != nil
     }
@@ -193,7 +199,9 @@ struct LeaseStateMachine<Waiter> {
         return actions
     }
 
-    /// From now on nobody gets a lease. Leases that are out stay until they are returned.
+    /// From now on nobody gets a lease.
+    ///
+    /// Leases that are out stay until they are returned.
     mutating func shutDown() -> [Action] {
         isShutDown = true
         var actions: [Action] = queue.removeAll().map { .fail($0.waiter, .shutDown) }

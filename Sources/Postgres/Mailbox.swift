@@ -91,7 +91,9 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// The loop has nothing to do. False if something has been put down since: then it must not wait.
+    /// The loop has nothing to do.
+    ///
+    /// False if something has been put down since: then it must not wait.
     func fallAsleep() -> Bool {
         state.withLock { state in
             guard state.batch.messages.isEmpty, state.batch.jobs.isEmpty, !state.batch.isClosed else { return false }

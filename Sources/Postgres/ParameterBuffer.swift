@@ -18,7 +18,9 @@ struct ParameterBuffer {
     private var types: [UInt32] = []
     private var pointers: [UnsafePointer<CChar>?] = []
 
-    /// Takes the values in. False if they are too many or too large.
+    /// Takes the values in.
+    ///
+    /// False if they are too many or too large.
     mutating func load(_ binds: [Bind]) -> Bool {
         if bytes.count > Self.keptBytes { bytes = [] }
         bytes.removeAll(keepingCapacity: true)

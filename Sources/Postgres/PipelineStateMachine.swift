@@ -147,7 +147,9 @@ struct PipelineStateMachine<Request, Reply> {
         }
     }
 
-    /// The caller has gone. Its slot stays, so that the replies of its neighbours keep their order.
+    /// The caller has gone.
+    ///
+    /// Its slot stays, so that the replies of its neighbours keep their order.
     mutating func abandon(where matches: (Request) -> Bool) -> Bool {
         slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
     }

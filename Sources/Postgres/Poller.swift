@@ -23,7 +23,9 @@ final class Poller: Sendable {
         close(descriptor)
     }
 
-    /// Watches `socket` for being readable or writable. False if that cannot be.
+    /// Watches `socket` for being readable or writable.
+    ///
+    /// False if that cannot be.
     func add(_ socket: Int32, tag: UInt64, reading: Bool, writing: Bool) -> Bool {
         control(EPOLL_CTL_ADD, socket, tag, reading, writing)
     }

@@ -5,7 +5,9 @@
 package final class PostgresClient: Sendable {
     private let pool: ConnectionPool
 
-    /// A client that connects as soon as ``run()`` is called. Statements before that wait like all others.
+    /// A client that connects as soon as ``run()`` is called.
+    ///
+    /// Statements before that wait like all others.
     package init(configuration: PostgresConfiguration) {
         pool = .start(configuration)
     }
@@ -14,14 +16,16 @@ package final class PostgresClient: Sendable {
     /// then waits for what has been sent and closes them.
     package func run() async {
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { pool.post(.run($0)) }
+            await suspend { pool.post(.run($0)) }
         } onCancel: {
             pool.post(.shutDown)
         }
     }
 
-    /// Ends the client's life. Statements that were sent are still answered, for a little longer than the statement
-    /// limit; those that wait and all later ones fail with ``PostgresError/shutDown``.
+    /// Ends the client's life.
+    ///
+    /// Statements that were sent are still answered, for a little longer than the statement limit; those that wait and
+    /// all later ones fail with ``PostgresError/shutDown``.
     package func shutdown() {
         pool.post(.shutDown)
     }
@@ -60,8 +64,9 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// Lends a connection to `body`, outside of any transaction. Whatever `body` changes in the session is undone
-    /// afterwards, advisory locks included.
+    /// Lends a connection to `body`, outside of any transaction.
+    ///
+    /// Whatever `body` changes in the session is undone afterwards, advisory locks included.
     ///
     /// Nothing but the server's own limits bounds a statement here; `body` may lift those (`SET statement_timeout = 0`).
     package func withConnection<Result: Sendable>(

@@ -19,8 +19,9 @@ package struct PostgresConfiguration: Sendable {
     package var maxQueued = 1024
     /// The longest wait for a connection, of a statement or of a lease.
     package var leaseTimeout: Duration = .seconds(1)
-    /// The longest run of a statement, set on every session; zero for no limit. A reply that is one second later than
-    /// this makes the connection count as lost.
+    /// The longest run of a statement, set on every session; zero for no limit.
+    ///
+    /// A reply that is one second later than this makes the connection count as lost.
     package var statementTimeout: Duration = .seconds(2)
     /// The longest wait for a lock, set on every session; zero for no limit.
     package var lockTimeout: Duration = .seconds(1)
@@ -30,8 +31,9 @@ package struct PostgresConfiguration: Sendable {
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The longest attempt to open a connection to one host.
     package var connectTimeout: Duration = .seconds(2)
-    /// Whether statements are prepared and kept on the server. Off for poolers in transaction mode: every statement is
-    /// then parsed anew and relies on no state of the session.
+    /// Whether statements are prepared and kept on the server.
+    ///
+    /// Off for poolers in transaction mode: every statement is then parsed anew and relies on no state of the session.
     package var preparedStatements = true
     /// How the three time limits reach the server; nil for `startupOptions` with prepared statements and
     /// `eachTransaction` without.
@@ -60,11 +62,11 @@ package struct PostgresConfiguration: Sendable {
 
     /// Reads `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
     ///
-    /// Parameters after the `?`: `host` (a socket's folder, when none is before the path), `sslmode`, `sslrootcert`,
-    /// `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default, `primary` or `any`) and
-    /// `application_name`. User, host and database are never guessed from the environment, except that the database
-    /// is the user's name when it is missing. Unless every host is a loopback address or a socket, the server's
-    /// certificate is verified, and a URL that asks for less is refused.
+    /// Parameters after the `?`: `host` and `port` (a socket's folder and its number, when no host is before the path),
+    /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
+    /// `primary` or `any`) and `application_name`. Nothing is guessed from the environment; a missing database is named
+    /// like the user. Unless every host is a loopback address or a socket, the server's certificate is verified, and a
+    /// URL that asks for less is refused.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -106,7 +108,9 @@ struct Password: Sendable, CustomStringConvertible, CustomDebugStringConvertible
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with the URL of the database. No case holds a password.
+/// What is wrong with the URL of the database.
+///
+/// No case holds a password.
 package enum PostgresConfigurationError: Error, Sendable, Hashable {
     /// The URL does not begin with `postgres://` or `postgresql://`.
     case notAPostgresURL

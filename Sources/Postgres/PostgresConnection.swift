@@ -17,8 +17,9 @@ package final class PostgresConnection: Sendable {
         )
     }
 
-    /// Runs a text of one or more statements, without values, by the simple protocol. Unless the text or a transaction
-    /// around it says otherwise, all of it is one transaction.
+    /// Runs a text of one or more statements, without values, by the simple protocol.
+    ///
+    /// Unless the text or a transaction around it says otherwise, all of it is one transaction.
     nonisolated(nonsending) package func execute(script: String) async throws(PostgresError) {
         _ = try await pool.perform(
             Request(.script(script), lease: lease, isInTransaction: purpose == .transaction)
@@ -34,7 +35,9 @@ package final class PostgresConnection: Sendable {
         try await execute(script: "BEGIN" + limits.joined())
     }
 
-    /// Commits. Once sent, the commit is waited for whatever becomes of the task, so that its outcome is known.
+    /// Commits.
+    ///
+    /// Once sent, the commit is waited for whatever becomes of the task, so that its outcome is known.
     func commit() async throws(PostgresError) {
         if Task.isCancelled { throw .cancelled }
         let result = try await pool.perform(Request(.statement("COMMIT"), lease: lease), cancellable: false)
@@ -49,7 +52,7 @@ package final class PostgresConnection: Sendable {
 
     /// Returns a lease and waits until its session is clean, or closed.
     func giveBackAndWait() async {
-        await withUnsafeContinuation { pool.post(.returned(lease, purpose, $0)) }
+        await suspend { pool.post(.returned(lease, purpose, $0)) }
     }
 }
 

@@ -46,8 +46,9 @@ package struct ServerError: Sendable, Hashable {
     package let column: String?
     package let constraint: String?
     package let dataType: String?
-    /// The server's primary message. It may repeat a value that was sent (22P02 does): for a debugger, not for a log
-    /// or a reply.
+    /// The server's primary message.
+    ///
+    /// It may repeat a value that was sent (22P02 does): for a debugger, not for a log or a reply.
     package let message: String
 }
 

@@ -12,7 +12,9 @@ package protocol PostgresValue: Sendable {
     static func read(_ cell: Cell) throws(CellMismatch) -> Self
 }
 
-/// A value of a column as it lies in libpq's memory. It must not outlive the call that it is passed to.
+/// A value of a column as it lies in libpq's memory.
+///
+/// It must not outlive the call that it is passed to.
 package struct Cell {
     let type: SQLType
     let bytes: UnsafeRawBufferPointer
@@ -116,12 +118,14 @@ extension Timestamp: PostgresValue {
         return Timestamp(microseconds: value)
     }
 
-    /// The value on the wire. What lies before all that PostgreSQL can count becomes its lowest number but one, which
-    /// it refuses as out of range.
+    /// The value on the wire.
+    ///
+    /// What lies before all that PostgreSQL can count becomes its lowest number but one, which it refuses as out of
+    /// range.
     var wire: Int64 {
         if self == .infinity || self == .negativeInfinity { return microseconds }
         let (value, overflow) = microseconds.subtractingReportingOverflow(Timestamp.offset)
-        return overflow ? .min + 1 : value
+        return overflow ? .min + 1 : max(value, .min + 1)
     }
 }
 
@@ -145,7 +149,7 @@ extension Day: PostgresValue {
     var wire: Int32 {
         if self == .infinity || self == .negativeInfinity { return daysSince1970 }
         let (value, overflow) = daysSince1970.subtractingReportingOverflow(Day.offset)
-        return overflow ? .min + 1 : value
+        return overflow ? .min + 1 : max(value, .min + 1)
     }
 }
 

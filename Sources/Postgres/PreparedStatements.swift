@@ -59,8 +59,9 @@ struct PreparedStatements {
         return entries.values[index].name
     }
 
-    /// Notes that the statement is being prepared, under a name that was never used before. `evicted` is the name of
-    /// the one that had to go for it.
+    /// Notes that the statement is being prepared, under a name that was never used before.
+    ///
+    /// `evicted` is the name of the one that had to go for it.
     mutating func add(_ statement: Statement) -> (name: Name, evicted: Name?) {
         let text = Text(sql: statement.sql)
         var evicted = entries.removeValue(forKey: text)?.name

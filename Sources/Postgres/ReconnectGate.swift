@@ -51,7 +51,9 @@ struct ReconnectGate {
         state = .open
     }
 
-    /// An attempt failed. `chance` is between 0 and 1. Of several that were under way together the first one counts.
+    /// An attempt failed.
+    ///
+    /// `chance` is between 0 and 1. Of several that were under way together the first one counts.
     mutating func failed(now: ContinuousClock.Instant, chance: Double) {
         if case .waiting = state { return }
         failures += 1
@@ -65,7 +67,9 @@ struct ReconnectGate {
         if case .probing = state { state = .unproven }
     }
 
-    /// A connection that had been open for `age` broke. `chance` is between 0 and 1.
+    /// A connection that had been open for `age` broke.
+    ///
+    /// `chance` is between 0 and 1.
     mutating func lost(age: Duration, now: ContinuousClock.Instant, chance: Double) {
         guard case .open = state else { return }
         if age < Self.proof {

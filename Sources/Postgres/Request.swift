@@ -52,13 +52,14 @@ final class Request: @unchecked Sendable {
 
     var place = Place.outside
     var plan = Plan.unnamed
-    /// Whether the statement is parsed for this one use, whatever its connection does with others. So it is with one
-    /// that is sent for the second time, because its plan had gone stale.
+    /// Whether the statement is parsed for this one use, whatever its connection does with others.
+    ///
+    /// So it is with one that is sent for the second time, because its plan had gone stale.
     var isUnnamed = false
     /// Until when the request may wait for a connection.
     var deadline = ContinuousClock.now
     /// Set by the caller before anybody else sees the request; nil for what the pool does on its own behalf.
-    var continuation: UnsafeContinuation<Outcome, Never>?
+    var continuation: Continuation<Outcome>?
 
     init(_ work: Work, origin: Origin = .caller, lease: Lease? = nil, isInTransaction: Bool = false) {
         self.work = work
@@ -67,7 +68,7 @@ final class Request: @unchecked Sendable {
         self.isInTransaction = isInTransaction
     }
 
-    /// Gives the caller its answer, unless it has one. An unsafe continuation is resumed once because it is taken out.
+    /// Gives the caller its answer, unless it has one.
     func finish(_ outcome: Outcome) {
         place = .finished
         guard let continuation else { return }
@@ -90,10 +91,12 @@ struct Lease: Sendable, Hashable {
     }
 }
 
-/// A caller who waits for a lease. Unchecked for the same reason as ``Request``.
+/// A caller who waits for a lease.
+///
+/// Unchecked for the same reason as ``Request``.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
-    var continuation: UnsafeContinuation<Result<Lease, PostgresError>, Never>?
+    var continuation: Continuation<Result<Lease, PostgresError>>?
     /// The caller has gone before the loop saw the request.
     var isCancelled = false
 
@@ -111,14 +114,14 @@ final class LeaseRequest: @unchecked Sendable {
 /// What other threads tell the pool.
 enum PoolMessage: Sendable {
     /// Open connections; the continuation is resumed when the pool has shut down.
-    case run(UnsafeContinuation<Void, Never>)
+    case run(Continuation<Void>)
     case shutDown
     case submit(Request)
     case cancel(Request)
     case lease(LeaseRequest)
     case cancelLease(LeaseRequest)
     /// A lease comes back; the continuation is resumed when its session is clean or closed.
-    case returned(Lease, Lease.Purpose, UnsafeContinuation<Void, Never>?)
+    case returned(Lease, Lease.Purpose, Continuation<Void>?)
     /// What the name of the host with that index resolves to; nothing if it does not.
     case resolved(host: Int, addresses: [String])
 

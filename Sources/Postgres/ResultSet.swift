@@ -56,7 +56,9 @@ package final class ResultSet: @unchecked Sendable {
         return String(cString: name)
     }
 
-    /// The cell, or nil for NULL. Both indices have been checked.
+    /// The cell, or nil for NULL.
+    ///
+    /// Both indices have been checked.
     fileprivate func cell(row: Int, column: Int) -> Cell? {
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
         let length = Int(PQgetlength(result, row, column))
@@ -103,7 +105,9 @@ package struct Row: Sendable {
     fileprivate let set: ResultSet
     fileprivate let index: Int
 
-    /// Reads the column at that position, counted from 0. NULL is an error.
+    /// Reads the column at that position, counted from 0.
+    ///
+    /// NULL is an error.
     package func decode<Value: PostgresValue>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
         guard let value = try read(column, Value.self) else {
             throw set.failure(.null, column: column, wanted: "\(Value.self)")
@@ -116,7 +120,9 @@ package struct Row: Sendable {
         try read(column, Value.self)
     }
 
-    /// Reads the column of that name. NULL is an error.
+    /// Reads the column of that name.
+    ///
+    /// NULL is an error.
     package func decode<Value: PostgresValue>(_ column: String, as: Value.Type) throws(PostgresError) -> Value {
         try decode(try position(column, Value.self), as: Value.self)
     }

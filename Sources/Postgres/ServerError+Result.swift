@@ -1,7 +1,9 @@
 internal import CLibPQ
 
 extension ServerError {
-    /// Reads the error out of a result. Nil if it is libpq's own, which has no code: then the connection is broken.
+    /// Reads the error out of a result.
+    ///
+    /// Nil if it is libpq's own, which has no code: then the connection is broken.
     ///
     /// DETAIL, HINT and CONTEXT are left where they are, since they repeat values.
     init?(_ set: ResultSet) {

@@ -81,7 +81,9 @@ extension Statement: ExpressibleByStringInterpolation {
             sql += Statement.quoted(identifier: identifier)
         }
 
-        /// Adds text as it is. Only for text that this program made itself and that holds no placeholder.
+        /// Adds text as it is.
+        ///
+        /// Only for text that this program made itself and that holds no placeholder.
         package mutating func appendInterpolation(unsafeRaw text: String) {
             sql += text
         }

@@ -3,7 +3,9 @@ internal import Glibc
 
 /// Threads of our own, for work that blocks and must not take one of the few threads that run Swift tasks.
 enum Thread {
-    /// Starts a thread that runs `body` and ends. False if the system gives none.
+    /// Starts a thread that runs `body` and ends.
+    ///
+    /// False if the system gives none.
     ///
     /// All signals are left to the other threads. A name has at most 15 bytes.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {

@@ -7,8 +7,9 @@ struct TransportSecurity: Sendable, Hashable {
     let certificate: String?
     let key: String?
 
-    /// Debian's bundle of the well-known authorities. libpq's own default is a file in the home folder, which a
-    /// service rarely has.
+    /// Debian's bundle of the well-known authorities.
+    ///
+    /// libpq's own default is a file in the home folder, which a service rarely has.
     static let systemCertificates = "/etc/ssl/certs/ca-certificates.crt"
 
     private static let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]

@@ -1,4 +1,6 @@
-/// A point in time: microseconds since 1970-01-01 00:00:00 UTC. SQL type `timestamptz`.
+/// A point in time: microseconds since 1970-01-01 00:00:00 UTC.
+///
+/// SQL type `timestamptz`.
 package struct Timestamp: Sendable, Hashable, Comparable {
     package var microseconds: Int64
 
@@ -14,7 +16,9 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 }
 
-/// A day of the Gregorian calendar: days since 1970-01-01. SQL type `date`.
+/// A day of the Gregorian calendar: days since 1970-01-01.
+///
+/// SQL type `date`.
 package struct Day: Sendable, Hashable, Comparable {
     package var daysSince1970: Int32
 
@@ -30,7 +34,9 @@ package struct Day: Sendable, Hashable, Comparable {
     package static func < (left: Day, right: Day) -> Bool { left.daysSince1970 < right.daysSince1970 }
 }
 
-/// A JSON text; whether it is one is for PostgreSQL to say. SQL type `jsonb`.
+/// A JSON text; whether it is one is for PostgreSQL to say.
+///
+/// SQL type `jsonb`.
 package struct JSONText: Sendable, Hashable {
     package var text: String
 

@@ -19,7 +19,7 @@ struct ApplyCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "An application document (docs/mapping.md).")
+    @Argument(help: "An application document (see docs/configuration.md).")
     var file: String
 
     func run() async throws {

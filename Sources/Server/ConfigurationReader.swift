@@ -195,11 +195,14 @@ struct ConfigurationReader {
 
     // MARK: Values
 
+    /// The text of a variable; in a file it may be a bare number or truth value as well.
     private func text(_ key: String, isSecret: Bool = false) -> String? {
-        guard let text = config.string(forKey: ConfigKey("federation." + key), isSecret: isSecret), !text.isEmpty else {
-            return nil
-        }
-        return text
+        let key = ConfigKey("federation." + key)
+        var text = config.string(forKey: key, isSecret: isSecret)
+        if text == nil, let number = config.int(forKey: key) { text = String(number) }
+        if text == nil, let number = config.double(forKey: key) { text = String(number) }
+        if text == nil, let bool = config.bool(forKey: key) { text = String(bool) }
+        return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private mutating func milliseconds(_ key: String, default value: Int) -> Duration {

@@ -32,15 +32,15 @@ struct ServeCommand: AsyncParsableCommand {
         let level = configuration.logLevel
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "federation")
-        let group = try ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: Wiring.services(of: configuration, logger: logger).map {
-                    .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
-                },
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: Logger(label: "lifecycle", factory: { _ in JSONLogHandler(level: .warning, output: output) })
-            )
+        var groupConfiguration = try ServiceGroupConfiguration(
+            services: Wiring.services(of: configuration, logger: logger).map {
+                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "lifecycle", factory: { _ in JSONLogHandler(level: .warning, output: output) })
         )
+        groupConfiguration.maximumGracefulShutdownDuration = configuration.drain
+        let group = ServiceGroup(configuration: groupConfiguration)
         logger.info("starting", metadata: ["version": "\(FederationCommand.version)", "mode": "\(configuration.mode)"])
         do {
             try await group.run()

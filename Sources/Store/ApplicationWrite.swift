@@ -113,7 +113,7 @@ extension Store {
                     "properties.\(property.name).type: the column holds \(type) and cannot become \(property.type.rawValue)"
                 )
             }
-            try await writeColumn(of: property, schema: write.schema, on: connection)
+            try await writeColumn(of: property, in: write, on: connection)
             _ = try await connection.query(
                 """
                 insert into federation.properties (application_id, name, position, type, required, client_mappable)
@@ -127,8 +127,12 @@ extension Store {
     }
 
     /// Adds the column of a property if it is missing, and makes it NOT NULL exactly when the property is required.
-    private func writeColumn(of property: Property, schema: String, on connection: PostgresConnection) async throws {
-        let table = "\(quoted(schema)).users"
+    private func writeColumn(
+        of property: Property,
+        in write: ApplicationWrite,
+        on connection: PostgresConnection
+    ) async throws {
+        let table = "\(quoted(write.schema)).users"
         let column = quoted(property.name.text)
         let existing = try await connection.query(
             """
@@ -143,7 +147,7 @@ extension Store {
             _ = try await connection.query(
                 "alter table \(unsafeRaw: table) add column \(unsafeRaw: column) \(unsafeRaw: property.type.sqlType)"
             )
-            try await moveDynamicValues(of: property, table: table, column: column, on: connection)
+            try await moveDynamicValues(of: property, in: write.id, table: table, column: column, on: connection)
         }
         guard property.required != isRequired else { return }
         if property.required {
@@ -166,6 +170,7 @@ extension Store {
     /// Values that clients brought in under the name before it was declared become values of the column.
     private func moveDynamicValues(
         of property: Property,
+        in application: ApplicationID,
         table: String,
         column: String,
         on connection: PostgresConnection
@@ -175,7 +180,12 @@ extension Store {
         _ = try await connection.query(
             "update \(unsafeRaw: table) set \(unsafeRaw: column) = \(unsafeRaw: value), dynamic = dynamic - \(unsafeRaw: name) where dynamic ? \(unsafeRaw: name)"
         )
-        _ = try await connection.query("delete from federation.dynamic_properties where name = \(property.name.text)")
+        _ = try await connection.query(
+            """
+            delete from federation.dynamic_properties
+            where application_id = \(application.text) and name = \(property.name.text)
+            """
+        )
     }
 
     private func writeKeys(_ write: ApplicationWrite, on connection: PostgresConnection) async throws {

@@ -29,12 +29,14 @@ package struct SignInStatement: Sendable {
     package let targets: [Target]
     let application: Application
     let columns: UserColumns
-    let sql: String
+    /// The text with its placeholders.
+    package let sql: String
 
-    /// Parameters in front of those of the targets; `SignInWrite` binds them in this order.
-    static let fixedParameters = [
-        "text", "text", "uuid", "bytea", "bigint", "text[]", "timestamptz", "jsonb", "bytea",
-    ]
+    /// Parameters in front of those of the targets; `SignInWrite` binds them.
+    static let fixedParameters = 9
+    /// Positions among the parameters, counted from 0, of what differs from login to login of the same person.
+    package static let freshIDParameter = 2
+    package static let tokenHashParameter = 3
 
     /// Generates the statement.
     ///
@@ -52,7 +54,7 @@ package struct SignInStatement: Sendable {
         let schema = quoted(schema)
         let parameter = Dictionary(
             uniqueKeysWithValues: targets.enumerated().map { offset, target in
-                (target.name, "$\(fixedParameters.count + 1 + offset)::\(target.type.sqlType)")
+                (target.name, "$\(fixedParameters + 1 + offset)::\(target.type.sqlType)")
             }
         )
         let tracked = targets.filter { $0.sync == .untilEdited }

@@ -1,5 +1,5 @@
 package import Identity
-import Postgres
+package import Postgres
 
 /// What one login writes.
 package struct SignInWrite: Sendable {
@@ -54,10 +54,7 @@ extension Store {
     package func signIn(_ write: SignInWrite, by statement: SignInStatement) async throws(Failure) -> WrittenSignIn {
         // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
         for _ in 0..<3 {
-            let result = try await query(
-                Statement(sql: statement.sql, binds: statement.binds(for: write)),
-                of: statement.application
-            )
+            let result = try await query(statement.filled(with: write), of: statement.application)
             if let written = try outcome(of: result, by: statement) { return written }
         }
         throw Failure(
@@ -87,8 +84,8 @@ extension Store {
 }
 
 extension SignInStatement {
-    /// The parameters in the order of the generated text.
-    fileprivate func binds(for write: SignInWrite) -> [Bind] {
+    /// The statement with its parameters, in the order of the generated text.
+    package func filled(with write: SignInWrite) -> Statement {
         let expiry = write.person.dataAccessExpiresAt.map { seconds in
             Bind.timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
         }
@@ -107,7 +104,7 @@ extension SignInStatement {
         for (target, value) in zip(targets, write.values) {
             binds.append(value.map(\.bind) ?? .null(target.type.nullType))
         }
-        return binds
+        return Statement(sql: sql, binds: binds)
     }
 }
 

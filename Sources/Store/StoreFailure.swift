@@ -24,6 +24,9 @@ extension Store {
                 retryAfter: 2,
                 cause: "\(error)"
             )
+        case .other where error.sqlState == "P0001" && application != nil:
+            // An operator's own trigger said no, with RAISE EXCEPTION; its text may repeat values, so only our log has the code.
+            return Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
         case .other:
             return Failure.fromOther(error)
         }

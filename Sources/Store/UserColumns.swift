@@ -66,7 +66,19 @@ struct UserColumns: Sendable {
             socialAccount: try row.decode(first + 5, as: String?.self),
             locale: try row.decode(first + 6, as: String?.self),
             properties: values,
-            dynamic: dynamic.flatMap(Self.object) ?? JSONObject()
+            dynamic: undeclared(dynamic.flatMap(Self.object))
+        )
+    }
+
+    /// The members that are no declared properties.
+    ///
+    /// While a property that used to be dynamic is being declared, an instance that does not know of it yet goes on writing the
+    /// old way; a reply must not hold the name twice.
+    private func undeclared(_ dynamic: JSONObject?) -> JSONObject {
+        JSONObject(
+            (dynamic?.members ?? []).filter { member in
+                !properties.contains { $0.name.text.hasSameBytes(as: member.key) }
+            }
         )
     }
 

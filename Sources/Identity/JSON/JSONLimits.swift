@@ -40,6 +40,6 @@ package struct JSONLimits: Sendable {
         depth: 32,
         members: 65_536,
         keyBytes: 128,
-        asciiKeys: true
+        asciiKeys: false
     )
 }

@@ -1,0 +1,69 @@
+import API
+import ArgumentParser
+import Curl
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import NIOConcurrencyHelpers
+import NIOCore
+import Postgres
+
+/// The floor: the unavoidable parts of a login and nothing else.
+///
+/// The same HTTP server reads the same request and writes a reply of the same bytes; the same client asks Graph the same two
+/// questions; the same statement is written. Everything is prepared before the first call: nothing is parsed, checked, mapped,
+/// proven or logged.
+struct FloorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
+
+    @Option var port: Int
+    @Option var tokens: String
+
+    func run() async throws {
+        let setting = try Setting()
+        let people = try JSONDecoder().decode(People.self, from: Data(contentsOf: URL(filePath: tokens)))
+        let postgres = PostgresClient(configuration: try PostgresConfiguration(url: setting.databaseURL))
+        let curl = try CurlClient(configuration: CurlConfiguration(userAgent: "floor"))
+        let plan = try FloorPlan()
+        let logins = try people.tokens.enumerated().map {
+            try FloorLogin(number: $0.offset, token: $0.element, setting: setting, plan: plan)
+        }
+        let counter = NIOLockedValueBox(0)
+        let started = Int64(Date().timeIntervalSince1970 * 1000)
+        let reply = ByteBuffer(bytes: FloorPlan.reply)
+        let application = Application(
+            responder: CallbackResponder { (request: Request, _: BasicRequestContext) in
+                _ = try await request.body.collect(upTo: 65_536)
+                let number = counter.withLockedValue { value in
+                    value += 1
+                    return value
+                }
+                let login = logins[number % logins.count]
+                async let inspection = curl.send(login.inspection)
+                async let profile = curl.send(login.profile)
+                _ = try await (inspection, profile)
+                _ = try await postgres.query(login.statement(run: started, number: number))
+                return Response(
+                    status: .ok,
+                    headers: [
+                        .contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                        .eTag: "Federation-User-Created: false, X-Request-Id: 0123456789abc",
+                    ],
+                    body: ResponseBody(byteBuffer: reply)
+                )
+            },
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [ReadDeadline(limit: .seconds(10))],
+                    idleTimeout: .seconds(60)
+                )
+            ),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), backlog: 4096)
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await postgres.run() }
+            group.addTask { try await application.run() }
+            try await group.next()
+        }
+    }
+}

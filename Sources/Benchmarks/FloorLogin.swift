@@ -1,0 +1,111 @@
+import Crypto
+import Curl
+import Federation
+import FoundationEssentials
+import Identity
+import Mapping
+import Postgres
+import Store
+
+/// What all logins of the floor have in common.
+struct FloorPlan {
+    let mapping: CompiledMapping
+    let statement: SignInStatement
+
+    init() throws {
+        let document = try ApplicationDocument(text: Array(Setting.document.utf8))
+        let application = Application(
+            id: document.id,
+            name: document.name,
+            schema: document.schema,
+            revision: 1,
+            settings: document.settings,
+            properties: document.properties,
+            facebook: nil
+        )
+        let client = try JSONParser.parse(Setting.clientMapping, limits: .request)
+        mapping = try CompiledMapping(
+            stored: document.mapping,
+            client: try Mapping(client, origin: .client),
+            properties: document.properties,
+            settings: document.settings
+        )
+        statement = SignInStatement(
+            application: application,
+            targets: mapping.targets.map { .init(name: $0.name, type: $0.type, sync: $0.sync) }
+        )
+    }
+
+    /// As long as the service's reply to these people.
+    static let reply = [UInt8](repeating: UInt8(ascii: "x"), count: 720)
+}
+
+/// The prepared calls of one person.
+struct FloorLogin: Sendable {
+    let inspection: HTTPRequest
+    let profile: HTTPRequest
+    private let statement: Statement
+
+    init(number: Int, token: String, setting: Setting, plan: FloorPlan) throws {
+        let app = "\(Setting.appID)|\(Setting.appSecret)"
+        let base = setting.graphURL + "/v25.0/"
+        let fields = plan.mapping.graphFields.split(separator: ",").joined(separator: "%2C")
+        inspection = try Self.request(
+            base + "debug_token?input_token=\(token)&appsecret_proof=\(Self.proof(of: app))",
+            bearer: app
+        )
+        profile = try Self.request(base + "me?fields=\(fields)&appsecret_proof=\(Self.proof(of: token))", bearer: token)
+        statement = plan.statement.filled(with: try Self.write(number: number, plan: plan))
+    }
+
+    /// The write of the service, with a session of its own.
+    func statement(run: Int64, number: Int) -> Statement {
+        var hash = [UInt8](repeating: 0, count: 32)
+        withUnsafeBytes(of: number) { hash.replaceSubrange(0..<8, with: $0) }
+        withUnsafeBytes(of: run) { hash.replaceSubrange(8..<16, with: $0) }
+        var binds = statement.binds
+        binds[SignInStatement.freshIDParameter] = .uuid(UUID())
+        binds[SignInStatement.tokenHashParameter] = .bytes(hash)
+        return Statement(sql: statement.sql, binds: binds)
+    }
+
+    /// The classic form, since the timed one would be too old after five minutes.
+    private static func proof(of token: String) -> String {
+        let key = SymmetricKey(data: Data(Setting.appSecret.utf8))
+        return HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: key)
+            .map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
+    }
+
+    private static func request(_ url: String, bearer: String) throws -> HTTPRequest {
+        try HTTPRequest(
+            url: try HTTPURL(url),
+            headers: [("Authorization", "Bearer " + bearer)],
+            timeout: .milliseconds(2500),
+            connectTimeout: .seconds(1),
+            maxReplyBytes: 262_144
+        )
+    }
+
+    /// What the service writes for this person.
+    private static func write(number: Int, plan: FloorPlan) throws -> SignInWrite {
+        guard let app = FacebookAppID(Setting.appID), let subject = Subject(People.subject(number)) else {
+            throw MissingSetting(name: "an app id")
+        }
+        let profile = try JSONParser.parse(People.profile(number), limits: .reply).object ?? JSONObject()
+        return SignInWrite(
+            person: VerifiedPerson(
+                appID: app,
+                subject: subject,
+                profile: profile,
+                scopes: People.scopes,
+                dataAccessExpiresAt: 1_900_000_000
+            ),
+            freshID: ObjectID(UUID()),
+            tokenHash: [],
+            previousTokenHash: nil,
+            sessionSeconds: 2_592_000,
+            values: try plan.mapping.apply(to: profile, grantedScopes: People.scopes).values,
+            dynamic: JSONObject()
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import TestSupport
+
+/// People at the simulator, each with an access token.
+struct People: Codable {
+    let tokens: [String]
+
+    /// The app-scoped id of the person with that number.
+    static func subject(_ number: Int) -> String { String(10_000_000_000_000_000 + number) }
+
+    /// Makes people and tokens through the simulator's control listener.
+    static func make(_ count: Int, control: HTTPClient) async throws -> People {
+        var tokens: [String] = []
+        for number in 0..<count {
+            let key = "benchmark-\(number)"
+            let permissions = scopes.map { "\"\($0)\": \"granted\"" }.joined(separator: ", ")
+            let identity = """
+                {"key": "\(key)", "ids": {"\(Setting.appID)": "\(subject(number))"}, "permissions": {\(permissions)},
+                """
+            _ = try await post("/people", identity + profile(number).dropFirst(), to: control)
+            let token = try await post("/tokens", #"{"kind": "long", "person": "\#(key)"}"#, to: control)
+            tokens.append(try JSONDecoder().decode(Minted.self, from: Data(token.body)).token)
+        }
+        return People(tokens: tokens)
+    }
+
+    static let scopes = [
+        "public_profile", "email", "user_birthday", "user_age_range", "user_gender", "user_location",
+    ]
+
+    /// The fields of the person with that number.
+    static func profile(_ number: Int) -> String {
+        """
+        {"name": "Given\(number) Family\(number)", "first_name": "Given\(number)", "last_name": "Family\(number)", \
+        "email": "person\(number)@example.com", "birthday": "05/17/1990", "age_range": {"min": 21}, "gender": "Female", \
+        "location": {"id": "1", "name": "Berlin, Germany"}}
+        """
+    }
+
+    private struct Minted: Codable {
+        let token: String
+    }
+
+    static func post(_ path: String, _ body: String, to control: HTTPClient) async throws -> HTTPReply {
+        let reply = try await control.post(path, json: body)
+        guard (200..<300).contains(reply.status) else { throw ControlRefused(path: path, reply: reply.text) }
+        return reply
+    }
+
+    /// The login of each person, ready to be sent.
+    func logins() -> [[UInt8]] {
+        tokens.map { token in
+            let body = #"{"accessToken":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
+            let head = """
+                POST /\(Setting.application)/\(Setting.apiKey)/users/loginWithFacebook HTTP/1.1\r
+                Host: 127.0.0.1\r
+                Content-Type: application/json\r
+                Content-Length: \(body.utf8.count)\r
+                \r
+
+                """
+            return Array((head + body).utf8)
+        }
+    }
+}
+
+struct ControlRefused: Error, CustomStringConvertible {
+    let path: String
+    let reply: String
+    var description: String { "the simulator refused \(path): \(reply)" }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Histogram
+
+/// Prints figures as they come, for people.
+struct Report {
+    func head(setting: LoginCommand) {
+        print(
+            """
+            Logins of \(setting.people) people, each returning; \(setting.connections) connections; \
+            \(setting.rounds) rounds of \(setting.seconds) s, service and floor in turns, medians.
+            Processor time is that of the process in microseconds a login. Compare within this run only.
+
+            """
+        )
+    }
+
+    func costs(_ costs: [String: [LoginCommand.Cost]]) {
+        line(["closed loop", "logins/s", "CPU µs", "PostgreSQL CPU µs", "memory MB"])
+        for name in ["service", "floor"] {
+            let of = costs[name] ?? []
+            line([
+                name, figure(median(of.map(\.perSecond)), 0), figure(median(of.map(\.process)), 1),
+                figure(median(of.map(\.database)), 1), figure(of.last?.residentMegabytes ?? 0, 1),
+            ])
+        }
+        let ratios = zip(costs["service"] ?? [], costs["floor"] ?? []).map { $0.process / $1.process }
+        print("\nCPU of the service over the floor: \(figure(median(ratios), 2)) (each round: ", terminator: "")
+        print(ratios.map { figure($0, 2) }.joined(separator: ", ") + "); the aim is at most 1.30\n")
+    }
+
+    func latency(of name: String, outcome: Load.Outcome, graphDelay: Int) {
+        func added(_ percentile: Double) -> String {
+            let microseconds = Double(outcome.latency.valueAtPercentile(percentile))
+            return figure(microseconds / 1000 - Double(graphDelay), 2)
+        }
+        print(
+            """
+            open loop, \(name): \(outcome.count) logins, Graph answering after \(graphDelay) ms; added to that, in ms: \
+            p50 \(added(50)), p99 \(added(99)), p99.9 \(added(99.9))
+            """
+        )
+    }
+
+    func hang(_ outcome: Load.Outcome, healthReplies: Int, peakBytes: Int) {
+        print(
+            """
+
+            Graph hanging: \(outcome.count) logins at once, statuses \(outcome.replies), slowest \
+            \(figure(Double(outcome.latency.max) / 1_000_000, 2)) s; meanwhile \(healthReplies) health replies; \
+            memory at its peak \(figure(Double(peakBytes) / 1_048_576, 1)) MB (aim: at most 120)
+            """
+        )
+    }
+
+    private func line(_ cells: [String]) {
+        print(cells.map { $0.padding(toLength: max(20, $0.count + 1), withPad: " ", startingAt: 0) }.joined())
+    }
+
+    private func figure(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+
+    private func median(_ values: [Double]) -> Double {
+        values.isEmpty ? 0 : values.sorted()[values.count / 2]
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+/// What scripts/benchmark hands over.
+struct Setting {
+    let databaseURL: String
+    /// Process id of the PostgreSQL server.
+    let databasePID: Int32
+    let graphURL: String
+    let graphPort: Int
+    let controlPort: Int
+
+    /// The application of every login, and its key and secret; they exist in this benchmark only.
+    static let application = "benchmark"
+    static let apiKey = "benchmark-key-0123456789"
+    static let appID = "1234567890"
+    static let appSecret = "8d1f0c5a7b3e4f629a0d5c8e7b16f243"
+
+    /// Ten entries of the kind that operators write, all sync modes among them.
+    static let document = """
+        {"application": "benchmark", "keys": [{"label": "benchmark", "key": {"env": "BENCHMARK_API_KEY"}}],
+         "providers": {"facebook": {"apps": [{"appId": "1234567890", "appSecret": {"env": "BENCHMARK_APP_SECRET"}}]}},
+         "properties": {"givenName": {"type": "STRING", "clientMappable": true}, "familyName": {"type": "STRING"},
+           "avatar": {"type": "TEXT", "clientMappable": true}, "birthday": {"type": "DATE"},
+           "ageFrom": {"type": "INT"}, "city": {"type": "STRING"}, "gender": {"type": "STRING"}, "greeting": {"type": "STRING"}},
+         "mapping": {"facebook": [{"from": "email", "to": "email"}, {"from": "name", "to": "name", "sync": "untilEdited"},
+           {"from": "last_name", "to": "familyName", "sync": "ifEmpty"},
+           {"from": "birthday", "to": "birthday", "sync": "firstLogin"}, {"from": "age_range.min", "to": "ageFrom"},
+           {"from": "location.name", "to": "city"}, {"from": "gender", "to": "gender", "transform": "lowercase"},
+           {"from": "Hello {first_name} {last_name}", "to": "greeting"}]}}
+        """
+
+    /// What every client sends besides its token.
+    static let clientMapping = #"{"first_name":"givenName","picture.data.url":"avatar","email":"email"}"#
+
+    /// Reads the environment.
+    init() throws {
+        let environment = ProcessInfo.processInfo.environment
+        func value(_ name: String) throws -> String {
+            guard let value = environment[name] else { throw MissingSetting(name: name) }
+            return value
+        }
+        func port(_ url: String) throws -> Int {
+            guard let port = URLComponents(string: url)?.port else { throw MissingSetting(name: "a port in \(url)") }
+            return port
+        }
+        databaseURL = try value("FEDERATION_BENCHMARK_DATABASE_URL")
+        databasePID = Int32(try value("FEDERATION_BENCHMARK_DATABASE_PID")) ?? 0
+        graphURL = try value("FEDERATION_BENCHMARK_GRAPH_URL")
+        graphPort = try port(graphURL)
+        controlPort = try port(try value("FEDERATION_BENCHMARK_CONTROL_URL"))
+    }
+}
+
+struct MissingSetting: Error, CustomStringConvertible {
+    let name: String
+    var description: String { "\(name) is missing; call scripts/benchmark login" }
+}

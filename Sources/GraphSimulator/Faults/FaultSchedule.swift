@@ -1,0 +1,113 @@
+/// Which fault strikes which request: pure bookkeeping, no clock and no input or output.
+struct FaultSchedule: Sendable {
+    /// A fault with its history.
+    struct Entry: Sendable {
+        let id: Int
+        let fault: Fault
+        /// How many requests matched its conditions.
+        fileprivate(set) var matches = 0
+        /// How many it struck.
+        fileprivate(set) var hits = 0
+        fileprivate var generator: SplitMix64
+
+        fileprivate init(id: Int, fault: Fault) {
+            self.id = id
+            self.fault = fault
+            generator = SplitMix64(seed: fault.seed)
+        }
+    }
+
+    /// What a request is to suffer.
+    struct Verdict: Sendable {
+        var delay = 0
+        var effect: Fault.Effect?
+        var faults: [Int] = []
+    }
+
+    private(set) var entries: [Entry] = []
+    private var lastID = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    mutating func add(_ fault: Fault) -> Int {
+        lastID += 1
+        entries.append(Entry(id: lastID, fault: fault))
+        return lastID
+    }
+
+    mutating func remove(_ id: Int) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return false }
+        entries.remove(at: index)
+        return true
+    }
+
+    mutating func removeAll() {
+        entries = []
+    }
+
+    /// The verdict on a new connection.
+    mutating func verdictOnConnection() -> (moment: Fault.Moment, manner: Fault.Manner)? {
+        for index in entries.indices {
+            guard case .interrupt(let moment, let manner) = entries[index].fault.effect, moment.isBeforeRequest else {
+                continue
+            }
+            if entries[index].strikes() { return (moment, manner) }
+        }
+        return nil
+    }
+
+    /// The verdict on a request.
+    /// - Parameters:
+    ///   - path: The path without version.
+    ///   - app: The id of the app that it goes on the account of.
+    ///   - tokens: The texts of the tokens that it carries.
+    /// - Returns: The delays of all that strike and the effect of the first that is no delay.
+    mutating func verdict(path: String, app: String?, tokens: [String]) -> Verdict {
+        var verdict = Verdict()
+        for index in entries.indices {
+            let fault = entries[index].fault
+            if case .interrupt(let moment, _) = fault.effect, moment.isBeforeRequest { continue }
+            guard fault.concerns(path: path, app: app, tokens: tokens), entries[index].strikes() else { continue }
+            verdict.faults.append(entries[index].id)
+            guard case .delay(let milliseconds) = fault.effect else {
+                verdict.effect = fault.effect
+                break
+            }
+            verdict.delay = min(verdict.delay + milliseconds, Int(Int32.max))
+        }
+        return verdict
+    }
+}
+
+extension FaultSchedule.Entry {
+    /// Counts a match and decides by `after`, `every`, `percent` and `count`.
+    fileprivate mutating func strikes() -> Bool {
+        if let count = fault.count, hits >= count { return false }
+        matches += 1
+        guard matches > fault.after, (matches - fault.after).isMultiple(of: max(fault.every, 1)) else { return false }
+        if let percent = fault.percent, Double.random(in: 0..<100, using: &generator) >= percent { return false }
+        hits += 1
+        return true
+    }
+}
+
+extension Fault {
+    fileprivate func concerns(path: String, app: String?, tokens: [String]) -> Bool {
+        if let wanted = self.path {
+            let rest = path.utf8.dropFirst(wanted.utf8.count)
+            guard path.utf8.starts(with: wanted.utf8), rest.isEmpty || rest.first == UInt8(ascii: "/") else {
+                return false
+            }
+        }
+        if let wanted = self.app, !(app?.utf8.elementsEqual(wanted.utf8) ?? false) { return false }
+        if let wanted = token, !tokens.contains(where: { $0.utf8.elementsEqual(wanted.utf8) }) { return false }
+        return true
+    }
+}
+
+extension Fault.Moment {
+    /// Whether it comes before there is a request to judge.
+    fileprivate var isBeforeRequest: Bool {
+        self == .accept || self == .firstBytes
+    }
+}

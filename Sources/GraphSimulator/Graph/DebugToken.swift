@@ -1,0 +1,91 @@
+/// `GET /debug_token`: what a token is worth, asked by its app.
+extension World {
+    func debugToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
+        let viewer: App
+        switch try authorize(request, now: now, missing: .appTokenRequired) {
+        case .app(let app): viewer = app
+        case .issued(let token, let app):
+            guard token.kind != .page, let person = token.person, app.developers.contains(person) else {
+                throw .appTokenRequired
+            }
+            viewer = app
+        }
+        if viewer.desktop { throw .appTokenRequired }
+        guard let input = request.parameter("input_token"), !input.isEmpty else { throw .inputTokenRequired }
+
+        let examined: Credential
+        do {
+            examined = try credential(input)
+        } catch {
+            if error == .debugOnlyToken { throw error }
+            return ["data": ["error": Self.debugError(error), "is_valid": false, "scopes": []]]
+        }
+        switch examined {
+        case .app(let app):
+            guard app.id == viewer.id else { throw .otherAppsToken }
+            return [
+                "data": [
+                    "app_id": .string(app.id), "type": "APP", "application": .string(app.name), "is_valid": true,
+                    "scopes": [],
+                ]
+            ]
+        case .issued(let token, let app):
+            guard app.id == viewer.id else { throw .otherAppsToken }
+            return ["data": report(on: token, of: app, now: now)]
+        }
+    }
+
+    /// The members in the order of the captured replies.
+    private func report(on token: Token, of app: App, now: Int) -> JSON {
+        let end = end(of: token, now: now)
+        let user = token.person.flatMap(person).map { UserNode(world: self, person: $0, token: token, now: now) }
+        var report: JSON = [
+            "app_id": .string(app.id), "type": .string(token.kind.graphType), "application": .string(app.name),
+        ]
+        report["data_access_expires_at"] = .integer(token.dataAccessExpiresAt)
+        report["error"] = end.map(Self.debugError)
+        // A changed password takes the end and the birth of the session with it.
+        let isForgotten = token.kind == .passwordChanged
+        report["expires_at"] = .integer(isForgotten ? 0 : token.expiresAt)
+        report["is_valid"] = .bool(end == nil)
+        report["issued_at"] = token.isLongLived && !isForgotten ? .integer(token.issuedAt) : nil
+        report["metadata"] = token.metadata
+        report["profile_id"] = token.profileID.map { .string($0) }
+        let scopes = token.kind.losesScopes ? [] : user?.scopes ?? []
+        report["scopes"] = .array(scopes.map { .string($0) })
+        report["granular_scopes"] = token.granularScopes
+        report["user_id"] = user.map { .string($0.id) }
+        return report
+    }
+
+    /// Inside `data` the subcode is called `subcode`, and the code comes first.
+    private static func debugError(_ error: GraphError) -> JSON {
+        var json: JSON = ["code": .integer(error.code), "message": .string(error.message)]
+        json["subcode"] = error.subcode.map { .integer($0) }
+        return json
+    }
+}
+
+extension TokenKind {
+    /// `type` in `debug_token`.
+    fileprivate var graphType: String {
+        switch self {
+        case .page: "PAGE"
+        case .app: "APP"
+        case .systemUser: "SYSTEM_USER"
+        default: "USER"
+        }
+    }
+
+    /// Once the app is removed or the session invalidated by a call, no permission is left.
+    fileprivate var losesScopes: Bool {
+        self == .appRemoved || self == .invalidated
+    }
+}
+
+extension Token {
+    /// Only long-lived tokens tell when they were issued.
+    fileprivate var isLongLived: Bool {
+        kind != .short && kind != .page
+    }
+}

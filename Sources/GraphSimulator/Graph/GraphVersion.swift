@@ -1,0 +1,49 @@
+/// A version of the Graph API.
+struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
+    let major: Int
+    let minor: Int
+
+    var description: String { "v\(major).\(minor)" }
+
+    /// The versions and the second at which each stops being usable, oldest first.
+    private static let calendar: [(version: GraphVersion, end: Int)] = [
+        (GraphVersion(major: 21, minor: 0), 1_800_489_600),
+        (GraphVersion(major: 22, minor: 0), 1_810_771_200),
+        (GraphVersion(major: 23, minor: 0), 1_822_953_600),
+        (GraphVersion(major: 24, minor: 0), 1_834_444_800),
+        (GraphVersion(major: 25, minor: 0), 1_848_441_600),
+        (GraphVersion(major: 26, minor: 0), .max),
+    ]
+
+    static func < (left: GraphVersion, right: GraphVersion) -> Bool {
+        (left.major, left.minor) < (right.major, right.minor)
+    }
+
+    init(major: Int, minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Reads `v25.0`; `nil` for a path component of any other form.
+    init?(pathComponent: String) {
+        let bytes = pathComponent.utf8
+        guard bytes.first == UInt8(ascii: "v"), bytes.count <= 8 else { return nil }
+        let parts = pathComponent.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let major = Self.number(parts[0]), let minor = Self.number(parts[1]) else {
+            return nil
+        }
+        self.init(major: major, minor: minor)
+    }
+
+    private static func number(_ digits: Substring) -> Int? {
+        digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(digits) : nil
+    }
+
+    /// The version that answers: the one asked for, the oldest usable one when it is over or none was asked for, and
+    /// `nil` when it does not exist yet.
+    static func answering(_ asked: GraphVersion?, now: Int) -> GraphVersion? {
+        let usable = calendar.filter { now < $0.end }.map(\.version)
+        guard let asked, let oldest = usable.first, asked > oldest else { return usable.first }
+        return usable.contains(asked) ? asked : nil
+    }
+}

@@ -1,0 +1,63 @@
+/// The public port's table of paths.
+extension World {
+    /// Answers one request as Graph would.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - now: The second at which to answer it.
+    ///   - trace: The `fbtrace_id`, should it be an error.
+    /// - Returns: The reply, error or not.
+    func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
+        let version = GraphVersion.answering(request.version, now: now)
+        var reply: GraphReply
+        do throws(GraphError) {
+            guard version != nil else {
+                throw GraphError.unknownPath((request.version.map { [$0.description] } ?? []) + request.components)
+            }
+            reply = try route(request, now: now)
+        } catch {
+            reply = GraphReply(error, trace: trace)
+        }
+        reply.version = version
+        reply.usage = app(concerning: request)?.usage
+        return reply
+    }
+
+    /// The app on whose account a request goes, judged by its token's text alone.
+    func app(concerning request: GraphRequest) -> App? {
+        guard let text = request.accessToken else { return request.parameter("client_id").flatMap(app) }
+        if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return app(String(text[..<bar])) }
+        return token(text).flatMap { app($0.app) }
+    }
+
+    private func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
+        let components = request.components
+        guard let first = components.first else {
+            throw .unsupported(request.method.lowercased(), object: nil)
+        }
+        // Longer than any name below: not worth comparing.
+        guard components.allSatisfy({ $0.utf8.count <= 32 }) else { throw .unknownPath(components) }
+        switch (first, components.count) {
+        case ("oauth", 2) where components[1] == "access_token": return GraphReply(try issueAppToken(request))
+        case ("debug_token", 1) where request.method == "GET": return GraphReply(try debugToken(request, now: now))
+        case ("me", _), ("app", _): break
+        case _ where first.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains): break
+        default: throw .unknownPath(components)
+        }
+        guard request.method == "GET" else { throw .unsupported(request.method.lowercased(), object: first) }
+        return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
+    }
+
+    /// Decodes the request's token, checks that its session lives and that the proof is right.
+    func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
+        guard let text = request.accessToken, !text.isEmpty else { throw missing }
+        let credential = try credential(text)
+        switch credential {
+        case .app(let app):
+            try AppSecretProof.check(request, token: text, app: app, now: now)
+        case .issued(let token, let app):
+            if let end = end(of: token, now: now) { throw end }
+            try AppSecretProof.check(request, token: text, app: app, now: now)
+        }
+        return credential
+    }
+}

@@ -1,0 +1,88 @@
+import CZlib
+
+/// Compresses reply bodies.
+///
+/// One instance per event loop, since the state of zlib is what costs.
+final class Gzip {
+    /// The stream lives on the heap because zlib keeps its address.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// 15 bits of window plus 16 for the gzip wrapper.
+    private static let windowBits: Int32 = 15 + 16
+
+    init() {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // The bodies are half a kilobyte: little memory means little to clear for each.
+        let result = deflateInit2_(
+            stream,
+            1,
+            Z_DEFLATED,
+            Self.windowBits,
+            4,
+            Z_DEFAULT_STRATEGY,
+            ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size)
+        )
+        precondition(result == Z_OK, "zlib refuses its own version or memory")
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deinitialize(count: 1)
+        stream.deallocate()
+    }
+
+    /// The complete gzip text of the bytes.
+    func compress(_ bytes: [UInt8]) -> [UInt8] {
+        deflateReset(stream)
+        return run(bytes, flush: Z_FINISH)
+    }
+
+    /// The pieces of a bomb: what comes first, a block to be repeated, and what comes last.
+    ///
+    /// Each piece ends with a full flush, after which the compressor depends on nothing before, so that the same
+    /// block may follow any number of times. The checksum of the whole is put together from those of the parts.
+    func bomb(bytes: Int) -> (first: [UInt8], block: [UInt8], count: Int, last: [UInt8]) {
+        let blockSize = 1 << 20
+        let count = max((bytes + blockSize - 1) / blockSize, 1)
+        let head = Array(#"{"padding":""#.utf8)
+        let tail = Array(#""}"#.utf8)
+        let padding = [UInt8](repeating: UInt8(ascii: "0"), count: blockSize)
+
+        deflateReset(stream)
+        let first = run(head, flush: Z_FULL_FLUSH)
+        let block = run(padding, flush: Z_FULL_FLUSH)
+        var last = Array(run(tail, flush: Z_FINISH).dropLast(8))
+
+        var checksum = Self.checksum(head)
+        let blockChecksum = Self.checksum(padding)
+        for _ in 0..<count { checksum = crc32_combine(checksum, blockChecksum, blockSize) }
+        checksum = crc32_combine(checksum, Self.checksum(tail), tail.count)
+        let length = UInt32(truncatingIfNeeded: head.count + count * blockSize + tail.count)
+        for word in [UInt32(truncatingIfNeeded: checksum), length] {
+            for shift in [0, 8, 16, 24] as [UInt32] { last.append(UInt8(truncatingIfNeeded: word >> shift)) }
+        }
+        return (first, block, count, last)
+    }
+
+    private static func checksum(_ bytes: [UInt8]) -> uLong {
+        bytes.withUnsafeBufferPointer { crc32(0, $0.baseAddress, uInt($0.count)) }
+    }
+
+    private func run(_ bytes: [UInt8], flush: Int32) -> [UInt8] {
+        // zlib reads through the pointer and never writes; its type lacks the const.
+        var bytes = bytes
+        let bound = Int(deflateBound(stream, uLong(bytes.count))) + 64
+        return bytes.withUnsafeMutableBufferPointer { input in
+            [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+                stream.pointee.next_in = input.baseAddress
+                stream.pointee.avail_in = uInt(input.count)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = uInt(output.count)
+                deflate(stream, flush)
+                count = output.count - Int(stream.pointee.avail_out)
+            }
+        }
+    }
+}

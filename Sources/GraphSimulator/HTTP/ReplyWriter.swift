@@ -1,0 +1,144 @@
+import Crypto
+import NIOCore
+import NIOHTTP1
+
+/// Writes replies as HTTP/1.1.
+///
+/// One instance per event loop, since it keeps the compressor and the date.
+final class ReplyWriter {
+    /// How long the body will be.
+    enum Length {
+        case known(Int)
+        case chunked
+    }
+
+    private let gzip = Gzip()
+    private var generator = SplitMix64(seed: .random(in: .min ... .max))
+    private var date = (second: 0, text: "")
+
+    /// The headers that no reply lacks, as one piece.
+    private static let common: StaticString = """
+        Strict-Transport-Security: max-age=15552000; preload\r
+        Pragma: no-cache\r
+        Expires: Sat, 01 Jan 2000 00:00:00 GMT\r
+        Access-Control-Allow-Origin: *\r
+        x-fb-rev: 1031142218\r
+        Vary: Accept-Encoding\r
+        Alt-Svc: h3=":443"; ma=86400\r
+
+        """
+
+    /// A fresh `fbtrace_id`: 23 characters beginning with `A`.
+    func trace() -> String {
+        "A" + TokenText.trace(count: 22, using: &generator)
+    }
+
+    /// A complete reply: conditional, compressed when asked, without body for HEAD.
+    /// - Parameters:
+    ///   - reply: What to send.
+    ///   - text: What to send in place of the text of a JSON body.
+    ///   - head: The request that it answers.
+    ///   - now: The second for the date.
+    /// - Returns: The bytes and where in them the body begins.
+    func write(
+        _ reply: GraphReply,
+        text: [UInt8]? = nil,
+        to head: HTTPRequestHead,
+        now: Int
+    ) -> (bytes: ByteBuffer, bodyIndex: Int) {
+        var reply = reply
+        var body: [UInt8]
+        switch reply.body {
+        case .bytes(let bytes): body = bytes
+        case .json(let json):
+            body = text ?? json.graphBytes
+            if !reply.isError {
+                let tag = "\"\(Self.hexadecimal(Insecure.SHA1.hash(data: body)))\""
+                reply.headers.append(("ETag", tag))
+                if let known = head.headers.first(name: "if-none-match"), known.utf8.elementsEqual(tag.utf8) {
+                    reply.status = 304
+                    body = []
+                }
+            }
+            if !body.isEmpty, Self.acceptsGzip(head) {
+                body = gzip.compress(body)
+                reply.headers.append(("Content-Encoding", "gzip"))
+            }
+        }
+        var buffer = ByteBufferAllocator().buffer(capacity: 1024 + body.count)
+        writeHead(of: reply, length: .known(body.count), to: head, now: now, into: &buffer)
+        let index = buffer.writerIndex
+        if head.method != .HEAD { buffer.writeBytes(body) }
+        return (buffer, index)
+    }
+
+    /// Status line and headers up to the empty line.
+    func writeHead(
+        of reply: GraphReply,
+        length: Length,
+        to head: HTTPRequestHead,
+        now: Int,
+        into buffer: inout ByteBuffer
+    ) {
+        let status = HTTPResponseStatus(statusCode: reply.status)
+        buffer.writeString("HTTP/1.1 \(reply.status) \(status.reasonPhrase)\r\n")
+        for header in reply.headers { Self.write(header.name, header.value, into: &buffer) }
+        if case .json = reply.body { buffer.writeStaticString("Content-Type: application/json; charset=UTF-8\r\n") }
+        if let usage = reply.usage {
+            Self.write("x-app-usage", String(decoding: usage.json.plainBytes, as: UTF8.self), into: &buffer)
+        }
+        if let version = reply.version { Self.write("facebook-api-version", version.description, into: &buffer) }
+        Self.write(
+            "Cache-Control",
+            reply.isError ? "no-store" : "private, no-cache, no-store, must-revalidate",
+            into: &buffer
+        )
+        buffer.writeStaticString(Self.common)
+        let trace = TokenText.trace(count: 11 + 22, using: &generator)
+        Self.write("x-fb-trace-id", trace.prefix(11), into: &buffer)
+        Self.write("x-fb-request-id", "A" + trace.suffix(22), into: &buffer)
+        Self.write("X-FB-Debug", TokenText.alphanumeric(count: 86, using: &generator) + "==", into: &buffer)
+        if date.second != now { date = (now, CalendarText.http(now)) }
+        Self.write("Date", date.text, into: &buffer)
+        switch length {
+        case .known where reply.status == 304: break
+        case .known(let count): Self.write("Content-Length", String(count), into: &buffer)
+        case .chunked: buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+        }
+        buffer.writeStaticString(
+            head.isKeepAlive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n"
+        )
+    }
+
+    /// The pieces of a gzip bomb, see ``Gzip/bomb(bytes:)``.
+    func bomb(bytes: Int) -> (first: [UInt8], block: [UInt8], count: Int, last: [UInt8]) {
+        gzip.bomb(bytes: bytes)
+    }
+
+    private static func write(_ name: String, _ value: some StringProtocol, into buffer: inout ByteBuffer) {
+        buffer.writeString(name)
+        buffer.writeStaticString(": ")
+        buffer.writeSubstring(Substring(value))
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func acceptsGzip(_ head: HTTPRequestHead) -> Bool {
+        head.headers[canonicalForm: "accept-encoding"].contains { coding in
+            let parts = coding.split(separator: ";", maxSplits: 1)
+            guard parts.first == "gzip" || parts.first == "*" else { return false }
+            guard parts.count > 1 else { return true }
+            let weight = parts[1].filter { $0 != " " }
+            return !weight.hasPrefix("q=0") || weight.contains { ("1"..."9").contains($0) }
+        }
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0xF)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,35 @@
+extension GraphSimulator {
+    /// The apps, people and tokens that a simulator starts with.
+    public struct Dataset: Sendable {
+        /// The apps; the first is the default wherever one may be named.
+        public var apps: [App]
+        /// The people; the first is the default wherever one may be named.
+        public var people: [Person]
+        /// The tokens to mint at the start.
+        public var tokens: [TokenRequest]
+
+        /// Makes a dataset.
+        public init(apps: [App] = [], people: [Person] = [], tokens: [TokenRequest] = []) {
+            self.apps = apps
+            self.people = people
+            self.tokens = tokens
+        }
+
+        /// Reads a data file: `{"apps": […], "people": […], "tokens": […]}`, see docs/simulator.md.
+        /// - Throws: ``DataError`` naming the entry at fault and the reason.
+        public init(json text: some Collection<UInt8>) throws(DataError) {
+            var reader = try JSONReader(JSON(parsing: text), path: "")
+            self.init()
+            for (index, entry) in try reader.list("apps").enumerated() {
+                apps.append(try App(json: entry, path: "apps[\(index)]"))
+            }
+            for (index, entry) in try reader.list("people").enumerated() {
+                people.append(try Person(json: entry, path: "people[\(index)]"))
+            }
+            for (index, entry) in try reader.list("tokens").enumerated() {
+                tokens.append(try TokenRequest(json: entry, path: "tokens[\(index)]"))
+            }
+            try reader.finish()
+        }
+    }
+}

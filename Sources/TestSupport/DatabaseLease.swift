@@ -1,0 +1,103 @@
+import Glibc
+
+/// Lends a test a database of its own, filled from a template, and drops it afterwards.
+///
+/// The database lies on the cluster that `FEDERATION_TEST_DATABASE_URL` names (the URL of a superuser of a throw-away
+/// cluster, as `scripts/test` sets it), else on one that the test process starts for itself. Few are out at a time, so
+/// that tests running in parallel do not exhaust the server's connections; hence a test must not lease a second one
+/// while it holds the first.
+///
+/// - Parameters:
+///   - template: What it starts with.
+///   - isolation: The caller's, where the closure runs too.
+///   - body: What to do with it. Connections left open are ended.
+/// - Returns: What the body returns.
+/// - Throws: What the body throws; ``ProcessEnded`` when the database cannot be made.
+package func withDatabase<Result>(
+    _ template: DatabaseTemplate = .schema,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (TestDatabase) async throws -> Result
+) async throws -> Result {
+    await DatabaseServer.shared.beginLease()
+    let outcome: Swift.Result<Result, any Error>
+    do {
+        let database = try await DatabaseServer.shared.createDatabase(template)
+        do {
+            outcome = .success(try await body(database))
+        } catch {
+            outcome = .failure(error)
+        }
+        try await DatabaseServer.shared.dropDatabase(database)
+    } catch {
+        await DatabaseServer.shared.endLease()
+        throw error
+    }
+    await DatabaseServer.shared.endLease()
+    return try outcome.get()
+}
+
+/// The cluster that databases are leased from, and the templates prepared on it.
+private actor DatabaseServer {
+    static let shared = DatabaseServer()
+
+    private var free = 8
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var server: Task<DatabaseURL, any Error>?
+    private var templates: [String: Task<String, any Error>] = [:]
+    private var created = 0
+
+    func beginLease() async {
+        guard free == 0 else {
+            free -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func endLease() {
+        guard waiting.isEmpty else {
+            waiting.removeFirst().resume()
+            return
+        }
+        free += 1
+    }
+
+    func createDatabase(_ template: DatabaseTemplate) async throws -> TestDatabase {
+        let server = try await connectServer()
+        let source = try await prepare(template, on: server)
+        created += 1
+        let database = TestDatabase(name: "federation_test_\(getpid())_\(created)", server: server)
+        try await administer(server, "CREATE DATABASE \(database.name) TEMPLATE \(source)")
+        return database
+    }
+
+    func dropDatabase(_ database: TestDatabase) async throws {
+        try await administer(try await connectServer(), "DROP DATABASE \(database.name) WITH (FORCE)")
+    }
+
+    private func connectServer() async throws -> DatabaseURL {
+        if let server { return try await server.value }
+        let server = Task {
+            if let url = getenv("FEDERATION_TEST_DATABASE_URL") { return try DatabaseURL(String(cString: url)) }
+            return try await PostgresCluster.start().server
+        }
+        self.server = server
+        return try await server.value
+    }
+
+    private func prepare(_ template: DatabaseTemplate, on server: DatabaseURL) async throws -> String {
+        if let prepared = templates[template.name] { return try await prepared.value }
+        let preparing = Task {
+            let database = TestDatabase(name: "federation_template_\(getpid())_\(template.name)", server: server)
+            try await administer(server, "CREATE DATABASE \(database.name)")
+            try await template.prepare(database)
+            return database.name
+        }
+        templates[template.name] = preparing
+        return try await preparing.value
+    }
+
+    private nonisolated func administer(_ server: DatabaseURL, _ sql: String) async throws {
+        try await TestDatabase(name: "postgres", server: server).psql(sql)
+    }
+}

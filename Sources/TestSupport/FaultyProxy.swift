@@ -1,0 +1,264 @@
+import Glibc
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// A TCP proxy on the loopback interface that harms the connections through it on demand.
+///
+/// A reset by one side reaches the other as a reset or as an orderly end.
+///
+/// Rules apply from the call on, to live and to new connections; ``heal()`` takes all of them back. A connection killed
+/// between COMMIT and its reply, for example:
+///
+/// ```swift
+/// proxy.swallow(.toClient)                                   // the statement passes, its reply does not
+/// async let login = client.post(path, json: request)
+/// try await eventually("the reply is lost") { proxy.traffic.swallowed > 0 }
+/// try await proxy.cutAll(.reset)
+/// try await proxy.heal()
+/// ```
+package final class FaultyProxy: Sendable {
+    /// A direction of bytes through the proxy.
+    package enum Direction: Sendable, CaseIterable {
+        case toServer
+        case toClient
+    }
+
+    /// How a connection ends.
+    package enum Cut: Sendable {
+        /// In order (FIN).
+        case close
+        /// At once (RST).
+        case reset
+    }
+
+    /// What happens to new connections.
+    package enum Admission: Sendable {
+        /// They lead to the server. When that refuses, the client sees its connection reset.
+        case pass
+        /// They are refused: nothing listens.
+        case refuse
+        /// They are accepted, then reset.
+        case reset
+        /// They are accepted, and nothing ever happens on them.
+        case hang
+    }
+
+    /// Counters since the start.
+    package struct Traffic: Sendable {
+        /// Connections accepted.
+        package var accepted = 0
+        /// Connections open now.
+        package var open = 0
+        /// Bytes handed on, both directions together.
+        package var delivered = 0
+        /// Bytes read and thrown away.
+        package var swallowed = 0
+    }
+
+    /// Port on which the proxy listens, the same over refusals.
+    package let port: Int
+
+    private let upstream: Int
+    private let eventLoop: any EventLoop
+    private let rules = NIOLockedValueBox(ProxyRules())
+    private let listener = NIOLockedValueBox<(any Channel)?>(nil)
+    private let connections = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
+
+    private init(port: Int, upstream: Int) {
+        self.port = port
+        self.upstream = upstream
+        // Both ends of every connection live on one event loop, so that they reach each other without locks.
+        eventLoop = Loopback.group.next()
+    }
+
+    /// Starts a proxy.
+    ///
+    /// - Parameter upstream: The server's port on 127.0.0.1.
+    /// - Returns: The proxy, listening.
+    /// - Throws: An error of the socket.
+    package static func start(to upstream: Int) async throws -> FaultyProxy {
+        let proxy = FaultyProxy(port: try freePort(), upstream: upstream)
+        try await proxy.listen()
+        return proxy
+    }
+
+    /// Stops listening and resets all connections.
+    package func stop() async throws {
+        try await stopListening()
+        try await cutAll(.reset)
+    }
+
+    // MARK: Rules
+
+    /// Decides what happens to new connections.
+    package func admit(_ admission: Admission) async throws {
+        rules.withLockedValue { $0.admission = admission }
+        if case .refuse = admission {
+            try await stopListening()
+        } else if listener.withLockedValue({ $0 }) == nil {
+            try await listen()
+        }
+    }
+
+    /// Holds every byte of a direction back for that long.
+    package func delay(_ direction: Direction, by latency: Duration) {
+        rules.withLockedValue { $0[direction].latency = .init(latency) }
+    }
+
+    /// Throws the bytes of a direction away from now on; the sender notices nothing.
+    package func swallow(_ direction: Direction) {
+        rules.withLockedValue { $0[direction].swallows = true }
+    }
+
+    /// Ends each connection once that many more bytes of the direction have passed on it.
+    ///
+    /// - Parameters:
+    ///   - count: Bytes that still pass, counted per connection from now on; 0 cuts at the next byte.
+    ///   - direction: Whose bytes count.
+    ///   - cut: How both sides see it end.
+    package func cut(after count: Int, _ direction: Direction, by cut: Cut) {
+        rules.withLockedValue { rules in
+            rules[direction].cut = ProxyRules.CutRule(allowance: count, cut: cut, generation: rules.nextGeneration())
+        }
+    }
+
+    /// Takes all rules back; swallowed bytes stay lost.
+    package func heal() async throws {
+        rules.withLockedValue { $0.heal() }
+        try await admit(.pass)
+    }
+
+    // MARK: Live connections
+
+    /// Ends all live connections, on both sides.
+    package func cutAll(_ cut: Cut) async throws {
+        let channels = connections.withLockedValue { Array($0.values) }
+        try await eventLoop.submit { for channel in channels { _ = channel.end(cut) } }.get()
+    }
+
+    /// Sends FIN in one direction on all live connections and leaves the other direction open.
+    package func halfClose(_ direction: Direction) async throws {
+        let channels = connections.withLockedValue { Array($0.values) }
+        for channel in channels {
+            try await eventLoop.submit {
+                // A stranded one has no relay.
+                let relay = try? channel.pipeline.syncOperations.handler(type: ProxyRelay.self)
+                if let relay, relay.direction == direction { relay.finish() }
+            }.get()
+        }
+    }
+
+    /// Counters at this moment.
+    package var traffic: Traffic { rules.withLockedValue { $0.traffic } }
+
+    // MARK: Connections
+
+    private func listen() async throws {
+        let channel = try await ServerBootstrap(group: eventLoop)
+            .serverChannelOption(.backlog, value: 4096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { [self] in accept($0) }
+            .bind(host: "127.0.0.1", port: port)
+            .get()
+        listener.withLockedValue { $0 = channel }
+    }
+
+    private func stopListening() async throws {
+        let channel = listener.withLockedValue { listener in
+            defer { listener = nil }
+            return listener
+        }
+        try await channel?.close().get()
+    }
+
+    private func accept(_ client: any Channel) -> EventLoopFuture<Void> {
+        let admission = rules.withLockedValue { rules in
+            rules.traffic.accepted += 1
+            rules.traffic.open += 1
+            return rules.admission
+        }
+        track(client)
+        client.closeFuture.whenComplete { [rules] _ in rules.withLockedValue { $0.traffic.open -= 1 } }
+        return client.eventLoop.makeCompletedFuture {
+            switch admission {
+            case .pass:
+                let relay = ProxyRelay(.toServer, rules: rules)
+                try client.pipeline.syncOperations.addHandler(relay)
+                connect(client, relay)
+            case .hang: break
+            case .refuse, .reset: client.eventLoop.execute { _ = client.end(.reset) }
+            }
+        }
+    }
+
+    private func connect(_ client: any Channel, _ toServer: ProxyRelay) {
+        let connected = ClientBootstrap(group: eventLoop)
+            .connectTimeout(.seconds(60))
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { [rules] server in
+                server.eventLoop.makeCompletedFuture {
+                    let toClient = ProxyRelay(.toClient, rules: rules)
+                    try server.pipeline.syncOperations.addHandler(toClient)
+                    toClient.lead(to: client)
+                }
+            }
+            .connect(host: "127.0.0.1", port: upstream)
+        connected.assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success(let server):
+                track(server)
+                toServer.lead(to: server)
+                if !client.isActive { _ = server.end(.reset) }
+            case .failure: _ = client.end(.reset)
+            }
+        }
+    }
+
+    private func track(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        connections.withLockedValue { $0[id] = channel }
+        channel.closeFuture.whenComplete { [connections] _ in connections.withLockedValue { $0[id] = nil } }
+    }
+}
+
+extension Channel {
+    /// Ends the connection; one that has already ended is left alone.
+    func end(_ cut: FaultyProxy.Cut) -> EventLoopFuture<Void> {
+        let prepared: EventLoopFuture<Void>
+        switch (cut, self) {
+        // Lingering for no time makes the kernel send RST instead of FIN.
+        case (.reset, let socket as any SocketOptionProvider):
+            prepared = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        default: prepared = eventLoop.makeSucceededVoidFuture()
+        }
+        return prepared.flatMap { self.close() }.flatMapErrorThrowing { _ in }
+    }
+}
+
+/// Lends a proxy to a test and stops it afterwards.
+///
+/// - Parameters:
+///   - upstream: The server's port on 127.0.0.1.
+///   - isolation: The caller's, where the closure runs too.
+///   - body: What to do with it.
+/// - Returns: What the body returns.
+/// - Throws: What the body throws, or an error of the listening socket.
+package func withFaultyProxy<Result>(
+    to upstream: Int,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (FaultyProxy) async throws -> Result
+) async throws -> Result {
+    let proxy = try await FaultyProxy.start(to: upstream)
+    do {
+        let result = try await body(proxy)
+        try await proxy.stop()
+        return result
+    } catch {
+        try? await proxy.stop()
+        throw error
+    }
+}

@@ -1,0 +1,43 @@
+import Glibc
+import NIOConcurrencyHelpers
+
+/// No free port was found among many tried.
+package struct NoFreePort: Error {}
+
+/// A loopback TCP port that nothing listens on and that this process has not handed out before.
+///
+/// It lies below the kernel's ephemeral range: a server can be stopped and started again on it without an outgoing
+/// connection taking it in between.
+package func freePort() throws -> Int {
+    for _ in 0..<1000 {
+        let port = UInt16.random(in: 20_000..<32_000)
+        if canBind(port), handedOut.withLockedValue({ $0.insert(port).inserted }) { return Int(port) }
+    }
+    throw NoFreePort()
+}
+
+private let handedOut = NIOLockedValueBox<Set<UInt16>>([])
+
+private func canBind(_ port: UInt16) -> Bool {
+    let descriptor = loopbackSocket()
+    defer { close(descriptor) }
+    return withLoopbackAddress(port) { bind(descriptor, $0, $1) == 0 }
+}
+
+/// A TCP socket of the family that ``withLoopbackAddress(_:_:)`` addresses; negative when there is none to be had.
+func loopbackSocket() -> Int32 {
+    socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+}
+
+/// Lends the socket address of a port on 127.0.0.1.
+func withLoopbackAddress<Result>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+}

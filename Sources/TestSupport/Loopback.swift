@@ -1,0 +1,38 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// Connections over the loopback interface on event loops of the tests' own, apart from those of any code under test.
+enum Loopback {
+    static let group: MultiThreadedEventLoopGroup = {
+        raiseDescriptorLimit()
+        return MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    }()
+
+    /// Connects to a port on 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - port: The port.
+    ///   - prepare: Sets the new channel up, on its event loop.
+    /// - Returns: What `prepare` gave.
+    /// - Throws: `IOError`, such as ECONNREFUSED, and what `prepare` throws.
+    static func connect<Output: Sendable>(
+        to port: Int,
+        prepare: @escaping @Sendable (any Channel) throws -> Output
+    ) async throws -> Output {
+        try await ClientBootstrap(group: group)
+            .connectTimeout(.seconds(60))
+            .connect(to: SocketAddress(ipAddress: "127.0.0.1", port: port)) { channel in
+                channel.eventLoop.makeCompletedFuture { try prepare(channel) }
+            }
+    }
+
+    /// A thousand connections, each with both ends in processes of the test, need more descriptors than the usual soft
+    /// limit of 1024.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import NIOConcurrencyHelpers
+
+/// Collects everything that a process writes, on a thread of its own, so that the process never blocks on a full pipe.
+final class ProcessOutput: Sendable {
+    private struct State {
+        var collected: [[UInt8]] = [[], []]
+        var isComplete = false
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    /// What was written so far to standard output and standard error.
+    var bytes: (output: [UInt8], errors: [UInt8]) {
+        state.withLockedValue { ($0.collected[0], $0.collected[1]) }
+    }
+
+    /// Whether every writer has closed its end.
+    var isComplete: Bool { state.withLockedValue { $0.isComplete } }
+
+    /// Reads both pipes to their end and closes them.
+    ///
+    /// - Parameters:
+    ///   - output: Descriptor of the pipe behind standard output; owned from here on.
+    ///   - errors: The one behind standard error.
+    func collect(output: Int32, errors: Int32) {
+        startThread { [self] in
+            var polled = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            while polled.contains(where: { $0.fd >= 0 }) {
+                guard poll(&polled, 2, -1) > 0 else { continue }
+                for index in polled.indices where polled[index].fd >= 0 && polled[index].revents != 0 {
+                    let count = read(polled[index].fd, &chunk, chunk.count)
+                    if count > 0 {
+                        state.withLockedValue { $0.collected[index] += chunk[..<count] }
+                    } else if count == 0 || errno != EINTR {
+                        close(polled[index].fd)
+                        polled[index].fd = -1
+                    }
+                }
+            }
+            state.withLockedValue { $0.isComplete = true }
+        }
+    }
+}
+
+/// Runs a closure on a new thread, for calls that block for long.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    let context = Unmanaged.passRetained(Body(body))
+    var thread = pthread_t()
+    let status = pthread_create(
+        &thread,
+        nil,
+        { context in
+            guard let context else { return nil }
+            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        },
+        context.toOpaque()
+    )
+    precondition(status == 0, "no thread to be had")
+    pthread_detach(thread)
+}

@@ -1,0 +1,38 @@
+import FoundationEssentials
+import Glibc
+
+/// What a process uses of the machine, as `/proc` tells it.
+package struct ProcessUsage: Sendable {
+    /// Resident memory now.
+    package let residentBytes: Int
+    /// The most that has been resident so far.
+    package let peakResidentBytes: Int
+    /// Processor time of all its threads, in steps of 10 ms.
+    package let processorTime: Duration
+    /// Open file descriptors.
+    package let openDescriptors: Int
+
+    /// Reads the figures of a running process; any process id of the same user will do.
+    ///
+    /// - Throws: An error of the file system when there is no such process.
+    package init(of pid: Int32) throws {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        residentBytes = Self.kilobytes("VmRSS:", in: status) * 1024
+        peakResidentBytes = Self.kilobytes("VmHWM:", in: status) * 1024
+
+        // The second field, the program's name in parentheses, may hold anything; behind it come plain numbers.
+        let stat = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst()
+        let ticks = fields.dropFirst(11).prefix(2).compactMap { Int($0) }.reduce(0, +)
+        processorTime = .milliseconds(ticks * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+
+        openDescriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
+    }
+
+    private static func kilobytes(_ name: String, in status: String) -> Int {
+        for line in status.split(separator: "\n") where line.hasPrefix(name) {
+            return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0
+        }
+        return 0
+    }
+}

@@ -1,0 +1,64 @@
+import NIOCore
+
+/// What a ``FaultyProxy`` does to the bytes that pass, and its counters.
+struct ProxyRules {
+    struct CutRule {
+        /// Bytes that each connection may still pass.
+        let allowance: Int
+        let cut: FaultyProxy.Cut
+        /// Tells this rule from an earlier one, whose count a connection may have begun.
+        let generation: Int
+    }
+
+    struct DirectionRules {
+        var latency = TimeAmount.zero
+        var swallows = false
+        var cut: CutRule?
+    }
+
+    var admission = FaultyProxy.Admission.pass
+    var traffic = FaultyProxy.Traffic()
+    private var toServer = DirectionRules()
+    private var toClient = DirectionRules()
+    private var generations = 0
+
+    subscript(direction: FaultyProxy.Direction) -> DirectionRules {
+        get { direction == .toServer ? toServer : toClient }
+        set {
+            switch direction {
+            case .toServer: toServer = newValue
+            case .toClient: toClient = newValue
+            }
+        }
+    }
+
+    mutating func nextGeneration() -> Int {
+        generations += 1
+        return generations
+    }
+
+    mutating func heal() {
+        toServer = DirectionRules()
+        toClient = DirectionRules()
+    }
+}
+
+/// How far one connection is into the cut rule of one direction.
+struct CutProgress {
+    private var generation = 0
+    private var passed = 0
+
+    /// Counts bytes against the rule.
+    ///
+    /// - Returns: How many of them pass, and how the connection ends behind them if it does.
+    mutating func pass(_ count: Int, under rule: ProxyRules.CutRule?) -> (passing: Int, cut: FaultyProxy.Cut?) {
+        guard let rule else { return (count, nil) }
+        if rule.generation != generation {
+            generation = rule.generation
+            passed = 0
+        }
+        let passing = min(count, rule.allowance - passed)
+        passed += passing
+        return (passing, passed == rule.allowance ? rule.cut : nil)
+    }
+}

@@ -1,0 +1,113 @@
+import Glibc
+
+/// What came back for bytes sent as they are.
+package struct RawReply: Sendable {
+    /// How the exchange ended.
+    package enum End: Sendable, Equatable {
+        /// The server closed the connection.
+        case closed
+        /// The server reset the connection.
+        case reset
+        /// The deadline passed with the connection open.
+        case deadline
+    }
+
+    /// Everything the server sent.
+    package let bytes: [UInt8]
+    /// How the exchange ended.
+    package let end: End
+
+    /// The bytes as text; those that are not UTF-8 are replaced.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension HTTPClient {
+    /// Sends bytes as they are and collects what comes until the server closes the connection or the deadline passes.
+    ///
+    /// - Parameters:
+    ///   - pieces: Written one by one; a server that closes its end early gets only some of them.
+    ///   - pause: Time between two pieces.
+    ///   - limit: The deadline of the whole exchange.
+    /// - Returns: What came, also when the deadline passed.
+    /// - Throws: ``HTTPFailure/refused``.
+    package func exchange(
+        _ pieces: [[UInt8]],
+        pause: Duration = .zero,
+        within limit: Duration = .seconds(60)
+    ) async throws -> RawReply {
+        // On a plain socket, since NIO sometimes reports a reset as an orderly end. It blocks, hence a thread.
+        try await withCheckedThrowingContinuation { continuation in
+            startThread { [port] in
+                continuation.resume(
+                    with: Result {
+                        var exchange = try RawExchange(port: port, deadline: .now + limit)
+                        return exchange.run(pieces, pause: pause)
+                    }
+                )
+            }
+        }
+    }
+
+    /// Sends text as it is and collects what comes until the server closes the connection or the deadline passes.
+    ///
+    /// - Parameters:
+    ///   - text: Sent in one piece.
+    ///   - limit: The deadline of the whole exchange.
+    /// - Returns: What came, also when the deadline passed.
+    /// - Throws: ``HTTPFailure/refused``.
+    package func exchange(_ text: String, within limit: Duration = .seconds(60)) async throws -> RawReply {
+        try await exchange([Array(text.utf8)], within: limit)
+    }
+}
+
+/// One connection of a blocking exchange.
+private struct RawExchange: ~Copyable {
+    private let descriptor: Int32
+    private let deadline: ContinuousClock.Instant
+    private var received: [UInt8] = []
+    private var wasReset = false
+    private var chunk = [UInt8](repeating: 0, count: 1 << 16)
+
+    init(port: Int, deadline: ContinuousClock.Instant) throws {
+        descriptor = loopbackSocket()
+        self.deadline = deadline
+        // A peer that reads nothing must not hold `send` past the deadline.
+        let left = ContinuousClock.now.duration(to: deadline).components
+        var patience = timeval(tv_sec: Int(left.seconds), tv_usec: Int(left.attoseconds / 1_000_000_000_000))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        let status = withLoopbackAddress(UInt16(clamping: port)) { connect(descriptor, $0, $1) }
+        guard status == 0 || errno == ECONNRESET else { throw HTTPFailure.refused }
+    }
+
+    deinit { close(descriptor) }
+
+    mutating func run(_ pieces: [[UInt8]], pause: Duration) -> RawReply {
+        for (index, piece) in pieces.enumerated() {
+            // Without MSG_NOSIGNAL a peer that has gone would end the test process.
+            let sent = send(descriptor, piece, piece.count, Int32(MSG_NOSIGNAL))
+            // The kernel tells of a reset once, to whoever asks first; replies from before are still there to be read.
+            if sent < 0, errno == ECONNRESET || errno == EPIPE { wasReset = true }
+            guard index < pieces.count - 1 else { break }
+            if let end = read(until: min(deadline, .now + pause)) { return RawReply(bytes: received, end: end) }
+        }
+        let end = read(until: deadline) ?? .deadline
+        return RawReply(bytes: received, end: end)
+    }
+
+    /// Reads until the connection ends, or until an instant; `nil` then.
+    private mutating func read(until instant: ContinuousClock.Instant) -> RawReply.End? {
+        while true {
+            let left = ContinuousClock.now.duration(to: instant)
+            guard left > .zero else { return nil }
+            var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&polled, 1, Int32(clamping: Int(left / .milliseconds(1)) + 1)) > 0 else { continue }
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            switch count {
+            case 0: return wasReset ? .reset : .closed
+            case ..<0 where errno != EINTR: return .reset
+            case 1...: received += chunk[..<count]
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import FoundationEssentials
+import Testing
+
+/// A page of the documentation.
+struct Document: Sendable, CustomTestStringConvertible {
+    /// From the root of the repository.
+    let path: String
+    let text: String
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+    }
+
+    init(path: String) throws {
+        self.init(
+            path: path,
+            text: try String(contentsOfFile: Repository.root.appending(path: path).path, encoding: .utf8)
+        )
+    }
+
+    var testDescription: String { path }
+
+    /// The cells of each table row whose first cell is code, such as `` | `name` | … | ``, without the marks of code.
+    var codeRows: [[String]] {
+        text.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { line in
+            line.dropFirst().split(separator: "|").map { cell in
+                let cell = String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+                return cell.hasPrefix("`") && cell.count { $0 == "`" } == 2 && cell.hasSuffix("`")
+                    ? cell.filter { $0 != "`" } : cell
+            }
+        }
+    }
+
+    /// The targets of links to files and headings of this repository, outside of examples.
+    var links: [String] {
+        prose.split(separator: "](").dropFirst().compactMap { rest in
+            let target = rest.prefix { $0 != ")" && $0 != "\n" }
+            return target.contains("://") ? nil : String(target)
+        }
+    }
+
+    /// What a link may name behind `#`, made of the headings as forges do it.
+    var anchors: Set<String> {
+        var anchors: Set<String> = []
+        for line in prose.split(separator: "\n") where line.hasPrefix("#") {
+            let heading = line.drop { $0 == "#" }.dropFirst().lowercased()
+            let slug = String(
+                heading.compactMap { $0 == " " ? "-" : $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : nil }
+            )
+            var anchor = slug
+            var count = 0
+            while !anchors.insert(anchor).inserted {
+                count += 1
+                anchor = "\(slug)-\(count)"
+            }
+        }
+        return anchors
+    }
+
+    /// The text without fenced examples.
+    private var prose: String {
+        text.split(separator: "```", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset.isMultiple(of: 2) }.map { String($0.element) }.joined(separator: "\n")
+    }
+
+    /// The page's folder, with a slash at its end unless it is the root.
+    var folder: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "" }
+}

@@ -1,0 +1,150 @@
+import FoundationEssentials
+import Testing
+
+@Suite("The documents say what the code says")
+struct DocumentationTests {
+    private static let pages: [Document] = {
+        let docs =
+            (try? FileManager.default.contentsOfDirectory(atPath: Repository.root.appending(path: "docs").path)) ?? []
+        let paths = ["README.md", "CHANGELOG.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+        return paths.compactMap { try? Document(path: $0) }
+    }()
+
+    private func source(_ path: String) throws -> SwiftText {
+        try #require(Repository.sources.first { $0.path == path }, "\(path) is gone").swift
+    }
+
+    @Test("docs/configuration.md lists every variable that the service reads, with its default")
+    func variables() throws {
+        let read = CodeFacts.variables(in: try source("Sources/Server/ConfigurationReader.swift"))
+        let rows = try Document(path: "docs/configuration.md").codeRows.filter { $0[0].hasPrefix("FEDERATION_") }
+        #expect(read.count > 20)
+        #expect(Set(read.map(\.name)) == Set(rows.map { $0[0] }))
+        #expect(rows.count == Set(rows.map { $0[0] }).count, "a variable is listed twice")
+        for variable in read {
+            let row = try #require(rows.first { $0[0] == variable.name }, "\(variable.name) is not documented")
+            #expect(row[1] == variable.fallback ?? "none", "default of \(variable.name)")
+        }
+    }
+
+    private static let statuses = [
+        "badRequest": "400", "unauthorized": "401", "forbidden": "403", "notFound": "404", "methodNotAllowed": "405",
+        "contentTooLarge": "413", "unsupportedMediaType": "415", "unprocessableContent": "422",
+        "tooManyRequests": "429",
+        "internalServerError": "500", "serviceUnavailable": "503", "gatewayTimeout": "504",
+    ]
+
+    @Test("docs/api.md lists every reason with its code and status, and docs/openapi.yaml every reason")
+    func errors() throws {
+        let names = CodeFacts.rawValues(in: try source("Sources/Identity/Failure.swift"))
+        let table = CodeFacts.rows(in: try source("Sources/API/Problem.swift"))
+        let reasons = Set(names.values)
+        #expect(names.count == table.count)
+        let rows = try Document(path: "docs/api.md").codeRows.filter { $0.count == 4 && reasons.contains($0[0]) }
+        #expect(Set(rows.map { $0[0] }) == reasons)
+        for (name, reason) in names {
+            let row = try #require(rows.first { $0[0] == reason }, "\(reason) is not documented")
+            let expected = try #require(table[name], "\(name) has no row")
+            #expect(row[1] == expected.code, "code of \(reason)")
+            #expect(row[2] == Self.statuses[expected.status], "status of \(reason)")
+        }
+        let listed = try Document(path: "docs/openapi.yaml").text.split(separator: "\n").filter {
+            $0.hasPrefix("        - ")
+        }
+        .map { String($0.dropFirst(10)) }
+        #expect(reasons.subtracting(listed).isEmpty)
+    }
+
+    @Test("docs/openapi.yaml has the version of the command")
+    func version() throws {
+        let tokens = try source("Sources/Server/FederationCommand.swift").tokens
+        let name = try #require(tokens.firstIndex { $0.isWord("version") })
+        let version = try #require(tokens[name...].first { $0.kind == .literal }).text
+        #expect(try Document(path: "docs/openapi.yaml").text.contains("\n  version: \(version)\n"))
+    }
+
+    @Test("Every link leads to a file and a heading that are there", arguments: pages)
+    func links(page: Document) throws {
+        for link in page.links {
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let url = Repository.root.appending(path: parts[0].isEmpty ? page.path : page.folder + parts[0])
+                .standardized
+            #expect(FileManager.default.fileExists(atPath: url.path), "\(page.path) links to \(link)")
+            guard parts.count == 2, let text = try? String(contentsOfFile: url.path, encoding: .utf8) else { continue }
+            #expect(Document(path: parts[0], text: text).anchors.contains(parts[1]), "\(page.path) links to \(link)")
+        }
+    }
+
+    @Test("docs/security.md names tests that there are")
+    func testNames() throws {
+        let folder = Repository.root.appending(path: "Tests").path
+        let tests = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix("Tests.swift") }
+            .compactMap { try? String(contentsOfFile: folder + "/" + $0, encoding: .utf8) }
+        let literals = tests.flatMap { SwiftText($0).tokens }.filter { $0.kind == .literal }.flatMap {
+            names(in: $0.text)
+        }
+        let missing = Set(names(in: try Document(path: "docs/security.md").text)).subtracting(literals)
+        #expect(missing.isEmpty, "no test has \(missing.sorted().joined(separator: ", ")) in its title")
+    }
+
+    /// `T-01` and `F-30` in a text.
+    private func names(in text: String) -> [String] {
+        text.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init).filter { word in
+            (word.hasPrefix("T-") || word.hasPrefix("F-")) && word.count > 3 && word.dropFirst(2).allSatisfy(\.isNumber)
+        }
+    }
+}
+
+@Suite("The documentation checks can fail")
+struct DocumentationSelfTests {
+    @Test("Variables and defaults are found in every spelling")
+    func variables() {
+        let source = SwiftText(
+            """
+            let a = text("database.url", isSecret: true), b = text("graph.url") ?? "https://g"
+            let c = milliseconds("http.idle", default: 60_000), d = boolean("on", default: true)
+            let e = config.string(forKey: "federation.config.file"), f = integer(key + ".x", default: value)
+            problem("database.url", "is not set")
+            """
+        )
+        #expect(
+            CodeFacts.variables(in: source) == [
+                .init(name: "FEDERATION_DATABASE_URL", fallback: nil),
+                .init(name: "FEDERATION_GRAPH_URL", fallback: "https://g"),
+                .init(name: "FEDERATION_HTTP_IDLE_MILLISECONDS", fallback: "60000"),
+                .init(name: "FEDERATION_ON", fallback: "true"),
+                .init(name: "FEDERATION_CONFIG_FILE", fallback: nil),
+            ]
+        )
+    }
+
+    @Test("Rows of code and status are found for one case and for several")
+    func rows() {
+        let rows = CodeFacts.rows(
+            in: SwiftText("switch a { case .b: (1, .c)\n case .d, .e: (2, .f)\n case .g: print(1) }")
+        )
+        #expect(rows.mapValues { "\($0.code) \($0.status)" } == ["b": "1 c", "d": "2 f", "e": "2 f"])
+    }
+
+    @Test("Rows, links and headings of a page are read, and examples are not")
+    func page() {
+        let page = Document(
+            path: "docs/page.md",
+            text: """
+                # One `two`, three
+                ## Same
+                ## Same
+                | `NAME` | `a b` | with `code` |
+                [file](other.md#x) and [web](https://example.com)
+                ```
+                # no heading
+                [no link](nowhere.md)
+                ```
+                """
+        )
+        #expect(page.codeRows == [["NAME", "a b", "with `code`"]])
+        #expect(page.links == ["other.md#x"])
+        #expect(page.anchors == ["one-two-three", "same", "same-1"])
+        #expect(page.folder == "docs/")
+    }
+}

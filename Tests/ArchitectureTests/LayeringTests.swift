@@ -1,0 +1,140 @@
+import Testing
+
+@Suite("Layering: who imports whom")
+struct LayeringTests {
+    @Test("Sources are found")
+    func found() {
+        #expect(Repository.modules.contains("Identity"))
+        #expect(Repository.sources.count > 50)
+    }
+
+    @Test("A module imports what its line in the table allows, and nothing else", arguments: Repository.modules)
+    func imports(module: String) {
+        for source in Repository.sources where source.module == module {
+            for finding in ModuleRules.violations(of: module, path: source.path, source: source.swift) {
+                Issue.record("\(finding)")
+            }
+        }
+    }
+
+    // The table is what people edit when a test is in their way; so the table itself is held to the promises.
+
+    @Test("The table lets drivers, the vocabulary and the simulator know nothing of ours")
+    func ignorant() {
+        for module in ModuleRules.drivers.union(["Identity", "GraphSimulator", "TestSupport"]) {
+            #expect(own(module).isEmpty, "\(module)")
+        }
+        #expect(own("graph-simulator") == ["GraphSimulator"])
+    }
+
+    @Test("The table lets pure modules import values only: no system, no network, no log")
+    func pure() {
+        for module in ModuleRules.pure {
+            #expect(
+                ModuleRules.allowed[module]?.subtracting(["FoundationEssentials", "Identity"]).isEmpty == true,
+                "\(module)"
+            )
+        }
+    }
+
+    @Test("The table keeps the arrows of docs/architecture.md pointing down")
+    func arrows() {
+        #expect(own("Mapping") == ["Identity"])
+        #expect(own("Verification") == ["Identity"])
+        #expect(own("Graph") == ["Curl", "Identity"])
+        #expect(own("Store") == ["Identity", "Postgres"])
+        #expect(own("Federation") == ["Graph", "Identity", "Mapping", "Store", "Verification"])
+        #expect(own("API") == ["Federation", "Identity"])
+        #expect(own("Observability") == ["Identity"])
+    }
+
+    @Test("The table lets nothing of the service know the simulator or the test support")
+    func aside() {
+        for module in ModuleRules.service.union(["Server"]) {
+            #expect(own(module).isDisjoint(with: ModuleRules.aside), "\(module)")
+        }
+    }
+
+    @Test("The table lets nothing of the service bring full Foundation, with its locales, into the process")
+    func foundation() {
+        for module in ModuleRules.service.union(["Server"]) {
+            #expect(ModuleRules.allowed[module]?.contains("Foundation") == false, "\(module)")
+        }
+    }
+
+    private func own(_ module: String) -> Set<String> {
+        ModuleRules.allowed[module]?.intersection(ModuleRules.ours) ?? []
+    }
+}
+
+@Suite("The layering check can fail")
+struct LayeringSelfTests {
+    private func violations(_ module: String, _ text: String) -> [String] {
+        ModuleRules.violations(of: module, path: "Sample.swift", source: SwiftText(text))
+    }
+
+    @Test("A forbidden import is reported with its place")
+    func forbidden() {
+        let source = """
+            import Identity
+            import Store
+
+            struct Sample {}
+            """
+        #expect(violations("API", source) == ["Sample.swift:2: API must not import Store"])
+        #expect(violations("Store", source) == ["Sample.swift:2: Store must not import Store"])
+    }
+
+    @Test(
+        "Every form of a forbidden import is reported",
+        arguments: [
+            "import Store", "package import Store", "public import Store", "internal import Store",
+            "private import Store",
+            "import struct Store.SignInWrite", "public import class Store.Pool", "import Store.Submodule",
+            "@preconcurrency import Store", "@_spi(Inner) import Store", "@_spi(Inner) public import Store",
+            "import `Store`",
+            "let a = 1; import Store", "import\n    Store", "#if canImport(Store)\nimport Store\n#endif",
+            "/* a comment */ import Store", "import Identity; package import Store // both",
+            "let text = \"\"\"\n    \\(\"a\")\n    \"\"\"\nimport Store",
+        ]
+    )
+    func forms(text: String) {
+        #expect(violations("API", text).count == 1)
+        #expect(violations("API", text).first?.hasSuffix("API must not import Store") == true)
+    }
+
+    @Test(
+        "What only looks like an import is none",
+        arguments: [
+            "// import Store", "/* import Store */", "/* /* */ import Store */", "let text = \"import Store\"",
+            "let text = #\"\" import Store\"#", "let text = \"\"\"\n    import Store\n    \"\"\"",
+            "statement.import(Store)",
+            "func read(import store: Store) {}", "let `import` = Store()", "let text = \"\\(\"import Store\")\"",
+            "#if canImport(Store)\n#endif",
+        ]
+    )
+    func lookalikes(text: String) {
+        #expect(violations("API", text) == [])
+    }
+
+    @Test("Re-exporting and test access are reported even of a module that may be imported")
+    func attributes() {
+        #expect(violations("API", "@testable import Identity") == ["Sample.swift:1: @testable has no place in Sources"])
+        #expect(
+            violations("API", "@_exported public import Identity") == [
+                "Sample.swift:1: @_exported has no place in Sources"
+            ]
+        )
+    }
+
+    @Test("A module without a line in the table is reported")
+    func unknownModule() {
+        #expect(violations("Utils", "").count == 1)
+    }
+
+    @Test("Lines are counted through comments and literals")
+    func lines() {
+        let text = "/*\n\n*/\nlet a = \"\"\"\n    \\(b(\n    c))\n    \"\"\"\nimport Store"
+        #expect(violations("API", text) == ["Sample.swift:8: API must not import Store"])
+    }
+}

@@ -1,0 +1,73 @@
+/// Which module may import what: the arrows of docs/architecture.md, in writing.
+///
+/// SwiftPM does not hold anybody to them: it lets a source import whatever a dependency of a dependency brings along.
+enum ModuleRules {
+    /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
+    static let allowed: [String: Set<String>] = [
+        "Identity": ["FoundationEssentials"],
+        "Mapping": ["Identity"],
+        "Verification": ["Identity"],
+        "Curl": ["CLibCurl", "Glibc", "Synchronization"],
+        "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc"],
+        "Graph": ["Crypto", "Curl", "Glibc", "Identity"],
+        "Store": ["FoundationEssentials", "Identity", "Postgres"],
+        "Federation": [
+            "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mapping", "NIOConcurrencyHelpers",
+            "Store", "Verification",
+        ],
+        "API": ["Federation", "HTTPTypes", "Hummingbird", "Identity", "Logging", "NIOCore", "NIOHTTPTypes"],
+        "Observability": ["Glibc", "Identity", "Logging"],
+        "Server": service.union([
+            "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
+            "Logging", "NIOCore", "ServiceLifecycle", "SystemPackage", "UnixSignals",
+        ]),
+        "GraphSimulator": [
+            "CZlib", "Crypto", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
+        ],
+        "graph-simulator": [
+            "ArgumentParser", "FoundationEssentials", "Glibc", "GraphSimulator", "Logging", "ServiceLifecycle",
+            "UnixSignals",
+        ],
+        "Benchmarks": service.union([
+            "ArgumentParser", "Crypto", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes", "Histogram",
+            "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
+        ]),
+        "TestSupport": ["FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix"],
+    ]
+
+    /// The modules of the service, without the executable that wires them.
+    static let service: Set<String> = [
+        "API", "Curl", "Federation", "Graph", "Identity", "Mapping", "Observability", "Postgres", "Store",
+        "Verification",
+    ]
+
+    /// The modules whose functions depend on nothing but their arguments.
+    static let pure: Set<String> = ["Identity", "Mapping", "Verification"]
+
+    /// The modules that know no word of the domain.
+    static let drivers: Set<String> = ["Curl", "Postgres"]
+
+    /// The modules that stand beside the service and that nothing of it may know.
+    static let aside: Set<String> = ["Benchmarks", "GraphSimulator", "graph-simulator", "TestSupport"]
+
+    static let ours = service.union(aside).union(["Server"])
+
+    /// What a source of a module imports against the rules, each finding as a line for the reader of the test.
+    static func violations(of module: String, path: String, source: SwiftText) -> [String] {
+        guard let allowed = allowed[module] else {
+            return ["\(path): the module \(module) has no line in ModuleRules.allowed; say what it may import"]
+        }
+        return ImportStatement.all(in: source).flatMap { statement in
+            let place = "\(path):\(statement.line)"
+            var findings: [String] = []
+            if !allowed.contains(statement.module) {
+                findings.append("\(place): \(module) must not import \(statement.module)")
+            }
+            // The first opens what a module keeps to itself, the second hands an arrow on to whoever imports the module.
+            for attribute in statement.attributes where ["testable", "_exported"].contains(attribute) {
+                findings.append("\(place): @\(attribute) has no place in Sources")
+            }
+            return findings
+        }
+    }
+}

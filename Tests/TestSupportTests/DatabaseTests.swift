@@ -1,0 +1,75 @@
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@Suite("Leased databases")
+struct DatabaseTests {
+    private static let preparations = NIOLockedValueBox(0)
+
+    private static let people = DatabaseTemplate(name: "people") { database in
+        preparations.withLockedValue { $0 += 1 }
+        try await database.psql("CREATE TABLE people (name text); INSERT INTO people VALUES ('Ann')")
+    }
+
+    @Test("are copies of a template that is prepared once", arguments: 0..<3)
+    func copies(copy: Int) async throws {
+        try await withDatabase(Self.people) { database in
+            try await database.psql("INSERT INTO people VALUES ('Bob')")
+            #expect(try await database.psql("SELECT name FROM people ORDER BY name") == [["Ann"], ["Bob"]])
+        }
+        #expect(Self.preparations.withLockedValue { $0 } == 1)
+    }
+
+    @Test("are dropped, open sessions or not, when the body ends with an error")
+    func dropped() async throws {
+        struct Failure: Error {}
+        let name = NIOLockedValueBox("")
+        await #expect(throws: Failure.self) {
+            try await withDatabase(.empty) { database in
+                name.withLockedValue { $0 = database.name }
+                let session = try await ManagedProcess.start("psql", [database.url, "-c", "SELECT pg_sleep(60)"])
+                try await eventually("the session sleeps") {
+                    try await database.psql(
+                        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()"
+                    ).count == 1
+                }
+                #expect(session.isRunning)
+                throw Failure()
+            }
+        }
+        let gone = name.withLockedValue { $0 }
+        try await withDatabase(.empty) { other in
+            let left = try await other.psql("SELECT 1 FROM pg_database WHERE datname = '\(gone)'")
+            #expect(left.isEmpty)
+        }
+    }
+
+    @Test("give rows of several results with NULLs, empty values and line feeds as they are")
+    func rows() async throws {
+        try await withDatabase(.empty) { database in
+            let rows = try await database.psql(
+                "SELECT NULL, '', E'a\\nb'; SELECT 'x' WHERE false; SELECT 1 UNION SELECT 2"
+            )
+            #expect(rows == [[nil, "", "a\nb"], ["1"], ["2"]])
+        }
+    }
+
+    @Test("report PostgreSQL's message when a statement fails")
+    func failure() async throws {
+        try await withDatabase(.empty) { database in
+            let error = await #expect(throws: ProcessEnded.self) { try await database.psql("SELECT nothing") }
+            #expect(error?.standardError.contains("column \"nothing\" does not exist") == true)
+        }
+    }
+
+    @Test("are reached through a proxy")
+    func proxied() async throws {
+        try await withDatabase(.empty) { database in
+            try await withFaultyProxy(to: database.port) { proxy in
+                let process = try await run("psql", [database.url(throughPort: proxy.port), "-tAc", "SELECT 42"])
+                #expect(process.standardOutput == "42\n")
+                #expect(proxy.traffic.accepted == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+# Owns which programs and libraries the product needs for which purpose, how each is recognised, and the Debian package
+# that brings it. Recognition is by what is there, not by package names: whoever installed it, and on whatever system.
+# shellcheck shell=bash
+
+# packages_for PURPOSE: "package probe" lines. Each purpose contains the ones before it, except `runtime`, which is what
+# the built service alone needs.
+packages_for() {
+    local build='pkg-config has_command:pkg-config
+libpq-dev has_library:libpq
+libcurl4-openssl-dev has_library:libcurl
+zlib1g-dev has_library:zlib'
+    local run='postgresql has_postgres_server
+curl has_command:curl
+jq has_command:jq
+util-linux has_command:setpriv'
+    local test='nginx-light has_command:nginx
+pgbouncer has_command:pgbouncer
+openssl has_command:openssl
+shellcheck has_command:shellcheck'
+    local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
+libpq5 has_shared_library:libpq.so.5
+libcurl4 has_shared_library:libcurl.so.4
+zlib1g has_shared_library:libz.so.1
+libstdc++6 has_shared_library:libstdc++.so.6'
+    case $1 in
+        build) printf '%s\n' "$build" ;;
+        run) printf '%s\n' "$build" "$run" ;;
+        test) printf '%s\n' "$build" "$run" "$test" ;;
+        runtime) printf '%s\n' "$runtime" ;;
+        *) return 1 ;;
+    esac
+}
+
+has_command() {
+    # Debian keeps servers in /usr/sbin, which is not on every user's PATH.
+    PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null
+}
+
+has_library() {
+    has_command pkg-config && pkg-config --exists "$1"
+}
+
+has_shared_library() {
+    /sbin/ldconfig -p | grep -qF "$1"
+}
+
+has_file() {
+    [[ -e $1 ]]
+}
+
+has_postgres_server() {
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null
+}
+
+# missing_packages PURPOSE: the packages whose probe fails, a line each.
+missing_packages() {
+    local package probe
+    while read -r package probe; do
+        if [[ $probe == *:* ]]; then
+            "${probe%%:*}" "${probe#*:}" || printf '%s\n' "$package"
+        else
+            "$probe" || printf '%s\n' "$package"
+        fi
+    done < <(packages_for "$1")
+}
