@@ -128,7 +128,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GraphSimulatorTests",
-            dependencies: ["CZlib", "GraphSimulator", nioCore, nioLocks, nioPosix],
+            dependencies: ["CZlib", "GraphSimulator", "graph-simulator", nioCore, nioLocks, nioPosix],
             swiftSettings: strict
         ),
         .testTarget(

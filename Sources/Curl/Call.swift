@@ -17,4 +17,4 @@ final class Call: Sendable {
 }
 
 /// Where the outcome of a call goes, exactly once.
-typealias CallContinuation = UnsafeContinuation<Result<HTTPReply, CurlError>, Never>
+typealias CallContinuation = CheckedContinuation<Result<HTTPReply, CurlError>, Never>

@@ -46,7 +46,8 @@ package actor CurlClient {
     package nonisolated func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
         let call = Call(request)
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            // Checked not for the check alone: ThreadSanitizer reports the unchecked one, resumed before it waits, as a race.
+            await withCheckedContinuation { continuation in
                 thread.submit { self.assumeIsolated { $0.start(call, continuation) } }
             }
         } onCancel: {

@@ -19,7 +19,7 @@ extension PostgresConfiguration {
             ("user", user),
             ("passfile", Self.absentFile),
             ("client_encoding", "UTF8"),
-            ("application_name", applicationName),
+            ("application_name", applicationName.isEmpty ? "postgres" : applicationName),
             ("target_session_attrs", targetSession.rawValue),
             ("connect_timeout", "10"),
             ("keepalives", "1"),

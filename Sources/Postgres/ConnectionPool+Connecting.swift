@@ -49,8 +49,9 @@ extension ConnectionPool {
             connect(attempt, addresses: [host.name])
         } else {
             let index = attempt.hostIndex
+            let isResolving = resolutions[index] != nil
             resolutions[index, default: []].insert(attempt.slot)
-            guard resolutions[index]?.count == 1 else { return }
+            if isResolving { return }
             let mailbox = loop.mailbox
             Resolver.resolve(host.name) { mailbox.post(.resolved(host: index, addresses: $0)) }
         }
@@ -134,7 +135,7 @@ extension ConnectionPool {
         preferredHost = attempt.hostIndex
         slots[index] = .open(connection)
         if index < pipelined {
-            dispatch.opened(lane: index)
+            dispatch.opened(lane: index, now: now)
             sendWaiting()
         } else {
             perform(leases.connected(place: index - pipelined))

@@ -8,7 +8,7 @@ extension ConnectionPool {
             return
         }
         request.deadline = now + configuration.leaseTimeout
-        switch dispatch.submit(request, deadline: request.deadline) {
+        switch dispatch.submit(request, deadline: request.deadline, now: now) {
         case .send(let lane): send(request, lane: lane)
         case .wait: request.place = .waiting
         case .overloaded: request.finish(.failure(.overloaded))
@@ -34,7 +34,7 @@ extension ConnectionPool {
 
     /// Sends the statements that wait, as far as there is room.
     func sendWaiting() {
-        while let (request, _, lane) = dispatch.next() { send(request, lane: lane) }
+        while let (request, _, lane) = dispatch.next(now: now) { send(request, lane: lane) }
     }
 
     private func send(_ request: Request, lane: Int) {
@@ -70,7 +70,7 @@ extension ConnectionPool {
     private func settle(_ request: Request, _ outcome: Request.Outcome, slot index: Int) {
         switch request.origin {
         case .caller:
-            if index < pipelined { dispatch.completed(lane: index) }
+            if index < pipelined { dispatch.completed(lane: index, now: now) }
             request.finish(outcome)
         case .cleaning:
             cleaned(index, outcome)
@@ -92,6 +92,8 @@ extension ConnectionPool {
             case .script(let request, let outcome):
                 settle(request, result(of: outcome, request), slot: index)
             case .nothing:
+                // Somebody has begun a transaction on a connection that all share: it must not swallow the next ones.
+                if index < pipelined, !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
                 return
             case .broken:
                 lose(index)

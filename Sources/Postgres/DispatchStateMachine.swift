@@ -22,8 +22,8 @@ struct DispatchStateMachine<Request> {
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
-        /// Takes statements. Can transition to: closed, retiring.
-        case open(inFlight: Int)
+        /// Takes statements; was answered last, or began to work, at `progress`. Can transition to: closed, retiring.
+        case open(inFlight: Int, progress: ContinuousClock.Instant)
         /// Takes no statements and is to be closed when it is empty. Can transition to: closed.
         case retiring(inFlight: Int)
     }
@@ -32,6 +32,10 @@ struct DispatchStateMachine<Request> {
         let request: Request
         let deadline: ContinuousClock.Instant
     }
+
+    /// A lane that has been working for this long without an answer is held up by a slow statement or a lock, and those
+    /// behind it with it: others are taken first, however loaded.
+    private static var stall: Duration { .milliseconds(20) }
 
     private let depth: Int
     private let maxWaiting: Int
@@ -54,10 +58,14 @@ struct DispatchStateMachine<Request> {
     /// A new statement.
     ///
     /// It may wait until `deadline`; later submissions must not have earlier deadlines.
-    mutating func submit(_ request: Request, deadline: ContinuousClock.Instant) -> Submission {
+    mutating func submit(
+        _ request: Request,
+        deadline: ContinuousClock.Instant,
+        now: ContinuousClock.Instant
+    ) -> Submission {
         if isShutDown { return .shutDown }
-        if queue.isEmpty, let lane = leastLoaded() {
-            take(lane)
+        if queue.isEmpty, let lane = leastLoaded(now: now) {
+            take(lane, now: now)
             return .send(lane: lane)
         }
         guard queue.count < maxWaiting else { return .overloaded }
@@ -67,24 +75,24 @@ struct DispatchStateMachine<Request> {
 
     /// The lane could not send the statement after all, and nothing of it has left: it waits again, before all others.
     mutating func returned(_ request: Request, deadline: ContinuousClock.Instant, from lane: Int) {
-        release(lane)
+        release(lane, now: nil)
         queue.prepend(Waiting(request: request, deadline: deadline))
     }
 
     /// A statement on the lane has been answered.
-    mutating func completed(lane: Int) {
-        release(lane)
+    mutating func completed(lane: Int, now: ContinuousClock.Instant) {
+        release(lane, now: now)
     }
 
-    mutating func opened(lane: Int) {
-        lanes[lane] = .open(inFlight: 0)
+    mutating func opened(lane: Int, now: ContinuousClock.Instant) {
+        lanes[lane] = .open(inFlight: 0, progress: now)
     }
 
     /// The lane shall take no more statements.
     ///
     /// True if it is empty and can be closed at once.
     mutating func retire(lane: Int) -> Bool {
-        guard case .open(let count) = lanes[lane] else { return false }
+        guard case .open(let count, _) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)
         return count == 0
     }
@@ -92,15 +100,17 @@ struct DispatchStateMachine<Request> {
     mutating func closed(lane: Int) {
         switch lanes[lane] {
         case .closed: break
-        case .open(let count), .retiring(let count): inFlight -= count
+        case .open(let count, _), .retiring(let count): inFlight -= count
         }
         lanes[lane] = .closed
     }
 
     /// The next statement that waits and the lane that has room for it.
-    mutating func next() -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
-        guard !queue.isEmpty, let lane = leastLoaded(), let waiting = queue.popFirst() else { return nil }
-        take(lane)
+    mutating func next(
+        now: ContinuousClock.Instant
+    ) -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
+        guard !queue.isEmpty, let lane = leastLoaded(now: now), let waiting = queue.popFirst() else { return nil }
+        take(lane, now: now)
         return (waiting.request, waiting.deadline, lane)
     }
 
@@ -135,27 +145,30 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// The open lane with the fewest statements in flight, the first of equals: at low load one connection does all
-    /// the work, keeps its prepared statements warm and saves wake-ups.
-    private func leastLoaded() -> Int? {
-        var best: (lane: Int, count: Int)?
+    /// The open lane with the fewest statements in flight that is not held up, the first of equals.
+    ///
+    /// At low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
+    private func leastLoaded(now: ContinuousClock.Instant) -> Int? {
+        var best: (lane: Int, isStalled: Bool, count: Int)?
         for (index, lane) in lanes.enumerated() {
-            guard case .open(let count) = lane, count < depth, count < best?.count ?? .max else { continue }
-            best = (index, count)
+            guard case .open(let count, let progress) = lane, count < depth else { continue }
+            let isStalled = count > 0 && progress + Self.stall < now
+            if let best, (best.isStalled ? 1 : 0, best.count) <= (isStalled ? 1 : 0, count) { continue }
+            best = (index, isStalled, count)
         }
         return best?.lane
     }
 
-    private mutating func take(_ lane: Int) {
-        guard case .open(let count) = lanes[lane] else { return }
-        lanes[lane] = .open(inFlight: count + 1)
+    private mutating func take(_ lane: Int, now: ContinuousClock.Instant) {
+        guard case .open(let count, let progress) = lanes[lane] else { return }
+        lanes[lane] = .open(inFlight: count + 1, progress: count == 0 ? now : progress)
         inFlight += 1
     }
 
-    private mutating func release(_ lane: Int) {
+    private mutating func release(_ lane: Int, now: ContinuousClock.Instant?) {
         switch lanes[lane] {
         case .closed: return
-        case .open(let count): lanes[lane] = .open(inFlight: count - 1)
+        case .open(let count, let progress): lanes[lane] = .open(inFlight: count - 1, progress: now ?? progress)
         case .retiring(let count): lanes[lane] = .retiring(inFlight: count - 1)
         }
         inFlight -= 1

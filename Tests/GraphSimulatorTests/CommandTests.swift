@@ -1,0 +1,100 @@
+import Foundation
+import GraphSimulator
+import Testing
+
+@Suite("the graph-simulator command")
+struct CommandTests {
+    /// The command lies beside the test bundle.
+    private static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "graph-simulator")
+
+    private final class Command: Sendable {
+        let process = Process()
+        let output = Pipe()
+        let errors = Pipe()
+
+        init(_ arguments: [String]) throws {
+            process.executableURL = executable
+            process.arguments = arguments
+            process.standardOutput = output
+            process.standardError = errors
+            try process.run()
+        }
+
+        /// Waits for the end: exit code, standard output, standard error.
+        func end() -> (code: Int32, output: String, errors: String) {
+            let output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            let errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            return (process.terminationStatus, output, errors)
+        }
+    }
+
+    private func file(_ text: String) throws -> URL {
+        let url = FileManager.default.temporaryDirectory.appending(path: "simulator-\(UUID().uuidString).json")
+        try Data(text.utf8).write(to: url)
+        return url
+    }
+
+    @Test("prints its addresses in one line when ready, answers, and ends with 0 on SIGTERM")
+    func life() async throws {
+        let data = try file(#"{"apps":[{"id":"1","secret":"s"}],"people":[{"key":"a","name":"A"}]}"#)
+        defer { try? FileManager.default.removeItem(at: data) }
+        let command = try Command(
+            ["--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--data", data.path(), "--request-log", "5"]
+        )
+        let line = String(decoding: command.output.fileHandleForReading.availableData, as: UTF8.self)
+        #expect(line.hasSuffix("}\n"))
+        let ready = try GraphSimulator.JSON(parsing: line.utf8)
+        let address = try #require(ready["listen"]?.string.flatMap { GraphSimulator.Address($0) })
+        let control = try #require(ready["control"]?.string.flatMap { GraphSimulator.Address($0) })
+
+        let minting = try await Wire.connect(to: control.port)
+        try await minting.send(Wire.request("POST", "/tokens", headers: ["Content-Length: 0"]))
+        let token = try #require(try GraphSimulator.JSON(parsing: try await minting.reply().body)["token"]?.string)
+        let wire = try await Wire.connect(to: address.port)
+        try await wire.send(Wire.request("GET", "/me?fields=name&access_token=\(token)"))
+        #expect(try await wire.reply().text.hasPrefix(#"{"name":"A","id":"#))
+
+        command.process.terminate()
+        let end = command.end()
+        #expect(end.code == 0)
+        #expect(end.errors.isEmpty)
+    }
+
+    /// Arguments (DATA for a file of the second text), exit code, what standard error must say.
+    static let failures: [([String], String, Int32, String)] = [
+        (["--lisen", "x"], "", 64, "Unknown option"),
+        (["--listen", "9090"], "", 64, "\"9090\" is no host:port"),
+        (["--request-log", "-1"], "", 64, "--request-log"),
+        (["--threads", "0"], "", 64, "--threads must be from 1 to 64"),
+        (["--data", "/nonexistent.json"], "", 66, "/nonexistent.json: cannot be read"),
+        (["--data", "DATA"], "{\"apps\":\n[}", 65, ".json: line 2, column 2: expected a value"),
+        (["--data", "DATA"], #"{"people":[{"key":"a","email":1}]}"#, 65, ".json: people[0].email: expected a string"),
+        (["--data", "DATA"], #"{"tokens":[{}]}"#, 65, ".json: tokens[0].app: there is no app"),
+        (["--listen", "192.0.2.1:1"], "", 69, "cannot listen on 192.0.2.1:1"),
+    ]
+
+    @Test("ends with the code of sysexits and a message", arguments: failures)
+    func failure(_ arguments: [String], _ text: String, _ code: Int32, _ message: String) throws {
+        let data = try file(text)
+        defer { try? FileManager.default.removeItem(at: data) }
+        let free = arguments.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
+        let command = try Command(
+            arguments.map { $0 == "DATA" ? data.path() : $0 } + free + ["--control", "127.0.0.1:0"]
+        )
+        let end = command.end()
+        #expect(end.code == code)
+        #expect(end.errors.contains(message))
+        #expect(end.output.isEmpty)
+    }
+
+    @Test("--help teaches with examples")
+    func help() throws {
+        let end = try Command(["--help"]).end()
+        #expect(end.code == 0)
+        for word in ["curl 127.0.0.1:9091/tokens", "dataAccessExpired", "--listen", "/faults"] {
+            #expect(end.output.contains(word))
+        }
+    }
+}

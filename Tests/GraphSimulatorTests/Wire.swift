@@ -1,0 +1,199 @@
+import Glibc
+import GraphSimulator
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// A client that shows what is on the wire: bytes in, bytes out, and how the connection ended.
+final class Wire: Sendable {
+    enum End: Sendable, Equatable {
+        case closed
+        case reset
+    }
+
+    /// A reply taken apart; the body as sent, without chunk framing.
+    struct Reply: Sendable {
+        var status: Int
+        var headers: [(name: String, value: String)]
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        func header(_ name: String) -> String? {
+            headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    struct Timeout: Error {}
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var count = 0
+        var end: End?
+    }
+
+    private let channel: (any Channel)?
+    private let state: NIOLockedValueBox<State>
+
+    /// Connects; a connection that the other side resets at once is one that has ended so.
+    static func connect(to port: Int) async throws -> Wire {
+        let state = NIOLockedValueBox(State())
+        do {
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Collector(state: state))
+                    }
+                }
+                .connect(to: SocketAddress(ipAddress: "127.0.0.1", port: port))
+                .get()
+            return Wire(channel: channel, state: state)
+        } catch let error as IOError where error.errnoCode == ECONNRESET {
+            state.withLockedValue { $0.end = .reset }
+            return Wire(channel: nil, state: state)
+        }
+    }
+
+    private init(channel: (any Channel)?, state: NIOLockedValueBox<State>) {
+        self.channel = channel
+        self.state = state
+    }
+
+    /// Sends; a reset that is noticed by the write and not by a read counts as the end all the same.
+    func send(_ text: String) async throws {
+        do {
+            try await channel?.writeAndFlush(ByteBuffer(string: text))
+        } catch let error as IOError where error.errnoCode == ECONNRESET {
+            state.withLockedValue { $0.end = .reset }
+            throw error
+        }
+    }
+
+    func close() async {
+        try? await channel?.close()
+    }
+
+    /// How many bytes came so far.
+    var received: Int { state.withLockedValue { $0.count } }
+
+    /// The bytes that came so far and have not been taken by ``reply()``.
+    var text: String { state.withLockedValue { String(decoding: $0.bytes, as: UTF8.self) } }
+
+    /// How the connection ended, if it did.
+    var end: End? { state.withLockedValue { $0.end } }
+
+    /// Waits for a condition on this connection.
+    func until(_ limit: Duration = .seconds(10), _ condition: (Wire) -> Bool) async throws {
+        let deadline = ContinuousClock.now + limit
+        while !condition(self) {
+            guard ContinuousClock.now < deadline else { throw Timeout() }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    /// Waits for one complete reply and takes it.
+    func reply(within limit: Duration = .seconds(10)) async throws -> Reply {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let reply = state.withLockedValue { Self.takeReply(&$0) }
+            if let reply { return reply }
+            guard ContinuousClock.now < deadline, end == nil else { throw Timeout() }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    private static func takeReply(_ state: inout State) -> Reply? {
+        let bytes = state.bytes
+        guard
+            let head = bytes.indices.first(where: { bytes[$0...].starts(with: Array("\r\n\r\n".utf8)) }),
+            let text = String(validating: bytes[..<head], as: UTF8.self)
+        else { return nil }
+        var lines = text.split(separator: "\r\n").map(String.init)
+        let status = Int(lines.removeFirst().split(separator: " ")[1]) ?? 0
+        var reply = Reply(status: status, headers: [], body: [])
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            reply.headers.append((String(line[..<colon]), String(line[line.index(after: colon)...].dropFirst())))
+        }
+        let start = head + 4
+        let length = reply.header("content-length").flatMap { Int($0) } ?? 0
+        guard bytes.count >= start + length else { return nil }
+        reply.body = Array(bytes[start..<start + length])
+        state.bytes = Array(bytes[(start + length)...])
+        return reply
+    }
+
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private static let kept = 4 << 20
+
+        private let state: NIOLockedValueBox<State>
+
+        init(state: NIOLockedValueBox<State>) {
+            self.state = state
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let buffer = unwrapInboundIn(data)
+            state.withLockedValue { state in
+                state.count += buffer.readableBytes
+                if state.bytes.count < Self.kept { state.bytes.append(contentsOf: buffer.readableBytesView) }
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            state.withLockedValue { $0.end = $0.end ?? .reset }
+            context.close(promise: nil)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            state.withLockedValue { $0.end = $0.end ?? .closed }
+        }
+    }
+}
+
+extension Wire {
+    /// One GET on a connection of its own.
+    static func get(
+        _ simulator: GraphSimulator,
+        _ target: String,
+        headers: [String] = []
+    ) async throws -> Reply {
+        let wire = try await connect(to: simulator.port)
+        try await wire.send(request("GET", target, headers: headers))
+        let reply = try await wire.reply()
+        await wire.close()
+        return reply
+    }
+
+    /// One POST of a form on a connection of its own.
+    static func post(_ simulator: GraphSimulator, _ target: String, form: String) async throws -> Reply {
+        let wire = try await connect(to: simulator.port)
+        try await wire.send(
+            request(
+                "POST",
+                target,
+                headers: [
+                    "Content-Type: application/x-www-form-urlencoded", "Content-Length: \(form.utf8.count)",
+                ]
+            ) + form
+        )
+        let reply = try await wire.reply()
+        await wire.close()
+        return reply
+    }
+
+    static func request(_ method: String, _ target: String, headers: [String] = []) -> String {
+        (["\(method) \(target) HTTP/1.1", "Host: graph.facebook.com"] + headers).joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    /// Percent-encodes everything but letters and digits.
+    static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let scalar = Character(Unicode.Scalar(byte))
+            if byte < 0x80, scalar.isLetter || scalar.isNumber { return String(scalar) }
+            return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+}
