@@ -63,9 +63,9 @@ let package = Package(
         .target(name: "Identity", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Identity"], swiftSettings: strict),
         .target(name: "Verification", dependencies: ["Identity"], swiftSettings: strict),
-        .target(name: "Curl", dependencies: ["CLibCurl"], swiftSettings: strict),
-        .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
-        .target(name: "Graph", dependencies: ["Curl", "Identity", crypto], swiftSettings: strict),
+        .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
+        .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
+        .target(name: "Graph", dependencies: ["Curl", "Identity", crypto, nioLocks], swiftSettings: strict),
         .target(
             name: "Store",
             dependencies: ["Identity", "Postgres"],
@@ -82,7 +82,7 @@ let package = Package(
             dependencies: ["Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes],
             swiftSettings: strict
         ),
-        .target(name: "Observability", dependencies: ["Identity", logging], swiftSettings: strict),
+        .target(name: "Observability", dependencies: ["Identity", logging, nioLocks], swiftSettings: strict),
         .executableTarget(
             name: "Server",
             dependencies: [

@@ -9,10 +9,7 @@ package struct APIContext: RequestContext {
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
-        var generator = SystemRandomNumberGenerator()
-        requestID = String(generator.next() as UInt64, radix: 36)
-        // One id is enough: ours stands for the library's own.
-        logger[metadataKey: "hb.request.id"] = nil
-        logger[metadataKey: "request"] = "\(requestID)"
+        // The library gives every request an id and puts it into its logger; the log handler writes it as `request`.
+        requestID = source.logger[metadataKey: "hb.request.id"]?.description ?? "-"
     }
 }

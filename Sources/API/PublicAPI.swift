@@ -6,8 +6,9 @@ package enum PublicAPI {
     /// The routes, wired to the use cases.
     package static func router(federation: Federation, directory: ApplicationDirectory) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
-        router.add(middleware: ReplyMiddleware())
+        // Outermost, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(directory: directory))
+        router.add(middleware: ReplyMiddleware())
         let routes = ApplicationRoutes(router: router, directory: directory)
         LoginRoutes(federation: federation).mount(on: routes)
         SessionRoutes(federation: federation).mount(on: routes)

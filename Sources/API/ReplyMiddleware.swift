@@ -3,7 +3,7 @@ import Hummingbird
 import Identity
 import Logging
 
-/// The outermost layer of both listeners: errors become problems, every reply gets its headers.
+/// The layer of both listeners around all handlers: errors become problems, every reply gets its headers.
 struct ReplyMiddleware: RouterMiddleware {
     func handle(
         _ request: Request,
@@ -26,7 +26,8 @@ struct ReplyMiddleware: RouterMiddleware {
         }
         response.headers[.xRequestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
-        return response
+        // A body would be taken for the beginning of the next reply on the connection.
+        return request.method == .head ? response.createHeadResponse() : response
     }
 }
 

@@ -53,7 +53,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
         report.costs(costs)
 
-        _ = try await People.post("/faults", #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#, to: control)
+        _ = try await People.send("POST", "/faults", #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#, to: control)
         for target in targets {
             let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: seconds * 2)
             try target.check(outcome)
@@ -112,7 +112,7 @@ struct LoginCommand: AsyncParsableCommand {
         management: HTTPClient,
         report: Report
     ) async throws {
-        _ = try await People.post("/faults", #"{"effect": "hang", "at": "accept"}"#, to: control)
+        _ = try await People.send("POST", "/faults", #"{"effect": "hang", "at": "request"}"#, to: control)
         async let hung = target.load.openLoop(rate: Double(hanging) * 4, connections: hanging, seconds: 0.25)
         var live = 0
         let end = ContinuousClock.now + .seconds(3)

@@ -15,10 +15,10 @@ struct People: Codable {
             let key = "benchmark-\(number)"
             let permissions = scopes.map { "\"\($0)\": \"granted\"" }.joined(separator: ", ")
             let identity = """
-                {"key": "\(key)", "ids": {"\(Setting.appID)": "\(subject(number))"}, "permissions": {\(permissions)},
+                {"ids": {"\(Setting.appID)": "\(subject(number))"}, "permissions": {\(permissions)},
                 """
-            _ = try await post("/people", identity + profile(number).dropFirst(), to: control)
-            let token = try await post("/tokens", #"{"kind": "long", "person": "\#(key)"}"#, to: control)
+            _ = try await send("PUT", "/people/\(key)", identity + profile(number).dropFirst(), to: control)
+            let token = try await send("POST", "/tokens", #"{"kind": "long", "person": "\#(key)"}"#, to: control)
             tokens.append(try JSONDecoder().decode(Minted.self, from: Data(token.body)).token)
         }
         return People(tokens: tokens)
@@ -41,8 +41,19 @@ struct People: Codable {
         let token: String
     }
 
-    static func post(_ path: String, _ body: String, to control: HTTPClient) async throws -> HTTPReply {
-        let reply = try await control.post(path, json: body)
+    /// Sends JSON to the simulator's control listener.
+    static func send(
+        _ method: String,
+        _ path: String,
+        _ body: String,
+        to control: HTTPClient
+    ) async throws -> HTTPReply {
+        let reply = try await control.send(
+            method,
+            path,
+            headers: [("Content-Type", "application/json")],
+            body: Array(body.utf8)
+        )
         guard (200..<300).contains(reply.status) else { throw ControlRefused(path: path, reply: reply.text) }
         return reply
     }

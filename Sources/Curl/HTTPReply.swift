@@ -17,12 +17,15 @@ package struct HTTPReply: Sendable {
     ///
     /// Bytes that are not UTF-8 come as U+FFFD.
     package func header(_ name: String) -> String? {
-        for line in head.split(separator: UInt8(ascii: "\n")).dropFirst() {
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HeaderSyntax.equal(line[..<colon], name.utf8)
-            else {
-                continue
-            }
-            let value = line[line.index(after: colon)...].drop(while: Self.isSpace)
+        // A reply has a dozen headers and is asked for one or two: one pass over the bytes, without a list of lines.
+        var rest = head[...]
+        while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            rest = rest[(newline + 1)...]
+            guard HeaderSyntax.equal(rest.prefix(name.utf8.count), name.utf8),
+                rest.dropFirst(name.utf8.count).first == UInt8(ascii: ":")
+            else { continue }
+            let line = rest.dropFirst(name.utf8.count + 1).prefix { $0 != UInt8(ascii: "\n") }
+            let value = line.drop(while: Self.isSpace)
             let end = value.lastIndex { !Self.isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
             return String(decoding: value[..<end], as: UTF8.self)
         }

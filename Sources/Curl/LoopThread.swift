@@ -1,5 +1,6 @@
 internal import CLibCurl
 internal import Glibc
+internal import NIOConcurrencyHelpers
 
 /// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
 ///
@@ -17,7 +18,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         case body(@Sendable () -> Void)
     }
 
-    private let lock = PthreadMutex()
+    private let lock = NIOLock()
     /// Under the lock.
     private var queue: [Work] = []
     /// Under the lock: whether new work has to wake the thread.

@@ -1,4 +1,5 @@
 internal import Identity
+internal import NIOConcurrencyHelpers
 
 /// What the logins of one app have learnt about Graph, shared by those under way.
 final class AppLink: Sendable {
@@ -14,29 +15,36 @@ final class AppLink: Sendable {
     private struct State: Sendable {
         var breaker = CircuitBreaker()
         var usage: GraphUsage?
+        var usageHeader: [UInt8] = []
     }
 
-    private let state = Guarded(State())
+    private let state = NIOLockedValueBox(State())
 
     /// Whether a login may ask.
     func admit() -> CircuitBreaker.Admission {
-        state.withLock { $0.breaker.admit(at: .now) }
+        state.withLockedValue { $0.breaker.admit(at: .now) }
     }
 
     /// Whether it may ask again.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
-        state.withLock { $0.breaker.allowsRepeats(pass) }
+        state.withLockedValue { $0.breaker.allowsRepeats(pass) }
     }
 
     /// Takes in what a login learnt.
     func record(_ outcome: CircuitBreaker.Outcome, of pass: CircuitBreaker.Pass) {
-        state.withLock { $0.breaker.record(outcome, of: pass, at: .now) }
+        state.withLockedValue { $0.breaker.record(outcome, of: pass, at: .now) }
     }
 
     /// The usage that Graph told last.
-    var usage: GraphUsage? {
-        get { state.withLock(\.usage) }
-        set { state.withLock { $0.usage = newValue } }
+    var usage: GraphUsage? { state.withLockedValue { $0.usage } }
+
+    /// Takes in what a reply says of the usage; most say the same as the one before.
+    func note(usageHeader header: String) {
+        state.withLockedValue { state in
+            guard !header.utf8.elementsEqual(state.usageHeader), let usage = GraphUsage(header: header) else { return }
+            state.usageHeader = Array(header.utf8)
+            state.usage = usage
+        }
     }
 }
 

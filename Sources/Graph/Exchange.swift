@@ -77,7 +77,7 @@ struct Exchange: Sendable {
         } catch {
             throw GraphFault(error)
         }
-        if let usage = reply.usage { link.usage = usage }
+        if let header = reply.usageHeader { link.note(usageHeader: header) }
         return reply
     }
 }

@@ -1,5 +1,6 @@
 package import Curl
 package import Identity
+import NIOConcurrencyHelpers
 
 /// Asks Graph about access tokens.
 ///
@@ -7,7 +8,7 @@ package import Identity
 package final class GraphClient: Sendable {
     private let curl: CurlClient
     private let configuration: GraphConfiguration
-    private let links = Guarded<[AppLink.Key: AppLink]>([:])
+    private let links = NIOLockedValueBox<[AppLink.Key: AppLink]>([:])
 
     /// Apps that are remembered at once.
     ///
@@ -85,11 +86,11 @@ package final class GraphClient: Sendable {
 
     /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
     package func usage(of app: FacebookAppID, application: ApplicationID) -> GraphUsage? {
-        links.withLock { $0[AppLink.Key(application: application, app: app)] }?.usage
+        links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }?.usage
     }
 
     private func link(_ key: AppLink.Key) -> AppLink {
-        links.withLock { links in
+        links.withLockedValue { links in
             if let link = links[key] { return link }
             if links.count >= Self.maxLinks { links.removeAll() }
             let link = AppLink()

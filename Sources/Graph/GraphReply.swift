@@ -17,10 +17,8 @@ struct GraphReply {
         self.header = header
     }
 
-    /// How much of the app's allowance is used, if Graph said so.
-    var usage: GraphUsage? {
-        header("X-App-Usage").flatMap(GraphUsage.init(header:))
-    }
+    /// How much of the app's allowance is used, if Graph said so; see `GraphUsage`.
+    var usageHeader: String? { header("X-App-Usage") }
 
     /// What a reply turns out to be.
     enum Content {

@@ -25,46 +25,23 @@ package struct JSONLogHandler: LogHandler {
             writer.member("time", utcText())
             writer.member("level", event.level.rawValue)
             writer.member("message", Self.bounded(event.message.description))
-            let members = metadata.merging(event.metadata ?? [:]) { _, ofEvent in ofEvent }
+            var members = event.metadata.map(Array.init) ?? []
+            for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
             for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-                writer.member(key, Self.bounded(value.description))
+                writer.member(key == Self.requestKey ? "request" : key, Self.bounded(value.description))
             }
             if let error = event.error { writer.member("error", Self.bounded("\(type(of: error))")) }
         }
         output.write(writer.bytes + [UInt8(ascii: "\n")])
+        if event.level == .critical { output.flush() }
     }
+
+    /// Under which the HTTP library keeps the id of the request.
+    private static let requestKey = "hb.request.id"
 
     /// A line stays readable, whoever chose the text.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= 1024 ? text : String(decoding: text.utf8.prefix(1024), as: UTF8.self) + "…"
-    }
-}
-
-/// A file descriptor that takes whole lines.
-package final class LineOutput: Sendable {
-    private let descriptor: Int32
-
-    /// Standard output.
-    package static let standard = LineOutput(descriptor: STDOUT_FILENO)
-
-    package init(descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    /// Writes all bytes.
-    ///
-    /// The kernel keeps writes of different threads apart as long as each is one call, so only a line that is taken in parts may be
-    /// interrupted by another: that happens when the reader of a pipe has fallen far behind.
-    func write(_ line: [UInt8]) {
-        line.withUnsafeBytes { bytes in
-            var rest = bytes
-            while !rest.isEmpty {
-                let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if written < 0 && errno == EINTR { continue }
-                guard written > 0 else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-            }
-        }
     }
 }
 

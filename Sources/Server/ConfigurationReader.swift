@@ -161,6 +161,9 @@ struct ConfigurationReader {
     private mutating func curl() -> CurlConfiguration {
         CurlConfiguration(
             maxInFlight: integer("graph.concurrent.calls", default: 4096, in: 1...100_000),
+            // HTTP/2 needs few connections, and libcurl would open one for nearly every call of a burst; a plain-text
+            // stand-in on loopback has one for each call under way.
+            maxConnectionsPerHost: text("graph.url")?.hasPrefix("http://") == true ? 4096 : 64,
             caFile: text("ca.file"),
             userAgent: "federation/" + FederationCommand.version
         )

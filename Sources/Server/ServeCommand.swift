@@ -49,6 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw Exit.software
         }
         logger.info("stopped")
+        output.flush()
     }
 
     /// Every connection is a file descriptor; the soft limit of most systems, 1024, is less than one busy moment needs.

@@ -4,7 +4,9 @@ import Postgres
 /// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one round trip.
 ///
 /// How it reads, CTE by CTE:
-/// - `before`: the identity as it was when the statement began, for the values that the mapping wrote last;
+/// - `before`: the identity as it was when the statement began, for the values that the mapping wrote last. It locks the
+///   user, and `identity` waits for it: whoever deletes a user locks it first and its identities after that, and who locks
+///   in another order ends in a deadlock;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
 ///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
@@ -70,12 +72,14 @@ package struct SignInStatement: Sendable {
 
         return """
             with before as (
-                select written from \(schema).identities
-                where provider = 'facebook' and provider_app = $1 and subject = $2
+                select i.written from \(schema).identities i join \(schema).users u using (object_id)
+                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
+                for no key update of u
             ), identity as (
                 insert into \(schema).identities as i
                     (provider, provider_app, subject, object_id, granted_scopes, data_access_expires, written)
-                values ('facebook', $1, $2, $3, $6, $7, \(firstWritten(tracked, value: value)))
+                select 'facebook', $1, $2, $3, $6, $7, \(firstWritten(tracked, value: value))
+                from (select) one left join before on true
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), granted_scopes = excluded.granted_scopes,
                     data_access_expires = excluded.data_access_expires\(

@@ -54,14 +54,26 @@ extension Store {
     package func signIn(_ write: SignInWrite, by statement: SignInStatement) async throws(Failure) -> WrittenSignIn {
         // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
         for _ in 0..<3 {
-            let result = try await query(statement.filled(with: write), of: statement.application)
-            if let written = try outcome(of: result, by: statement) { return written }
+            let result = try await attempt(statement.filled(with: write), of: statement.application)
+            if let result, let written = try outcome(of: result, by: statement) { return written }
         }
         throw Failure(
             .storeUnavailable,
             "The login met too many others of the same person. Try again shortly.",
             retryAfter: 1
         )
+    }
+
+    /// Runs the statement; nil, after a moment, when PostgreSQL says that it met another transaction and kept nothing.
+    private func attempt(_ statement: Statement, of application: Application) async throws(Failure) -> ResultSet? {
+        do {
+            return try await postgres.query(statement)
+        } catch {
+            guard error.handling == .retryTransaction else { throw await failure(of: error, in: application) }
+            // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the next attempt.
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
+            return nil
+        }
     }
 
     /// The user that the statement wrote; nil when it has to run again.

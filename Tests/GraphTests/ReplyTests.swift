@@ -199,7 +199,7 @@ struct ReplyTests {
             let reply = GraphReply(status: status, body: body) { _ in String(decoding: body, as: UTF8.self) }
             _ = try? TokenInspectionCall.answer(reply, isGraphToken: true)
             _ = try? ProfileFetch.answer(reply, isGraphToken: false)
-            _ = reply.usage
+            _ = reply.usageHeader.flatMap(GraphUsage.init(header:))
         }
     }
 
@@ -250,7 +250,7 @@ struct ReplyTests {
         ] as [(String, [Int?]?)]
     )
     func usage(header: String, parts: [Int?]?) {
-        let usage = GraphReply.made(200, "", ["X-App-Usage": header]).usage
+        let usage = GraphReply.made(200, "", ["X-App-Usage": header]).usageHeader.flatMap(GraphUsage.init(header:))
         #expect(usage.map { [$0.callCount, $0.totalTime, $0.totalCPUTime] } == parts)
         #expect(usage?.highest == parts?.compactMap(\.self).max())
     }

@@ -65,7 +65,7 @@ struct SchemaTests {
             return try await database.psql(dump)
         }
         #expect(byFile == byMigrate)
-        #expect((byFile.first?.first ?? nil)?.contains("federation.applications.id text true") == true)
+        #expect((byFile.first?.first ?? nil)?.contains("federation.applications.id text t") == true)
     }
 
     @Test("the audit log takes rows and never gives one up")

@@ -1,0 +1,79 @@
+import Dispatch
+import Glibc
+import NIOConcurrencyHelpers
+
+/// A file descriptor that takes whole lines.
+///
+/// Whoever logs only puts a line down; a queue of its own gathers lines for a few milliseconds and writes them with one call. So a
+/// reader that has stopped reading holds up nobody: what is beyond the capacity is dropped, and once there is room again one
+/// line says how many were.
+package final class LineOutput: Sendable {
+    private struct State {
+        var waiting: [UInt8] = []
+        var dropped = 0
+        var isScheduled = false
+    }
+
+    private let descriptor: Int32
+    /// Bytes that may wait.
+    private let capacity: Int
+    private let state = NIOLockedValueBox(State())
+    private let queue = DispatchQueue(label: "log")
+
+    private static let gathering = DispatchTimeInterval.milliseconds(5)
+
+    /// Standard output, with room for some thousand lines.
+    package static let standard = LineOutput(descriptor: STDOUT_FILENO, capacity: 1_048_576)
+
+    package init(descriptor: Int32, capacity: Int) {
+        self.descriptor = descriptor
+        self.capacity = capacity
+    }
+
+    /// Puts down a line, its end included.
+    func write(_ line: [UInt8]) {
+        let mustSchedule = state.withLockedValue { state in
+            if state.waiting.count + line.count <= capacity {
+                state.waiting.append(contentsOf: line)
+            } else {
+                state.dropped += 1
+            }
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { queue.asyncAfter(deadline: .now() + Self.gathering) { self.drain() } }
+    }
+
+    /// Returns when everything that was put down before has been written.
+    package func flush() {
+        queue.sync { drain() }
+    }
+
+    private func drain() {
+        let (lines, dropped) = state.withLockedValue { state in
+            defer {
+                state.waiting.removeAll(keepingCapacity: state.waiting.capacity <= 65_536)
+                state.dropped = 0
+                state.isScheduled = false
+            }
+            return (state.waiting, state.dropped)
+        }
+        writeAll(lines)
+        guard dropped > 0 else { return }
+        writeAll(
+            Array(#"{"level":"warning","message":"log lines dropped","lines":\#(dropped)}"#.utf8) + [UInt8(ascii: "\n")]
+        )
+    }
+
+    private func writeAll(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes
+            while !rest.isEmpty {
+                let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if written < 0 && errno == EINTR { continue }
+                guard written > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+            }
+        }
+    }
+}
