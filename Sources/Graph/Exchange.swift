@@ -2,7 +2,9 @@ internal import Curl
 internal import Identity
 
 /// The questions and answers of one login.
-struct Exchange: Sendable {
+///
+/// A class, so that the two calls under way share it instead of each holding a copy while they wait.
+final class Exchange: Sendable {
     let curl: CurlClient
     let configuration: GraphConfiguration
     let link: AppLink
@@ -11,6 +13,26 @@ struct Exchange: Sendable {
     let profile: GraphQuestion
     let isGraphToken: Bool
     let deadline: ContinuousClock.Instant
+
+    init(
+        curl: CurlClient,
+        configuration: GraphConfiguration,
+        link: AppLink,
+        pass: CircuitBreaker.Pass,
+        inspection: GraphQuestion,
+        profile: GraphQuestion,
+        isGraphToken: Bool,
+        deadline: ContinuousClock.Instant
+    ) {
+        self.curl = curl
+        self.configuration = configuration
+        self.link = link
+        self.pass = pass
+        self.inspection = inspection
+        self.profile = profile
+        self.isGraphToken = isGraphToken
+        self.deadline = deadline
+    }
 
     /// Repetitions of one login, of both questions together.
     ///
@@ -21,8 +43,15 @@ struct Exchange: Sendable {
     /// A call with less time left than this is not begun.
     private static let leastTime: Duration = .milliseconds(10)
 
+    /// Asks, and tells the breaker how it went.
+    func evidence() async -> AccessTokenEvidence {
+        let answers = await run()
+        link.record(answers.outcome, of: pass)
+        return answers.evidence
+    }
+
     /// Asks, and asks again what may still help.
-    func run() async -> Answers {
+    private func run() async -> Answers {
         async let inspected = inspect()
         async let fetched = fetch()
         var answers = await Answers(inspection: inspected, profile: fetched)

@@ -54,34 +54,41 @@ package final class GraphClient: Sendable {
             configuration: configuration,
             now: now
         )
-        let questions: (inspection: GraphQuestion, profile: GraphQuestion)
+        let exchange: Exchange
         do throws(Failure) {
-            try login.check()
-            questions = (try TokenInspectionCall.question(login), try ProfileFetch.question(login))
+            exchange = try self.exchange(login, of: application, deadline: deadline)
         } catch {
-            return .none(error)
+            // Nothing was asked.
+            return AccessTokenEvidence(inspection: .failed(error), profile: .failed(error))
         }
-        let link = link(AppLink.Key(application: application, app: app.id))
-        let pass: CircuitBreaker.Pass
+        return await exchange.evidence()
+    }
+
+    /// Prepares both questions and asks the breaker.
+    private func exchange(
+        _ login: LoginQuestion,
+        of application: ApplicationID,
+        deadline: ContinuousClock.Instant
+    ) throws(Failure) -> Exchange {
+        try login.check()
+        let inspection = try TokenInspectionCall.question(login)
+        let profile = try ProfileFetch.question(login)
+        let link = link(AppLink.Key(application: application, app: login.app.id))
         switch link.admit() {
         case .refused(let reason, let retryAfter):
-            return .none(Failure(refused: reason, retryAfter: retryAfter))
-        case .pass(let given):
-            pass = given
+            throw Failure(refused: reason, retryAfter: retryAfter)
+        case .pass(let pass):
+            return Exchange(
+                curl: curl,
+                configuration: configuration,
+                link: link,
+                pass: pass,
+                inspection: inspection,
+                profile: profile,
+                isGraphToken: login.isGraphToken,
+                deadline: deadline
+            )
         }
-        let exchange = Exchange(
-            curl: curl,
-            configuration: configuration,
-            link: link,
-            pass: pass,
-            inspection: questions.inspection,
-            profile: questions.profile,
-            isGraphToken: login.isGraphToken,
-            deadline: deadline
-        )
-        let answers = await exchange.run()
-        link.record(answers.outcome, of: pass)
-        return answers.evidence
     }
 
     /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
@@ -97,12 +104,5 @@ package final class GraphClient: Sendable {
             links[key] = link
             return link
         }
-    }
-}
-
-extension AccessTokenEvidence {
-    /// Nothing was asked.
-    fileprivate static func none(_ failure: Failure) -> AccessTokenEvidence {
-        AccessTokenEvidence(inspection: .failed(failure), profile: .failed(failure))
     }
 }

@@ -41,7 +41,7 @@ package struct TokenInspection: Sendable {
 /// The two replies that must agree before an access token counts (decision D2).
 package struct AccessTokenEvidence: Sendable {
     /// What `debug_token` gave.
-    package enum Inspection: Sendable {
+    package indirect enum Inspection: Sendable {
         case token(TokenInspection)
         /// Graph said that the token was made for another app than the one asked as.
         case otherApp
@@ -49,7 +49,7 @@ package struct AccessTokenEvidence: Sendable {
     }
 
     /// What `/me` gave: the Graph user, or why there is none.
-    package enum Profile: Sendable {
+    package indirect enum Profile: Sendable {
         case user(JSONObject)
         case failed(Failure)
     }

@@ -37,15 +37,35 @@ package struct Failure: Error, Sendable {
         case `internal` = "internal"
     }
 
-    package let reason: Reason
+    package var reason: Reason { content.reason }
     /// What went wrong and what to do next, for the person who reads it.
-    package let message: String
+    package var message: String { content.message }
     /// Members of `errorData` beside `reason` and `requestId`.
-    package let details: JSONObject
+    package var details: JSONObject { content.details }
     /// Seconds after which a repetition makes sense.
-    package let retryAfter: Int?
+    package var retryAfter: Int? { content.retryAfter }
     /// What happened inside, for our log only.
-    package let cause: String?
+    package var cause: String? { content.cause }
+
+    /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a thousand
+    /// logins may wait at once.
+    private let content: Content
+
+    private final class Content: Sendable {
+        let reason: Reason
+        let message: String
+        let details: JSONObject
+        let retryAfter: Int?
+        let cause: String?
+
+        init(reason: Reason, message: String, details: JSONObject, retryAfter: Int?, cause: String?) {
+            self.reason = reason
+            self.message = message
+            self.details = details
+            self.retryAfter = retryAfter
+            self.cause = cause
+        }
+    }
 
     package init(
         _ reason: Reason,
@@ -54,10 +74,6 @@ package struct Failure: Error, Sendable {
         retryAfter: Int? = nil,
         cause: String? = nil
     ) {
-        self.reason = reason
-        self.message = message
-        self.details = details
-        self.retryAfter = retryAfter
-        self.cause = cause
+        content = Content(reason: reason, message: message, details: details, retryAfter: retryAfter, cause: cause)
     }
 }

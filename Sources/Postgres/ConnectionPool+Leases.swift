@@ -11,15 +11,17 @@ extension ConnectionPool {
     }
 
     func lease(_ request: LeaseRequest) {
-        guard !request.isCancelled else { return }
+        guard !request.isCancelled else {
+            request.finish(.failure(.cancelled))
+            return
+        }
         perform(leases.request(request, deadline: now + configuration.leaseTimeout))
     }
 
     func cancelLease(_ request: LeaseRequest) {
-        // If the lease has been given, its holder finds out by its own cancellation.
-        _ = leases.cancel { $0 === request }
         request.isCancelled = true
-        request.finish(.failure(.cancelled))
+        // One that does not wait has its answer, or its submission is still to come.
+        if leases.cancel(where: { $0 === request }) { request.finish(.failure(.cancelled)) }
     }
 
     func perform(_ actions: [LeaseStateMachine<LeaseRequest>.Action]) {

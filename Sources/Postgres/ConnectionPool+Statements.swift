@@ -1,8 +1,10 @@
 /// The way of a statement: to a connection, over it, and back to its caller.
 extension ConnectionPool {
     func submit(_ request: Request) {
-        // The caller can have gone before the loop saw the request.
-        if case .finished = request.place { return }
+        if case .cancelled = request.place {
+            request.finish(.failure(.cancelled))
+            return
+        }
         if let lease = request.lease {
             submit(request, under: lease)
             return
@@ -164,8 +166,12 @@ extension ConnectionPool {
 
     func cancel(_ request: Request) {
         switch request.place {
-        case .outside, .finished:
-            break
+        case .outside:
+            // Its submission is still to come, and with it the continuation.
+            request.place = .cancelled
+            return
+        case .cancelled, .finished:
+            return
         case .waiting:
             _ = dispatch.cancel { $0 === request }
         case .sent(let slot):
@@ -175,23 +181,19 @@ extension ConnectionPool {
         request.finish(.failure(.cancelled))
     }
 
-    /// The connection is gone.
-    ///
-    /// Whoever waits for an answer on it learns whether anything can have happened.
+    /// The connection is gone, and nobody has asked for that.
     func lose(_ index: Int) {
         guard case .open(let connection) = slots[index] else { return }
-        let orphans = connection.orphans()
         counters.connectionsLost += 1
         gate.lost(age: now - connection.since, now: now, chance: .random(in: 0...1))
         closeSlot(index)
-        for orphan in orphans where orphan.request.origin == .caller {
-            let outcome: Connection.Pipeline.Outcome = orphan.refusal.map { .failure($0) } ?? .nothing
-            orphan.request.finish(result(of: outcome, orphan.request))
-        }
     }
 
     /// Closes whatever is at the slot, and says so to the machine that it belongs to.
+    ///
+    /// Whoever still waits for an answer on it learns whether anything can have happened.
     func closeSlot(_ index: Int) {
+        var orphans: [Connection.Pipeline.Orphan] = []
         switch slots[index] {
         case .vacant, .wanted: break
         case .connecting(let attempt):
@@ -199,6 +201,7 @@ extension ConnectionPool {
             gate.withdrawn()
         case .open(let connection):
             loop.poller.remove(connection.socket)
+            orphans = connection.orphans()
         }
         var isRunning = false
         if case .running = life { isRunning = true }
@@ -208,6 +211,10 @@ extension ConnectionPool {
         } else {
             endCleaning(index)
             perform(leases.lost(place: index - pipelined))
+        }
+        for orphan in orphans where orphan.request.origin == .caller {
+            let outcome: Connection.Pipeline.Outcome = orphan.refusal.map { .failure($0) } ?? .nothing
+            orphan.request.finish(result(of: outcome, orphan.request))
         }
     }
 }

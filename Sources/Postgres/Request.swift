@@ -33,8 +33,10 @@ final class Request: @unchecked Sendable {
 
     /// Where the request is.
     enum Place {
-        /// Not yet seen by the loop. Can transition to: waiting, sent, finished.
+        /// Not yet seen by the loop; only the caller may touch it. Can transition to: cancelled, waiting, sent, finished.
         case outside
+        /// The caller had gone before the loop saw the request, and waits to be told so. Can transition to: finished.
+        case cancelled
         /// In the queue for pipelined connections. Can transition to: sent, finished.
         case waiting
         /// On the connection of that slot. Can transition to: waiting, finished.
@@ -97,7 +99,7 @@ struct Lease: Sendable, Hashable {
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?
-    /// The caller has gone before the loop saw the request.
+    /// The caller has gone, perhaps before the loop saw the request.
     var isCancelled = false
 
     init(_ purpose: Lease.Purpose) {

@@ -42,10 +42,11 @@ extension Store {
 
     /// Every application, as of one moment.
     package func applications() async throws(Failure) -> [StoredApplication] {
-        // One statement, so that no change falls between its parts.
+        // One statement, so that no change falls between its parts. The revision is a subquery because a join makes PostgreSQL
+        // expect a thousand times the rows: it then compiles the statement first (JIT), for longer than a statement may take.
         let result = try await query(
             """
-            select a.id, a.name, a.schema_name, c.revision, a.settings,
+            select a.id, a.name, a.schema_name, (select revision from federation.configuration), a.settings,
                 (select coalesce(array_agg(encode(k.key_hash, 'hex')), '{}')
                     from federation.api_keys k where k.application_id = a.id),
                 (select jsonb_build_object('enabled', p.enabled, 'graphVersion', p.graph_version, 'proof', p.proof, 'apps',
@@ -59,7 +60,7 @@ extension Store {
                     order by p.position), '[]') from federation.properties p where p.application_id = a.id),
                 (select coalesce(array_agg(d.name), '{}')
                     from federation.dynamic_properties d where d.application_id = a.id)
-            from federation.applications a, federation.configuration c
+            from federation.applications a
             """
         )
         return try read { () throws(PostgresError) in
