@@ -120,15 +120,21 @@ let package = Package(
         .testTarget(name: "MappingTests", dependencies: ["Identity", "Mapping"], swiftSettings: strict),
         .testTarget(name: "VerificationTests", dependencies: ["Identity", "Verification"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl"], swiftSettings: strict),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres"], swiftSettings: strict),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Curl", "Graph", "Identity", "Verification"],
+            dependencies: ["Curl", "Graph", "Identity", "Verification", nioLocks],
             swiftSettings: strict
         ),
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: ["CZlib", "GraphSimulator", "graph-simulator", nioCore, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
+        // The executables are dependencies so that they lie beside the tests, which start them.
+        .testTarget(
+            name: "ServerTests",
+            dependencies: ["Identity", "Server", "TestSupport", "graph-simulator"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -53,7 +53,8 @@ struct LoginCommand: AsyncParsableCommand {
         }
         report.costs(costs)
 
-        _ = try await People.send("POST", "/faults", #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#, to: control)
+        let delay = #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#
+        _ = try await People.send("POST", "/faults", delay, to: control)
         for target in targets {
             let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: seconds * 2)
             try target.check(outcome)

@@ -66,14 +66,13 @@ struct DocumentReader {
             guard let object = object(element, at: place, known: ["label", "key"]) else { continue }
             let label = required(object["label"]?.string, place + ".label", "must be a text")
             let variable = environmentVariable(object["key"], at: place + ".key")
-            guard let label, let variable else { continue }
-            if !(1...100).contains(label.utf8.count) {
+            if let label, !(1...100).contains(label.utf8.count) {
                 problems.add(place + ".label", "must be 1 to 100 bytes")
-            } else if keys.contains(where: { $0.label.hasSameBytes(as: label) }) {
+            } else if let label, keys.contains(where: { $0.label.hasSameBytes(as: label) }) {
                 problems.add(place + ".label", "is used twice")
-            } else {
-                keys.append(ApplicationDocument.Key(label: label, variable: variable))
             }
+            guard let label, let variable else { continue }
+            keys.append(ApplicationDocument.Key(label: label, variable: variable))
         }
         return keys
     }

@@ -6,6 +6,8 @@ package struct GraphConfiguration: Sendable {
     let base: HTTPURL
     /// That path, without a slash at its end.
     let basePath: String
+    /// Whether Graph is reached by TLS; everything but a loopback address is.
+    package var usesTLS: Bool { base.origin.hasPrefix("https:") }
     /// Limit of one call, from name resolution to the last byte.
     package let callTimeout: Duration
     /// Limit of connecting and the TLS handshake.

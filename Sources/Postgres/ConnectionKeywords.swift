@@ -44,7 +44,9 @@ extension PostgresConfiguration {
         if !addresses.isEmpty { keywords.append(("hostaddr", addresses.joined(separator: ","))) }
         if let password { keywords.append(("password", password.text)) }
         if effectiveSessionSettings == .startupOptions {
-            let options = sessionLimits.map { "-c \($0.name)=\($0.milliseconds)" }
+            // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a table has
+            // no statistics, and spends a second on what takes a millisecond.
+            let options = ["-c jit=off"] + sessionLimits.map { "-c \($0.name)=\($0.milliseconds)" }
             keywords.append(("options", options.joined(separator: " ")))
         }
         return keywords

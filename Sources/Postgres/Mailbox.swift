@@ -1,5 +1,6 @@
 internal import CLibPQ
 internal import Glibc
+internal import NIOConcurrencyHelpers
 
 /// What other threads put down for the loop, and how they wake it.
 final class Mailbox: Sendable {
@@ -17,7 +18,7 @@ final class Mailbox: Sendable {
         var thread: pthread_t?
     }
 
-    private let state = Guarded(State())
+    private let state = NIOLockedValueBox(State())
 
     /// Becomes readable when the loop is to wake.
     let wakeUp: Int32
@@ -33,7 +34,7 @@ final class Mailbox: Sendable {
     }
 
     func post(_ message: PoolMessage) {
-        let wasAsleep = state.withLock { state in
+        let wasAsleep = state.withLockedValue { state in
             state.batch.messages.append(message)
             return Self.awaken(&state)
         }
@@ -41,7 +42,7 @@ final class Mailbox: Sendable {
     }
 
     func post(_ job: UnownedJob) {
-        let wasAsleep = state.withLock { state in
+        let wasAsleep = state.withLockedValue { state in
             state.batch.jobs.append(job)
             return Self.awaken(&state)
         }
@@ -50,7 +51,7 @@ final class Mailbox: Sendable {
 
     /// Nothing will be put down any more; the loop ends.
     func close() {
-        let wasAsleep = state.withLock { state in
+        let wasAsleep = state.withLockedValue { state in
             state.batch.isClosed = true
             return Self.awaken(&state)
         }
@@ -71,11 +72,11 @@ final class Mailbox: Sendable {
 
     /// The calling thread is the loop.
     func adopt() {
-        state.withLock { $0.thread = pthread_self() }
+        state.withLockedValue { $0.thread = pthread_self() }
     }
 
     var isLoop: Bool {
-        guard let thread = state.withLock(\.thread) else { return false }
+        guard let thread = state.withLockedValue({ $0.thread }) else { return false }
         return pthread_equal(thread, pthread_self()) != 0
     }
 
@@ -83,7 +84,7 @@ final class Mailbox: Sendable {
     func take(_ batch: inout Batch) {
         batch.messages.removeAll(keepingCapacity: true)
         batch.jobs.removeAll(keepingCapacity: true)
-        state.withLock { state in
+        state.withLockedValue { state in
             state.isAsleep = false
             swap(&state.batch.messages, &batch.messages)
             swap(&state.batch.jobs, &batch.jobs)
@@ -95,7 +96,7 @@ final class Mailbox: Sendable {
     ///
     /// False if something has been put down since: then it must not wait.
     func fallAsleep() -> Bool {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard state.batch.messages.isEmpty, state.batch.jobs.isEmpty, !state.batch.isClosed else { return false }
             state.isAsleep = true
             return true

@@ -46,7 +46,7 @@ struct ConfigurationReader {
         let postgres = reader.postgres()
         let masterKey = reader.masterKey()
         let graph = reader.graph()
-        let curl = reader.curl()
+        let curl = reader.curl(graph)
         let limits = reader.limits()
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
@@ -158,12 +158,12 @@ struct ConfigurationReader {
         }
     }
 
-    private mutating func curl() -> CurlConfiguration {
+    private mutating func curl(_ graph: GraphConfiguration?) -> CurlConfiguration {
         CurlConfiguration(
             maxInFlight: integer("graph.concurrent.calls", default: 4096, in: 1...100_000),
             // HTTP/2 needs few connections, and libcurl would open one for nearly every call of a burst; a plain-text
             // stand-in on loopback has one for each call under way.
-            maxConnectionsPerHost: text("graph.url")?.hasPrefix("http://") == true ? 4096 : 64,
+            maxConnectionsPerHost: graph?.usesTLS == false ? 4096 : 64,
             caFile: text("ca.file"),
             userAgent: "federation/" + FederationCommand.version
         )

@@ -189,13 +189,21 @@ extension Store {
     }
 
     private func writeKeys(_ write: ApplicationWrite, on connection: PostgresConnection) async throws {
-        let hashes = write.keys.map(\.hash)
-        _ = try await connection.query("delete from federation.api_keys where application_id = \(write.id.text)")
-        for (key, hash) in zip(write.keys, hashes) {
+        let stored = try await connection.query(
+            "select label, key_hash from federation.api_keys where application_id = \(write.id.text)"
+        )
+        for row in stored.rows {
+            let (label, hash) = (try row.decode(0, as: String.self), try row.decode(1, as: [UInt8].self))
+            guard !write.keys.contains(where: { $0.label.hasSameBytes(as: label) && $0.hash == hash }) else { continue }
+            _ = try await connection.query(
+                "delete from federation.api_keys where application_id = \(write.id.text) and label = \(label)"
+            )
+        }
+        for key in write.keys {
             _ = try await connection.query(
                 """
                 insert into federation.api_keys (application_id, key_hash, label)
-                values (\(write.id.text), \(hash), \(key.label))
+                values (\(write.id.text), \(key.hash), \(key.label)) on conflict (application_id, label) do nothing
                 """
             )
         }

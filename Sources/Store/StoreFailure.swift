@@ -92,6 +92,13 @@ extension Failure {
                 "A mapped value does not fit the column of its property.",
                 cause: "\(error)"
             )
+        case "3F000", "42P01":
+            Failure(
+                .storeUnavailable,
+                "The database lacks tables of this service. Its operator has to run federation migrate.",
+                retryAfter: 60,
+                cause: "\(error)"
+            )
         default:
             Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Curl
 import Foundation
 import Identity
@@ -79,12 +80,12 @@ final class FakeGraph: Sendable {
 
 /// Answers for each path, in turn; then the good one.
 final class Script: Sendable {
-    private let answers: Guarded<[String: [LoopbackServer.Answer]]>
+    private let answers: NIOLockedValueBox<[String: [LoopbackServer.Answer]]>
 
-    init(_ answers: [String: [LoopbackServer.Answer]]) { self.answers = Guarded(answers) }
+    init(_ answers: [String: [LoopbackServer.Answer]]) { self.answers = NIOLockedValueBox(answers) }
 
     func next(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
-        answers.withLock { answers in
+        answers.withLockedValue { answers in
             guard let answer = answers[request.path]?.first else { return FakeGraph.good(request) }
             answers[request.path]?.removeFirst()
             return answer

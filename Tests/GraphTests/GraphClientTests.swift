@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Foundation
 import Identity
 import Testing
@@ -183,9 +184,9 @@ struct GraphClientTests {
 
     @Test("F-04: with a tenth of all calls failing 98.5 % of the logins succeed, for at most 1.15 times the calls")
     func tenth() async throws {
-        let dice = Guarded(SplitMix(state: 4))
+        let dice = NIOLockedValueBox(SplitMix(state: 4))
         let graph = try FakeGraph { request in
-            dice.withLock { $0.next() % 10 } == 0
+            dice.withLockedValue { $0.next() % 10 } == 0
                 ? .reply(500, #"{"error":{"code":1,"message":"An unknown error has occurred."}}"#)
                 : FakeGraph.good(request)
         }

@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import Foundation
 import Identity
 import Testing
@@ -31,11 +32,11 @@ struct GraphTroubleTests {
 
     @Test("an outage of one application's app leaves the others alone, and a probe ends it")
     func recovery() async throws {
-        let isBroken = Guarded(true)
-        let graph = try FakeGraph { isBroken.withLock(\.self) ? .reply(500, "") : FakeGraph.good($0) }
+        let isBroken = NIOLockedValueBox(true)
+        let graph = try FakeGraph { isBroken.withLockedValue { $0 } ? .reply(500, "") : FakeGraph.good($0) }
         defer { graph.stop() }
         _ = await graph.logins(10, atOnce: 1)
-        isBroken.withLock { $0 = false }
+        isBroken.withLockedValue { $0 = false }
         #expect(await graph.evidence().words == "provider_unavailable, provider_unavailable")
         #expect(await graph.evidence(application: "other").words == "token, user")
         #expect(await graph.evidence(app: "456").words == "token, user")
@@ -45,12 +46,12 @@ struct GraphTroubleTests {
 
     @Test("a probe whose caller goes away is released")
     func cancelledProbe() async throws {
-        let mode = Guarded(LoopbackServer.Answer.reply(500, ""))
-        let graph = try FakeGraph { _ in mode.withLock(\.self) }
+        let mode = NIOLockedValueBox(LoopbackServer.Answer.reply(500, ""))
+        let graph = try FakeGraph { _ in mode.withLockedValue { $0 } }
         defer { graph.stop() }
         _ = await graph.logins(10, atOnce: 1)
         let before = graph.count
-        mode.withLock { $0 = .silence }
+        mode.withLockedValue { $0 = .silence }
         let probe = Task { await graph.untilAsked() }
         #expect(await eventually { graph.count == before + 2 })
         probe.cancel()

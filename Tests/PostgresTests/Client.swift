@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Postgres
+
+/// Tests that need a server: one after the other, so that none of them is timed while another one is at work.
+@Suite("With PostgreSQL", .serialized, .timeLimit(.minutes(2)))
+struct WithPostgreSQL {}
+
+/// Lends a client that runs, and ends its life.
+func withClient<Result: Sendable>(
+    _ url: String? = nil,
+    _ configure: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: @escaping @Sendable (PostgresClient) async throws -> Result
+) async throws -> Result {
+    let shared = try await Cluster.shared.url
+    var configuration = try PostgresConfiguration(url: url ?? shared)
+    configure(&configuration)
+    let client = PostgresClient(configuration: configuration)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await client.run() }
+        let result = try await body(client)
+        client.shutdown()
+        return result
+    }
+}
+
+/// Waits until the condition holds; false if it does not within the limit.
+func eventually(_ limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows -> Bool {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return try await condition()
+}
+
+/// The error that `body` throws, if it is one of the driver's.
+func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? PostgresError
+    }
+}
+
+/// Expects that the client serves statements and leases.
+func expectServes(_ client: PostgresClient) async throws {
+    #expect(try await client.query("SELECT 1").count == 1)
+    #expect(try await client.withTransaction { try await $0.query("SELECT 1").count } == 1)
+}

@@ -1,0 +1,79 @@
+import Identity
+import TestSupport
+import Testing
+
+extension Deployment {
+    /// Runs a closure during which nothing at all may change in the database: no row, no table, no column.
+    func expectNothingWritten(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: () async throws -> Void
+    ) async throws {
+        let before = try await state()
+        try await body()
+        let after = try await state()
+        for (old, new) in zip(before, after) {
+            #expect(old == new, "the database has changed", sourceLocation: sourceLocation)
+        }
+        #expect(before.count == after.count, "a table or a column has come or gone", sourceLocation: sourceLocation)
+    }
+
+    private func state() async throws -> [String?] {
+        try await database.psql("select * from state()").flatMap(\.self)
+    }
+
+    /// A function for `state()` in one round trip: every table with the number of its rows and a digest of them, and every
+    /// column.
+    private static let stateFunction = """
+        create function state() returns setof text language plpgsql as $body$
+        declare t record; line text;
+        begin
+            for t in select format('%I.%I', schemaname, tablename) as name from pg_tables
+                where schemaname not in ('pg_catalog', 'information_schema') order by 1
+            loop
+                execute format('select %L || count(*) || %L || md5(coalesce(string_agg(r::text, %L order by r::text), %L)) from %s r',
+                    t.name || ': ', ' rows ', '|', '', t.name) into line;
+                return next line;
+            end loop;
+            return query select concat_ws(' ', table_schema, table_name, column_name, data_type, is_nullable, column_default)
+                from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')
+                order by table_schema, table_name, ordinal_position;
+        end $body$;
+        """
+
+    /// Functions that tests ask, for the template of all databases.
+    static let functions = stateFunction + canariesFunction
+
+    /// `canaries(words)`: the columns of all tables that hold one of the words, in whatever case, as text or as readable bytes.
+    private static let canariesFunction = """
+        create function canaries(variadic words text[]) returns setof text language plpgsql as $body$
+        declare c record; found boolean;
+        begin
+            for c in select table_schema, table_name, column_name, data_type from information_schema.columns
+                join information_schema.tables using (table_schema, table_name)
+                where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'
+            loop
+                execute format(
+                    case c.data_type when 'bytea' then 'select exists (select from %I.%I where encode(%I, ''escape'') ilike any ($1))'
+                        else 'select exists (select from %I.%I where %I::text ilike any ($1))' end,
+                    c.table_schema, c.table_name, c.column_name)
+                    into found using (select array_agg('%' || word || '%') from unnest(words) word);
+                if found then return next concat_ws('.', c.table_schema, c.table_name, c.column_name); end if;
+            end loop;
+        end $body$;
+        """
+
+    /// The row of a user as a JSON object of its columns; nil when there is none.
+    func row(of objectID: String, in schema: String = "demo") async throws -> JSONObject? {
+        try await rows("select to_jsonb(u) from \(schema).users u where object_id = '\(objectID)'").first
+    }
+
+    /// The rows of a query that gives one JSON object in each.
+    func rows(_ sql: String) async throws -> [JSONObject] {
+        try await database.psql(sql).compactMap { row in row.first.flatMap(\.self).flatMap(JSON.object) }
+    }
+
+    /// The one value of a query as PostgreSQL prints it.
+    func value(_ sql: String) async throws -> String? {
+        try await database.psql(sql).first?.first.flatMap(\.self)
+    }
+}

@@ -1,0 +1,137 @@
+import FoundationEssentials
+import Identity
+import TestSupport
+import Testing
+
+/// What the tests of a suite run against: the built service, a PostgreSQL database and a Graph simulator, three separate
+/// processes that talk over loopback sockets, set up as an operator does it (`federation apply`).
+///
+/// A suite asks for one by its traits and finds it in `Deployment.current`:
+///
+/// ```swift
+/// @Suite("Signing in", .serialized, .deployed(Document(mapping: #"{"email": "email"}"#)))
+/// struct SigningInTests {
+///     let deployment: Deployment
+///     init() throws { deployment = try Deployment.current }
+///
+///     @Test("a person logs in")
+///     func login() async throws {
+///         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
+///         let signedIn = try await deployment.signIn(ann)
+///         #expect(signedIn.created)
+///     }
+/// }
+/// ```
+///
+/// Its tests share the three processes, hence `.serialized`; suites run side by side. A test makes people of its own
+/// (``newcomer(_:kind:scopes:app:)``) and takes back every fault that it orders from the simulator. When the last test
+/// has ended, the deployment checks what must hold after every attack (``checkAftermath()``).
+struct Deployment: Sendable {
+    /// The database, as its superuser sees it.
+    let database: TestDatabase
+    /// Facebook.
+    let simulator: SimulatorProcess
+    /// The service.
+    let service: ServiceProcess
+    /// The applications, in the order in which they were applied.
+    let documents: [Document]
+
+    @TaskLocal fileprivate static var bound: Deployment?
+
+    /// The deployment of the running suite.
+    static var current: Deployment {
+        get throws {
+            guard let bound else { throw NoDeployment() }
+            return bound
+        }
+    }
+
+    /// The client of the public listener.
+    var client: HTTPClient { service.client }
+
+    /// The environment of `federation` on a database: what an operator would put into a unit file.
+    static func environment(database: TestDatabase) -> [String: String] {
+        ["FEDERATION_DATABASE_URL": database.url, "FEDERATION_MASTER_KEY": Canary.masterKey]
+    }
+}
+
+/// A test asks for a deployment that its suite has none of.
+struct NoDeployment: Error {}
+
+// MARK: - Life
+
+/// Gives a suite its ``Deployment``.
+struct DeploymentTrait: SuiteTrait, TestScoping {
+    let documents: [Document]
+    let sql: String
+    let environment: [String: String]
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await withDatabase(Self.template) { database in
+            for document in documents { try await document.apply(to: database) }
+            if !sql.isEmpty { try await database.psql(sql) }
+            let simulator = try await SimulatorProcess.start()
+            try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
+            let service = try await ServiceProcess.start(
+                environment: Deployment.environment(database: database)
+                    .merging(["FEDERATION_GRAPH_URL": simulator.url]) { _, new in new }
+                    .merging(environment) { _, new in new }
+            )
+            let deployment = Deployment(
+                database: database,
+                simulator: simulator,
+                service: service,
+                documents: documents
+            )
+            try await Deployment.$bound.withValue(deployment) { try await function() }
+            try await deployment.checkAftermath()
+            try await simulator.process.kill()
+        }
+    }
+
+    /// The schema and one plain application, which no test touches.
+    private static let template = DatabaseTemplate(name: "witness") { database in
+        try await database.psql(file: PackageLayout.path("schema.sql"))
+        try await database.psql(Deployment.functions)
+        try await Document.witness.apply(to: database)
+    }
+}
+
+extension Trait where Self == DeploymentTrait {
+    /// A deployment with these applications.
+    ///
+    /// - Parameters:
+    ///   - documents: The applications, the one that tests mean by default in front.
+    ///   - sql: What the operator does by `psql` after applying them, before the service starts.
+    ///   - environment: Further variables of the service.
+    /// - Returns: The trait.
+    static func deployed(
+        _ documents: Document...,
+        sql: String = "",
+        environment: [String: String] = [:]
+    ) -> DeploymentTrait {
+        DeploymentTrait(documents: documents, sql: sql, environment: environment)
+    }
+}
+
+extension Deployment {
+    /// What holds after every attack: the same process still runs and serves, ends cleanly when told to, wrote one JSON
+    /// object a line and nothing else, and no secret or personal value among them.
+    fileprivate func checkAftermath() async throws {
+        #expect(service.process.isRunning, "the service must survive every test")
+        try await simulator.heal()
+        let visitor = try await newcomer()
+        let login = try await login(visitor, to: .witness)
+        #expect(login.status == 200, "the service must serve as before: \(login.text)")
+        #expect(try await service.process.terminate() == .exited(0))
+        for line in service.process.standardOutput.split(separator: "\n") {
+            #expect(JSON.object(String(line)) != nil, "a log line that is no JSON object: \(line)")
+            #expect(!line.lowercased().contains(Canary.mark), "a secret in the log: \(line)")
+        }
+        #expect(service.process.standardError == "")
+    }
+}

@@ -1,0 +1,74 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// An application as its operator writes it down, by design.md §8.
+///
+/// The parts are JSON text, to read as in a real document.
+struct Document: Sendable {
+    /// Its id, and its PostgreSQL schema.
+    var application = "demo"
+    /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
+    var apps = ["1234567890"]
+    var proof = "timed"
+    /// The environment variable that holds the API key.
+    var keyVariable = "API_KEY"
+    var settings = "{}"
+    var properties = "{}"
+    var mapping = "{}"
+
+    /// The application that stands beside those of every suite, to show in the end that the service still serves.
+    static let witness = Document(application: "witness", mapping: #"{"email": "email", "name": "name"}"#)
+
+    /// The document as a file holds it.
+    var text: String {
+        let apps = apps.map { #"{"appId": "\#($0)", "appSecret": {"env": "SECRET_\#($0)"}}"# }.joined(separator: ", ")
+        return """
+            {"application": "\(application)", "settings": \(settings),
+             "keys": [{"label": "tests", "key": {"env": "\(keyVariable)"}}],
+             "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]}},
+             "properties": \(properties),
+             "mapping": {"facebook": \(mapping)}}
+            """
+    }
+
+    /// The value of ``keyVariable``.
+    var apiKey: String { keyVariable == "API_KEY" ? Canary.apiKey : Canary.otherAPIKey }
+
+    /// Runs `federation apply`, which must succeed.
+    func apply(to database: TestDatabase) async throws {
+        let applied = try await Self.run("apply", text, environment: environment(database: database))
+        #expect(applied.exitStatus == .exited(0), "\(applied.standardError)")
+    }
+
+    /// The environment of `federation apply`: the service's, and the secrets that the document names.
+    func environment(database: TestDatabase) -> [String: String] {
+        var environment = Deployment.environment(database: database)
+        environment[keyVariable] = apiKey
+        for app in apps { environment["SECRET_\(app)"] = Canary.appSecret(of: app) }
+        return environment
+    }
+
+    /// Runs a command of `federation` on a file of this text.
+    ///
+    /// - Returns: The ended process.
+    static func run(_ command: String, _ text: String, environment: [String: String] = [:]) async throws
+        -> ManagedProcess
+    {
+        try await withFile(text) { try await runFederation([command, $0], environment: environment) }
+    }
+
+    /// Lends a file of this text.
+    static func withFile<Result>(_ text: String, _ body: (String) async throws -> Result) async throws -> Result {
+        let path = FileManager.default.temporaryDirectory.path + "/federation-test-\(UUID()).json"
+        try Data(text.utf8).write(to: URL(filePath: path))
+        do {
+            let result = try await body(path)
+            try FileManager.default.removeItem(atPath: path)
+            return result
+        } catch {
+            try? FileManager.default.removeItem(atPath: path)
+            throw error
+        }
+    }
+}

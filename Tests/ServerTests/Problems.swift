@@ -1,0 +1,88 @@
+import Identity
+import TestSupport
+import Testing
+
+/// The error table of design.md §7, written down a second time.
+private let problems: [String: (code: Int64, status: Int)] = [
+    "malformed_request": (8001, 400),
+    "unsupported_media_type": (8002, 415),
+    "payload_too_large": (8003, 413),
+    "not_found": (8004, 404),
+    "method_not_allowed": (8005, 405),
+    "unknown_application": (2002, 401),
+    "provider_not_configured": (8101, 400),
+    "provider_misconfigured": (8102, 503),
+    "credential_missing": (8110, 400),
+    "credential_ambiguous": (8110, 400),
+    "credential_wrong_kind": (8111, 400),
+    "credential_invalid": (8112, 401),
+    "credential_expired": (8113, 401),
+    "credential_revoked": (8114, 401),
+    "user_action_required": (8115, 401),
+    "permission_missing": (8120, 403),
+    "profile_incomplete": (8121, 422),
+    "mapping_invalid": (8130, 400),
+    "mapping_target_not_allowed": (8131, 400),
+    "value_not_convertible": (8132, 422),
+    "constraint_violation": (8133, 422),
+    "provider_rate_limited": (8140, 503),
+    "provider_unavailable": (8141, 503),
+    "provider_timeout": (8142, 504),
+    "provider_bad_reply": (8143, 503),
+    "store_unavailable": (8150, 503),
+    "overloaded": (8151, 503),
+    "session_invalid": (3064, 401),
+    "account_disabled": (3090, 403),
+]
+
+/// Checks that a reply is this problem: code, status, the one shape of errors, the headers of every error, and no secret in it.
+///
+/// - Returns: The reply's `errorData`.
+/// - Throws: When the reply is another one.
+@discardableResult
+func expectProblem(
+    _ reply: HTTPReply,
+    _ reason: String,
+    _ comment: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> JSONObject {
+    try expectProblem(reply, oneOf: [reason], comment, sourceLocation: sourceLocation)
+}
+
+/// Checks that a reply is one of these problems; see ``expectProblem(_:_:_:sourceLocation:)``.
+///
+/// A reply that has to repeat a part of the request may hold the canary when that part does (`allowsCanary`).
+@discardableResult
+func expectProblem(
+    _ reply: HTTPReply,
+    oneOf reasons: [String],
+    _ comment: Comment? = nil,
+    allowsCanary: Bool = false,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> JSONObject {
+    let comment: Comment = "\(comment.map { "\($0): " } ?? "")\(reply.status) \(reply.text)"
+    let body = try #require(JSON.object(reply.text), comment, sourceLocation: sourceLocation)
+    let data = try #require(body["errorData"]?.object, comment, sourceLocation: sourceLocation)
+    let reason = data["reason"]?.string ?? ""
+    try #require(reasons.contains(reason), comment, sourceLocation: sourceLocation)
+    let row = try #require(problems[reason], comment, sourceLocation: sourceLocation)
+    #expect(reply.status == row.status, comment, sourceLocation: sourceLocation)
+    #expect(body["code"]?.integer == row.code, comment, sourceLocation: sourceLocation)
+    #expect(body.keys == ["code", "message", "errorData"], comment, sourceLocation: sourceLocation)
+    #expect(body["message"]?.string?.isEmpty == false, comment, sourceLocation: sourceLocation)
+    #expect(reply.header("Content-Type") == "application/json", comment, sourceLocation: sourceLocation)
+    #expect(reply.header("Cache-Control") == "no-store", comment, sourceLocation: sourceLocation)
+    #expect(reply.header("X-Content-Type-Options") == "nosniff", comment, sourceLocation: sourceLocation)
+    #expect(data["requestId"]?.string?.isEmpty == false, comment, sourceLocation: sourceLocation)
+    #expect(reply.values(of: "X-Request-Id") == [data["requestId"]?.string], comment, sourceLocation: sourceLocation)
+    let wire = reply.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n") + reply.text
+    let isClean = allowsCanary || !wire.lowercased().contains(Canary.mark)
+    #expect(isClean, "a secret in the reply: \(wire)", sourceLocation: sourceLocation)
+    let retryAfter = reply.header("Retry-After").flatMap { Int($0) }
+    if [429, 503, 504].contains(reply.status) {
+        #expect((retryAfter ?? 0) >= 1, comment, sourceLocation: sourceLocation)
+    } else {
+        #expect(reply.header("Retry-After") == nil, comment, sourceLocation: sourceLocation)
+    }
+    return data
+}
