@@ -55,10 +55,13 @@ struct LoginCommand: AsyncParsableCommand {
 
         let delay = #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#
         _ = try await People.send("POST", "/faults", delay, to: control)
+        let graph = Load(port: setting.graphPort, requests: world.profileRequests())
         for target in targets {
+            // Graph is asked beside the logins, so that what it takes itself under this load is known.
+            async let asked = graph.openLoop(rate: rate / 4, connections: 64, seconds: seconds * 2)
             let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: seconds * 2)
             try target.check(outcome)
-            report.latency(of: target.name, outcome: outcome, graphDelay: graphDelay)
+            report.latency(of: target.name, outcome: outcome, graph: await asked, graphDelay: graphDelay)
         }
         _ = try await control.send("DELETE", "/faults")
 

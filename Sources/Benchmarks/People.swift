@@ -58,6 +58,14 @@ struct People: Codable {
         return reply
     }
 
+    /// A call to Graph for each person, as a login makes one.
+    func profileRequests() -> [[UInt8]] {
+        tokens.map { token in
+            let lines = ["GET /v25.0/me?fields=id,name HTTP/1.1", "Host: 127.0.0.1", "Authorization: Bearer \(token)"]
+            return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        }
+    }
+
     /// The login of each person, ready to be sent.
     func logins() -> [[UInt8]] {
         tokens.map { token in

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -21,8 +22,8 @@ extension FaultTests {
                         try await questions() - before >= visitors.count * 2
                     }
                     let start = ContinuousClock.now
-                    instance.service.process.send(signal: 15)
-                    try await eventually("the listener closes", within: .seconds(1)) {
+                    instance.service.process.send(signal: SIGTERM)
+                    try await eventually("the listener closes", within: .seconds(2)) {
                         do {
                             _ = try await instance.service.client.get("/")
                             return false

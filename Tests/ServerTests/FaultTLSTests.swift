@@ -59,7 +59,12 @@ extension FaultTests {
                         #expect(!server.standardOutput.contains("GET "), comment)
                         #expect(!server.standardOutput.contains(visitor.id), comment)
                     }
-                    try await expectTalk(certificates, port: upstream, visitor: visitors[7], instance: instance)
+                    try await expectTalk(
+                        certificates,
+                        port: upstream,
+                        visitor: visitors[Self.impostors.count],
+                        instance: instance
+                    )
                 }
             }
             try FileManager.default.removeItem(atPath: certificates.directory)
