@@ -61,6 +61,7 @@ enum Problem {
         if row.status == .serviceUnavailable || row.status == .gatewayTimeout {
             headers[.retryAfter] = String(failure.retryAfter ?? 1)
         }
+        if failure.reason == .methodNotAllowed { headers[.allow] = failure.details["allow"]?.string }
         return .json(writer, status: row.status, headers: headers)
     }
 }

@@ -14,8 +14,10 @@ struct ReplyMiddleware: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let failure as Failure {
-            if failure.reason == .internal {
-                context.logger.error("request failed", metadata: ["cause": "\(failure.cause ?? "unknown")"])
+            if let cause = failure.cause {
+                let level: Logger.Level = failure.reason == .internal ? .error : .notice
+                let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
+                context.logger.log(level: level, "request failed", metadata: metadata)
             }
             response = Problem.response(to: failure, requestID: context.requestID)
         } catch let error as any HTTPResponseError {
@@ -52,7 +54,7 @@ extension Failure {
         case .notFound:
             self.init(.notFound, "There is nothing at this path.")
         case .contentTooLarge:
-            self.init(.payloadTooLarge, "The body is larger than 64 KiB.")
+            self.init(.payloadTooLarge, "The body is larger than \(LoginRoutes.bodyLimit) bytes.")
         default:
             self.init(.malformedRequest, "The request is not one that this service understands.")
         }

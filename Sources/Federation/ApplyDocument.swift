@@ -41,6 +41,9 @@ package struct ApplyDocument: Sendable {
         let keys = document.keys.map { key in
             (label: key.label, hash: Digest.sha256(apiKey(from: key.variable, problems: &problems)))
         }
+        if Set(keys.map(\.hash)).count < keys.count {
+            problems.add("keys", "two labels have the same API key; each needs one of its own")
+        }
         let facebook = document.facebook.map { facebook in
             StoredApplication.Facebook(
                 enabled: facebook.enabled,

@@ -55,7 +55,7 @@ extension Federation {
             return result
         } catch {
             log(.failure(error), of: loaded, started: started, logger: logger)
-            throw error
+            throw error.withoutCause
         }
     }
 
@@ -90,7 +90,8 @@ extension Federation {
                 values: plan.columnValues(of: mapped),
                 dynamic: plan.dynamicValues(of: mapped)
             ),
-            by: plan.statement
+            by: plan.statement,
+            deadline: started + limits.login
         )
         return SignedIn(
             user: written.user,

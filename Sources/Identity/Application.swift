@@ -7,7 +7,7 @@ package struct Application: Sendable {
     package let schema: String
     /// Grows with every change of anything below.
     package let revision: Int64
-    package let settings: ApplicationSettings
+    package var settings: ApplicationSettings
     /// Declared properties and the built-in ones, in the order of their columns.
     package let properties: [Property]
     /// Nil when the Facebook provider is not configured.

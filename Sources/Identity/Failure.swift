@@ -47,6 +47,11 @@ package struct Failure: Error, Sendable {
     /// What happened inside, for our log only.
     package var cause: String? { content.cause }
 
+    /// The same failure for those above the place where its cause has been logged.
+    package var withoutCause: Failure {
+        cause == nil ? self : Failure(reason, message, details: details, retryAfter: retryAfter)
+    }
+
     /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a thousand
     /// logins may wait at once.
     private let content: Content

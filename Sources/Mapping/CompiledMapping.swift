@@ -8,10 +8,6 @@ package struct CompiledMapping: Sendable {
     package let targets: [MappingTarget]
     /// Graph's `fields` parameter: `id` in front, then each top-level field once, in the order of first use.
     package let graphFields: String
-    /// Tells plans apart whose SQL differs; printable ASCII.
-    ///
-    /// Equal exactly when the targets have the same names, places, types and sync modes in the same order.
-    package let planKey: String
     /// Undeclared properties that the client's mapping brings in and `dynamicNames` did not hold.
     package let newDynamicNames: [PropertyName]
     private let plans: [EntryPlan]
@@ -40,7 +36,6 @@ package struct CompiledMapping: Sendable {
         plans = planner.plans
         newDynamicNames = planner.newDynamicNames
         targets = plans.map(\.target)
-        planKey = targets.map(\.keyPart).joined()
         var fields = ["id"]
         for field in plans.flatMap(\.fields) where !fields.contains(field.name) { fields.append(field.name) }
         graphFields = fields.joined(separator: ",")
@@ -106,18 +101,6 @@ extension EntryPlan {
                 permission: isGranted == true ? nil : permission
             )
         }
-    }
-}
-
-extension MappingTarget {
-    /// A place, a sync mode and a name; the name ends at `;`, which no name holds.
-    fileprivate var keyPart: String {
-        let place =
-            switch place {
-            case .column(let property): property.type.rawValue
-            case .dynamic: "dynamic"
-            }
-        return "\(place) \(sync.rawValue) \(name.text);"
     }
 }
 

@@ -170,8 +170,10 @@ struct ConfigurationReader {
     }
 
     private mutating func limits() -> Federation.Limits {
-        Federation.Limits(
-            login: milliseconds("login", default: 5000),
+        let login = milliseconds("login", default: 5000)
+        return Federation.Limits(
+            login: login,
+            storeReserve: min(.seconds(1), login / 5),
             concurrentLogins: integer("concurrent.logins", default: 2048, in: 1...100_000)
         )
     }

@@ -88,6 +88,15 @@ extension Store {
                 "schema: the application's users are in the schema \(schema); it cannot be changed to \(write.schema)"
             )
         }
+        let owner = try await connection.query(
+            "select id from federation.applications where schema_name = \(write.schema) and id <> \(write.id.text)"
+        )
+        if let other = try owner.first?.decode(0, as: String.self) {
+            throw Failure(
+                .malformedRequest,
+                "schema: \(write.schema) holds the users of the application \(other) already"
+            )
+        }
         _ = try await connection.query(
             """
             insert into federation.applications (id, name, schema_name, settings)
@@ -136,7 +145,7 @@ extension Store {
         let column = quoted(property.name.text)
         let existing = try await connection.query(
             """
-            select attnotnull, format_type(atttypid, null) from pg_attribute
+            select attnotnull from pg_attribute
             where attrelid = \(table)::regclass and attname = \(property.name.text) and attnum > 0 and not attisdropped
             """
         )

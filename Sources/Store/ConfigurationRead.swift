@@ -57,7 +57,7 @@ extension Store {
                 (select m.document from federation.mappings m
                     where m.application_id = a.id and m.provider = 'facebook' and m.active),
                 (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
-                    order by p.position), '[]') from federation.properties p where p.application_id = a.id),
+                    order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id),
                 (select coalesce(array_agg(d.name), '{}')
                     from federation.dynamic_properties d where d.application_id = a.id)
             from federation.applications a

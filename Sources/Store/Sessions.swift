@@ -4,7 +4,7 @@ import Postgres
 extension Store {
     /// The user of a live session, disabled or not; nil when the session is unknown or has ended.
     ///
-    /// Notes that the session was seen, at most once a minute: an idle limit is days, and a write at every use would cost more
+    /// Notes that the session was seen, at most once a minute or ten times within the idle limit: an idle limit is days, and a write at every use would cost more
     /// than all reads.
     package func sessionUser(tokenHash: [UInt8], of application: Application) async throws(Failure) -> User? {
         let columns = UserColumns(application: application)
@@ -15,7 +15,9 @@ extension Store {
                 where token_hash = $1 and expires > now() and last_seen > now() - make_interval(secs => $2)
             ), seen as (
                 update \(schema).sessions set last_seen = now()
-                where token_hash = $1 and exists (select from session where last_seen < now() - interval '1 minute')
+                where token_hash = $1 and exists (
+                    select from session where last_seen < now() - make_interval(secs => least(60, $2 / 10))
+                )
             )
             select \(columns.list(of: "u")) from session join \(schema).users u using (object_id)
             """

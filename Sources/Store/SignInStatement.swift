@@ -4,8 +4,9 @@ import Postgres
 /// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one round trip.
 ///
 /// How it reads, CTE by CTE:
-/// - `before`: the identity as it was when the statement began, for the values that the mapping wrote last. It locks the
-///   user, and `identity` waits for it: whoever deletes a user locks it first and its identities after that, and who locks
+/// - `before`: the identity as it was when the statement began, for the values that the mapping wrote last, and the user as it
+///   is now, locked: what follows decides by these values alone, so a user who is disabled or edited meanwhile is seen by all parts
+///   or by none. `identity` waits for the lock: whoever deletes a user locks it first and its identities after that, and who locks
 ///   in another order ends in a deadlock;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
 ///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back;
@@ -72,7 +73,8 @@ package struct SignInStatement: Sendable {
 
         return """
             with before as (
-                select i.written from \(schema).identities i join \(schema).users u using (object_id)
+                select i.written, u.user_status as status\(current(of: tracked))
+                from \(schema).identities i join \(schema).users u using (object_id)
                 where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
                 for no key update of u
             ), identity as (
@@ -80,12 +82,11 @@ package struct SignInStatement: Sendable {
                     (provider, provider_app, subject, object_id, granted_scopes, data_access_expires, written)
                 select 'facebook', $1, $2, $3, $6, $7, \(firstWritten(tracked, value: value))
                 from (select) one left join before on true
+                where before.status is distinct from 'DISABLED'
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), granted_scopes = excluded.granted_scopes,
                     data_access_expires = excluded.data_access_expires\(
-                        tracked.isEmpty ? "" : ", written = " + nextWritten(tracked, schema: schema, value: value))
-                where (select u.user_status from \(schema).users u where u.object_id = i.object_id)
-                    is distinct from 'DISABLED'
+                        tracked.isEmpty ? "" : ", written = " + nextWritten(tracked, value: value))
                 returning i.object_id, i.object_id = $3 as is_new
             ), created as (
                 insert into \(schema).users as u (object_id, social_account, last_login, dynamic\(
@@ -145,14 +146,18 @@ package struct SignInStatement: Sendable {
         "'{}'::jsonb" + tracked.map { " || " + member($0, "to_jsonb(\(value($0)))") }.joined()
     }
 
+    /// The locked user's values of the tracked properties, as columns `t0`, `t1`, … of `before`.
+    private static func current(of tracked: [Target]) -> String {
+        tracked.enumerated().map { ", u.\(quoted($0.element.name.text)) as t\($0.offset)" }.joined()
+    }
+
     /// What a repeated login records as written: the new value where the rule lets it be written, the old record elsewhere.
-    private static func nextWritten(_ tracked: [Target], schema: String, value: (Target) -> String) -> String {
-        let members = tracked.map { target in
-            let mayWrite = "u.\(quoted(target.name.text)) is not distinct from \(lastWritten(target, in: "i.written"))"
+    private static func nextWritten(_ tracked: [Target], value: (Target) -> String) -> String {
+        let members = tracked.enumerated().map { offset, target in
+            let mayWrite = "before.t\(offset) is not distinct from \(lastWritten(target, in: "i.written"))"
             return " || " + member(target, "case when \(mayWrite) then to_jsonb(\(value(target))) end")
         }
-        return "coalesce((select i.written\(members.joined()) "
-            + "from \(schema).users u where u.object_id = i.object_id), i.written)"
+        return "coalesce((select i.written\(members.joined()) from before), i.written)"
     }
 
     /// An object of one member, or an empty one when the value is NULL.

@@ -50,30 +50,40 @@ package struct WrittenSignIn: Sendable {
 extension Store {
     /// Writes identity, user and session in one round trip.
     ///
+    /// - Parameters:
+    ///   - write: what to write.
+    ///   - statement: the statement of the application and the mapping plan.
+    ///   - deadline: when no further attempt is begun.
+    /// - Returns: the user as the login left it.
     /// - Throws: `account_disabled`, `constraint_violation`, `store_unavailable` and their like; nothing is written then.
-    package func signIn(_ write: SignInWrite, by statement: SignInStatement) async throws(Failure) -> WrittenSignIn {
+    package func signIn(
+        _ write: SignInWrite,
+        by statement: SignInStatement,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> WrittenSignIn {
+        var cause = "the user was not visible yet"
         // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
-        for _ in 0..<3 {
-            let result = try await attempt(statement.filled(with: write), of: statement.application)
-            if let result, let written = try outcome(of: result, by: statement) { return written }
+        for attempt in 0..<3 where attempt == 0 || .now < deadline {
+            let result: ResultSet
+            do {
+                result = try await postgres.query(statement.filled(with: write))
+            } catch {
+                guard error.handling == .retryTransaction else {
+                    throw await failure(of: error, in: statement.application)
+                }
+                cause = "\(error)"
+                // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the next attempt.
+                try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
+                continue
+            }
+            if let written = try outcome(of: result, by: statement) { return written }
         }
         throw Failure(
             .storeUnavailable,
             "The login met too many others of the same person. Try again shortly.",
-            retryAfter: 1
+            retryAfter: 1,
+            cause: cause
         )
-    }
-
-    /// Runs the statement; nil, after a moment, when PostgreSQL says that it met another transaction and kept nothing.
-    private func attempt(_ statement: Statement, of application: Application) async throws(Failure) -> ResultSet? {
-        do {
-            return try await postgres.query(statement)
-        } catch {
-            guard error.handling == .retryTransaction else { throw await failure(of: error, in: application) }
-            // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the next attempt.
-            try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
-            return nil
-        }
     }
 
     /// The user that the statement wrote; nil when it has to run again.

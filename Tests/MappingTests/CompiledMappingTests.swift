@@ -36,7 +36,6 @@ struct CompiledMappingTests {
         let plan = try Scenario().compiled()
         #expect(plan.targets.isEmpty)
         #expect(plan.graphFields == "id")
-        #expect(plan.planKey == "")
         #expect(try Scenario().apply(#"{"email":"a@b.c"}"#).values.isEmpty)
     }
 
@@ -132,40 +131,6 @@ struct CompiledMappingTests {
         )
         #expect(try full.problems().map(\.reason) == [.mappingTargetNotAllowed])
         #expect(try full.problems().map(\.position) == [3])
-    }
-
-    @Test("plans have the same key exactly when they write the same places, types and modes in the same order")
-    func planKeys() throws {
-        func key(_ stored: String, _ properties: [Property], dynamic: Bool = false, client: String? = nil) throws
-            -> String
-        {
-            let settings = Self.settings { $0.dynamicProperties = dynamic }
-            return try Scenario(properties: properties, settings: settings, stored: stored, client: client).compiled()
-                .planKey
-        }
-        let ab = try [Property.open("a", .string), .open("b", .string)]
-        let base = try key(#"{"email":"a","name":"b"}"#, ab)
-        #expect(
-            try key(
-                #"[{"from":"link","to":"a","required":true,"transform":"trim"},{"from":"id","to":"b","default":"x"}]"#,
-                ab
-            ) == base
-        )
-        #expect(try key("{}", ab, client: #"{"email":"a","name":"b"}"#) == base, "who wrote it is all the same")
-        let others = try [
-            key(#"{"email":"b","name":"a"}"#, ab),
-            key(#"{"email":"a"}"#, ab),
-            key(#"[{"from":"email","to":"a","sync":"ifEmpty"},{"from":"name","to":"b"}]"#, ab),
-            key(#"[{"from":"email","to":"a","sync":"firstLogin"},{"from":"name","to":"b"}]"#, ab),
-            key(#"[{"from":"email","to":"a"},{"from":"name","to":"b","sync":"firstLogin"}]"#, ab),
-            key(#"{"email":"a","name":"b"}"#, [.open("a", .text), .open("b", .string)]),
-            key(#"{"email":"a","name":"b"}"#, [.open("a", .json), .open("b", .string)]),
-            key(#"{"email":"ab"}"#, [.open("ab", .string)]),
-            key(#"{"email":"a"}"#, ab, dynamic: true, client: #"{"name":"c"}"#),
-            key(#"{"email":"a","name":"c"}"#, ab + [.open("c", .json)]),
-        ]
-        #expect(Set(others + [base]).count == others.count + 1)
-        #expect((others + [base]).allSatisfy { $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } })
     }
 
     @Test(

@@ -36,11 +36,12 @@ extension FaultTests {
                     victims.append(victim)
                 }
             }
-            async let attempts = faults.logIn(victims)
+            let hung = victims
+            async let attempts = faults.logIn(hung)
             try await expectSessionsAnswer(session.token, within: .seconds(1))
             faults.expectAllSignedIn(try await faults.logIn([regular, regular]))
             faults.expectAllRefused(try await attempts, ["provider_timeout"])
-            try await expectAbsent(victims)
+            try await expectAbsent(hung)
             try await faults.checkInvariants()
         }
 

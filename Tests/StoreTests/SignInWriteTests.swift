@@ -94,6 +94,50 @@ struct SignInWriteTests {
         }
     }
 
+    @Test("a user who is disabled while the login waits is refused, and nothing is touched")
+    func disabledMeanwhile() async throws {
+        try await Tenant.lend { tenant in
+            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .untilEdited)
+            let before = try await tenant.database.psql("select * from \"tenant \"\"x\"\"\".identities")
+            async let disabling = tenant.database.psql(
+                "update \"tenant \"\"x\"\"\".users set user_status = 'DISABLED'; select pg_sleep(0.7)"
+            )
+            try await eventually("the user is locked") {
+                try await tenant.database.psql(
+                    "select 1 from pg_stat_activity where query like '%pg_sleep(0.7)' and wait_event = 'PgSleep'"
+                ).isEmpty == false
+            }
+            let failure = await #expect(throws: Failure.self) {
+                try await tenant.signIn(writing: .text("b"), to: "nick", .untilEdited)
+            }
+            _ = try await disabling
+            #expect(failure?.reason == .accountDisabled)
+            #expect(try await tenant.database.psql("select * from \"tenant \"\"x\"\"\".identities") == before)
+        }
+    }
+
+    @Test("a session in use does not reach a short idle limit")
+    func shortIdleLimit() async throws {
+        try await Tenant.lend { tenant in
+            let hash = Tenant.randomHash()
+            _ = try await tenant.signIn(writing: nil, to: "nick", .always, hash: hash)
+            var application = tenant.application
+            application.settings.sessionIdleSeconds = 60
+            try await tenant.database.psql(
+                "update \"tenant \"\"x\"\"\".sessions set last_seen = now() - interval '50 s'"
+            )
+            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: application) != nil)
+            let age = try await tenant.database.psql(
+                "select last_seen > now() - interval '5 s' from \"tenant \"\"x\"\"\".sessions"
+            )
+            #expect(age == [["t"]])
+            try await tenant.database.psql(
+                "update \"tenant \"\"x\"\"\".sessions set last_seen = now() - interval '61 s'"
+            )
+            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: application) == nil)
+        }
+    }
+
     @Test("the same user's earlier session ends when its token comes along, another's stays")
     func previousSession() async throws {
         try await Tenant.lend { tenant in

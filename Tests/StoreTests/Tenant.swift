@@ -78,7 +78,11 @@ struct Tenant {
             application: application,
             targets: [.init(name: property.name, type: property.type, sync: sync)]
         )
-        return try await store.signIn(write(subject, [value], hash: hash, previous: previous), by: statement)
+        return try await store.signIn(
+            write(subject, [value], hash: hash, previous: previous),
+            by: statement,
+            deadline: .now + .seconds(5)
+        )
     }
 
     func write(

@@ -26,7 +26,11 @@ struct ApplicationRoutes {
         }
         for other in Self.methods where other != method {
             router.on(path, method: other) { _, _ -> Response in
-                throw Failure(.methodNotAllowed, "This path takes \(method.rawValue) only.")
+                throw Failure(
+                    .methodNotAllowed,
+                    "This path takes \(method.rawValue) only.",
+                    details: ["allow": .string(method.rawValue)]
+                )
             }
         }
     }
@@ -52,6 +56,9 @@ extension Request {
             return Array(buffer.readableBytesView)
         } catch is NIOTooManyBytesError {
             throw tooLarge
+        } catch {
+            // The client hung up or broke the framing; whether it still reads the answer is its matter.
+            throw Failure(.malformedRequest, "The body did not arrive whole.")
         }
     }
 

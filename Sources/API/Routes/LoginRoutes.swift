@@ -7,7 +7,7 @@ import Identity
 struct LoginRoutes {
     let federation: Federation
 
-    /// A login has more time to arrive than any healthy client needs.
+    /// Bytes of the largest body that is read.
     static let bodyLimit = JSONLimits.request.bytes
 
     func mount(on routes: ApplicationRoutes) {
