@@ -130,7 +130,7 @@ create or replace trigger audit_log_is_append_only
     before update or delete or truncate on federation.audit_log
     for each statement execute function federation.refuse_change();
 
--- A JSON object of one member; NULL when the value is NULL. Strict and in plain SQL, so it costs a comparison.
+-- A JSON object of one member; NULL when the value is NULL, since it is strict.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 

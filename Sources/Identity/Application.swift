@@ -55,7 +55,7 @@ package struct FacebookSettings: Sendable {
     /// `v25.0`; part of every Graph path.
     package let graphVersion: String
     package let proof: ProofForm
-    /// The application's apps at Facebook, the one asked first in front; never empty when the provider is enabled.
+    /// The application's apps at Facebook whose secret opens, the one asked first in front.
     package let apps: [FacebookApp]
 
     package init(enabled: Bool, graphVersion: String, proof: ProofForm, apps: [FacebookApp]) {
