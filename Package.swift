@@ -18,6 +18,7 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
@@ -79,7 +80,10 @@ let package = Package(
         ),
         .target(
             name: "API",
-            dependencies: ["Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes],
+            dependencies: [
+                "Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes, nioLocks,
+            ],
+            resources: [.embedInCode("public.json"), .embedInCode("management.json")],
             swiftSettings: strict
         ),
         .target(name: "Observability", dependencies: ["Identity", logging, nioLocks], swiftSettings: strict),
@@ -116,6 +120,14 @@ let package = Package(
         ),
 
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(
+            name: "APITests",
+            dependencies: [
+                "API", "Curl", "Federation", "Graph", "Identity", "Postgres", "Store", "TestSupport", httpTypes,
+                hummingbird, logging, nioCore, nioEmbedded,
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "IdentityTests", dependencies: ["Identity"], swiftSettings: strict),
         .testTarget(name: "MappingTests", dependencies: ["Identity", "Mapping"], swiftSettings: strict),
         .testTarget(name: "VerificationTests", dependencies: ["Identity", "Verification"], swiftSettings: strict),
@@ -123,12 +135,19 @@ let package = Package(
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Curl", "Graph", "Identity", "Verification", nioLocks],
+            dependencies: ["Curl", "Graph", "GraphSimulator", "Identity", "Verification", nioLocks],
             swiftSettings: strict
         ),
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: ["CZlib", "GraphSimulator", "graph-simulator", nioCore, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FederationTests",
+            dependencies: [
+                "Curl", "Federation", "Graph", "Identity", "Mapping", "Postgres", "Store", "TestSupport", nioLocks,
+            ],
             swiftSettings: strict
         ),
         // The executables are dependencies so that they lie beside the tests, which start them.

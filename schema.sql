@@ -29,6 +29,18 @@ create table if not exists federation.configuration (
 );
 insert into federation.configuration default values on conflict do nothing;
 
+-- Instances listen on this channel and so see a change as soon as it is committed; the revision is their safety net.
+create or replace function federation.announce_configuration() returns trigger language plpgsql as $body$
+begin
+    perform pg_notify('federation_configuration', new.revision::text);
+    return null;
+end
+$body$;
+
+create or replace trigger configuration_is_announced
+    after update on federation.configuration
+    for each row execute function federation.announce_configuration();
+
 create table if not exists federation.applications (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$'),
     name text not null check (octet_length(name) between 1 and 200),
@@ -42,6 +54,8 @@ create table if not exists federation.applications (
     created timestamptz not null default now(),
     updated timestamptz
 );
+-- The revision of federation.configuration at the last change of anything that belongs to the application.
+alter table federation.applications add column if not exists revision bigint not null default 1;
 
 -- API keys of applications, as SHA-256 of their text.
 create table if not exists federation.api_keys (
@@ -87,6 +101,8 @@ create table if not exists federation.mappings (
     created timestamptz not null default now(),
     primary key (application_id, provider, revision)
 );
+-- Who made the revision; unknown for those from before this was kept.
+alter table federation.mappings add column if not exists author text;
 create unique index if not exists mappings_one_active
     on federation.mappings (application_id, provider) where active;
 
@@ -110,6 +126,24 @@ create table if not exists federation.dynamic_properties (
     primary key (application_id, name)
 );
 
+-- Who may administer, and with which role.
+create table if not exists federation.operators (
+    name text collate "C" primary key check (name ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'),
+    role text not null check (role in ('viewer', 'editor', 'owner')),
+    created timestamptz not null default now()
+);
+
+-- Bearer tokens of operators, as SHA-256 of their text; the id names one in commands and is no way to it.
+create table if not exists federation.operator_tokens (
+    token_hash bytea primary key check (octet_length(token_hash) = 32),
+    id text collate "C" not null unique check (id ~ '^[0-9a-f]{16}$'),
+    operator text collate "C" not null references federation.operators on delete cascade,
+    created timestamptz not null default now(),
+    expires timestamptz,
+    last_used timestamptz
+);
+create index if not exists operator_tokens_operator on federation.operator_tokens (operator);
+
 -- Who changed what. Rows are added, never changed or removed.
 create table if not exists federation.audit_log (
     id bigint generated always as identity primary key,
@@ -119,6 +153,11 @@ create table if not exists federation.audit_log (
     action text not null,
     details jsonb not null default '{}'
 );
+
+-- Where the change came from, and what it was done to within the application.
+alter table federation.audit_log add column if not exists source text;
+alter table federation.audit_log add column if not exists target text;
+create index if not exists audit_log_application on federation.audit_log (application_id, id);
 
 create or replace function federation.refuse_change() returns trigger language plpgsql as $body$
 begin
@@ -133,6 +172,15 @@ create or replace trigger audit_log_is_append_only
 -- A JSON object of one member; NULL when the value is NULL, since it is strict.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
+
+-- Ends every session of a user but one. A statement of its own, so that it sees what a simultaneous login has just committed.
+create or replace function federation.end_other_sessions(schema_name text, object_id uuid, token_hash bytea) returns void
+language plpgsql volatile as $body$
+begin
+    execute format('delete from %I.sessions where object_id = $1 and token_hash <> $2', schema_name)
+        using object_id, token_hash;
+end
+$body$;
 
 -- Makes the schema of an application, or brings it up to this file.
 create or replace function federation.create_application_schema(schema_name text) returns void
@@ -157,6 +205,11 @@ begin
             dynamic jsonb not null default '{}'
         )$ddl$, schema_name);
 
+    -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins before it looks.
+    if to_regclass(format('%I.users_email', schema_name)) is null then
+        execute format('create index users_email on %I.users (lower(email))', schema_name);
+    end if;
+
     -- Who a person is at a provider. Subjects are scoped to the provider's app and compared as bytes.
     execute format($ddl$
         create table if not exists %1$I.identities (
@@ -172,7 +225,9 @@ begin
             written jsonb not null default '{}',
             primary key (provider, provider_app, subject)
         )$ddl$, schema_name);
-    execute format('create index if not exists identities_object_id on %I.identities (object_id)', schema_name);
+    if to_regclass(format('%I.identities_object_id', schema_name)) is null then
+        execute format('create index identities_object_id on %I.identities (object_id)', schema_name);
+    end if;
 
     -- Sessions by SHA-256 of their token; the token itself is nowhere.
     execute format($ddl$
@@ -183,13 +238,15 @@ begin
             last_seen timestamptz not null default now(),
             expires timestamptz not null
         )$ddl$, schema_name);
-    execute format('create index if not exists sessions_object_id on %I.sessions (object_id)', schema_name);
+    if to_regclass(format('%I.sessions_object_id', schema_name)) is null then
+        execute format('create index sessions_object_id on %I.sessions (object_id)', schema_name);
+    end if;
 end
 $body$;
 
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2) on conflict do nothing;
 
 commit;

@@ -1,15 +1,21 @@
 package import Hummingbird
 import Logging
+import NIOCore
 
 /// What the API keeps of one request.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// Names this request in the reply, in `errorData` and in the log.
     let requestID: String
+    /// The other end of the connection, whatever headers say of it.
+    let remoteAddress: SocketAddress?
+    /// The operator who calls; `OperatorGate` puts it here, and nothing else does.
+    var caller: Caller?
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         // The library gives every request an id and puts it into its logger; the log handler writes it as `request`.
         requestID = source.logger[metadataKey: "hb.request.id"]?.description ?? "-"
+        remoteAddress = source.channel.remoteAddress
     }
 }

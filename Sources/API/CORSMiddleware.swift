@@ -14,7 +14,7 @@ struct CORSMiddleware: RouterMiddleware {
         next: (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         guard let origin = request.headers[.origin] else { return try await next(request, context) }
-        let allowed = allowedOrigin(origin, path: request.uri.path)
+        let allowed = allowedOrigin(origin, request)
         guard request.method == .options, request.headers[.accessControlRequestMethod] != nil else {
             var response = try await next(request, context)
             if let allowed {
@@ -36,9 +36,16 @@ struct CORSMiddleware: RouterMiddleware {
     }
 
     /// What to answer to the origin; nil when the application does not allow it.
-    private func allowedOrigin(_ origin: String, path: String) -> String? {
-        let application = path.split(separator: "/", maxSplits: 1).first ?? ""
-        guard let origins = directory.allowedOrigins(of: application), !origins.isEmpty else { return "*" }
+    private func allowedOrigin(_ origin: String, _ request: Request) -> String? {
+        let segments = request.uri.path.split(separator: "/", maxSplits: 2)
+        let first = segments.first ?? ""
+        var origins = directory.allowedOrigins(of: first)
+        // As the routes tell the two base paths apart: what follows `/api` is a key, or the beginning of a route.
+        let isHostBound = first.utf8.elementsEqual(ApplicationRoutes.hostBound.utf8)
+        if isHostBound, segments.dropFirst().first.map({ $0.utf8.count < 16 }) ?? true {
+            origins = request.hostName.flatMap { directory.allowedOrigins(ofHost: $0) }
+        }
+        guard let origins, !origins.isEmpty else { return "*" }
         return origins.contains { $0.utf8.elementsEqual(origin.utf8) } ? origin : nil
     }
 }

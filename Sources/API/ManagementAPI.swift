@@ -3,10 +3,10 @@ import HTTPTypes
 package import Hummingbird
 import Identity
 
-/// The management listener: without operators it serves health and nothing else.
+/// The management listener: health for everybody, administration for operators.
 package enum ManagementAPI {
     /// The routes, wired to the use cases.
-    package static func router(federation: Federation) -> Router<APIContext> {
+    package static func router(federation: Federation, administration: Administration) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         router.add(middleware: ReplyMiddleware())
         // Never asks the database: load or an outage must not make a supervisor restart the process.
@@ -15,6 +15,9 @@ package enum ManagementAPI {
             guard let reason = await federation.reasonNotReady() else { return health("ready") }
             return health("not ready", reason: reason, status: .serviceUnavailable)
         }
+        router.add(middleware: OperatorGate(administration: administration))
+        for route in AdministrationRoute.all { route.mount(on: router, administration: administration) }
+        router.add(middleware: MethodNotAllowed(router))
         return router
     }
 

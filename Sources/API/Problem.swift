@@ -38,6 +38,13 @@ enum Problem {
         case .overloaded: (8151, .serviceUnavailable)
         case .sessionInvalid: (3064, .unauthorized)
         case .accountDisabled: (3090, .forbidden)
+        case .operatorTokenInvalid: (8200, .unauthorized)
+        case .operatorForbidden: (8201, .forbidden)
+        case .preconditionRequired: (8202, .preconditionRequired)
+        case .preconditionFailed: (8203, .preconditionFailed)
+        case .conflict: (8204, .conflict)
+        case .documentInvalid: (8205, .badRequest)
+        case .rateLimited: (999, .tooManyRequests)
         case .internal: (8000, .internalServerError)
         }
     }
@@ -58,10 +65,11 @@ enum Problem {
         }
         var headers = HTTPFields()
         // A client that is told to come back is told when, whatever the failure knew.
-        if row.status == .serviceUnavailable || row.status == .gatewayTimeout {
+        if [.serviceUnavailable, .gatewayTimeout, .tooManyRequests].contains(row.status) {
             headers[.retryAfter] = String(failure.retryAfter ?? 1)
         }
         if failure.reason == .methodNotAllowed { headers[.allow] = failure.details["allow"]?.string }
+        if failure.reason == .operatorTokenInvalid { headers[.wwwAuthenticate] = "Bearer" }
         return .json(writer, status: row.status, headers: headers)
     }
 }
@@ -73,13 +81,22 @@ extension Response {
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = HTTPFields()
     ) -> Response {
+        .json(writer.bytes, status: status, headers: headers)
+    }
+
+    /// The same, of JSON that is written already.
+    static func json(
+        _ bytes: [UInt8],
+        status: HTTPResponse.Status = .ok,
+        headers: HTTPFields = HTTPFields()
+    ) -> Response {
         var headers = headers
         headers[.contentType] = "application/json"
         headers[.cacheControl] = "no-store"
         return Response(
             status: status,
             headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: writer.bytes))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         )
     }
 }

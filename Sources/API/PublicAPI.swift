@@ -9,10 +9,12 @@ package enum PublicAPI {
         // Outermost, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(directory: directory))
         router.add(middleware: ReplyMiddleware())
+        router.get("/openapi.json") { _, _ in Response.json(OpenAPI.public) }
         let routes = ApplicationRoutes(router: router, directory: directory)
         LoginRoutes(federation: federation).mount(on: routes)
         SessionRoutes(federation: federation).mount(on: routes)
         UserRoutes(federation: federation).mount(on: routes)
+        router.add(middleware: MethodNotAllowed(router))
         return router
     }
 }

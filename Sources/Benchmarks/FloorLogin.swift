@@ -25,7 +25,7 @@ struct FloorPlan {
         )
         let client = try JSONParser.parse(Setting.clientMapping, limits: .request)
         mapping = try CompiledMapping(
-            stored: document.mapping,
+            stored: try Mapping(document.mapping),
             client: try Mapping(client, origin: .client),
             properties: document.properties,
             settings: document.settings

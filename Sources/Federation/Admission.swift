@@ -1,16 +1,16 @@
 import NIOConcurrencyHelpers
 
 /// Counts what is under way and refuses what is beyond the limit (decision D10).
-final class Admission: Sendable {
+package final class Admission: Sendable {
     private let limit: Int
     private let inside = NIOLockedValueBox(0)
 
-    init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
     }
 
     /// Whether there was room; if so, `leave` must follow.
-    func enter() -> Bool {
+    package func enter() -> Bool {
         inside.withLockedValue { count in
             guard count < limit else { return false }
             count += 1
@@ -18,7 +18,7 @@ final class Admission: Sendable {
         }
     }
 
-    func leave() {
+    package func leave() {
         inside.withLockedValue { $0 -= 1 }
     }
 }

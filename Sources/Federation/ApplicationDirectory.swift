@@ -5,25 +5,37 @@ package import Store
 
 /// Every application's configuration, in memory, as of the last look at the database.
 ///
-/// `run` looks every two seconds whether the configuration's revision has moved and loads all of it anew when it has. While
-/// the database is away the last copy stays in use: a login then fails where it needs the database, with a clear reason.
+/// `run` looks as soon as the database announces a change, and every few seconds in any case, since an announcement can be lost
+/// with its connection; what has changed is loaded anew, the rest stays. While the database is away the last copy stays in use: a
+/// login then fails where it needs the database, with a clear reason.
 package final class ApplicationDirectory: Sendable {
     private struct Copy {
-        let revision: Int64
-        let applications: [ApplicationID: LoadedApplication]
+        var revision: Int64
+        /// Whether the database may have been replaced by one that has lost changes: then all is read anew.
+        var isDoubtful = false
+        var applications: [ApplicationID: LoadedApplication]
+        /// Applications by their host names, for the form `/api` of public paths.
+        var hosts: [String: LoadedApplication]
+
+        func application(host: Substring) -> LoadedApplication? {
+            // No host name is longer (RFC 1035 §2.3.4), and a longer text is never hashed.
+            guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+            return hosts[String(host)]
+        }
     }
 
+    /// Looks at the database by connections that no slow question of an operator occupies.
     private let store: Store
-    private let masterKey: MasterKey
+    private let masterKeys: MasterKeys
     private let logger: Logger
     private let copy = NIOLockedValueBox<Copy?>(nil)
 
-    /// Within this an instance sees a change; design.md §9 promises 5 s.
-    private static let interval = Duration.seconds(2)
+    /// A change whose announcement was lost is seen after this at the latest.
+    private static let interval = Duration.seconds(5)
 
-    package init(store: Store, masterKey: MasterKey, logger: Logger) {
+    package init(store: Store, masterKeys: MasterKeys, logger: Logger) {
         self.store = store
-        self.masterKey = masterKey
+        self.masterKeys = masterKeys
         self.logger = logger
     }
 
@@ -31,17 +43,24 @@ package final class ApplicationDirectory: Sendable {
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(id: Substring, key: Substring) throws(Failure) -> LoadedApplication {
-        guard let copy = copy.withLockedValue({ $0 }) else {
-            throw Failure(
-                .storeUnavailable,
-                "The service has not read its configuration yet. Try again shortly.",
-                retryAfter: 2
-            )
-        }
+        let copy = try loadedCopy()
         guard let id = ApplicationID(id), let found = copy.applications[id], found.accepts(key: key) else {
             throw Failure(
                 .unknownApplication,
                 "There is no application with this id and API key. Check both in the base URL of your client."
+            )
+        }
+        return found
+    }
+
+    /// The application whose path `/api` a host's is: the `Host` of a request without its port, in lower case.
+    ///
+    /// - Throws: `unknown_application`, also while two applications claim the host: neither may get the other's users.
+    package func application(host: Substring) throws(Failure) -> LoadedApplication {
+        guard let found = try loadedCopy().application(host: host) else {
+            throw Failure(
+                .unknownApplication,
+                "No application has this host name. Its operator can add it to the setting hostNames."
             )
         }
         return found
@@ -53,45 +72,149 @@ package final class ApplicationDirectory: Sendable {
         return copy.withLockedValue { $0?.applications[id]?.application.settings.allowedOrigins }
     }
 
+    /// The browser origins that may call the application of a host; nil when there is no such application.
+    package func allowedOrigins(ofHost host: Substring) -> [String]? {
+        copy.withLockedValue { $0?.application(host: host)?.application.settings.allowedOrigins }
+    }
+
+    /// The application as it is now, when it has changed since; nil when it has not, or is gone.
+    func successor(of loaded: LoadedApplication) async -> LoadedApplication? {
+        func current() -> LoadedApplication? {
+            copy.withLockedValue { $0?.applications[loaded.application.id] }
+        }
+        if let current = current(), current !== loaded { return current }
+        try? await refresh()
+        guard let current = current(), current !== loaded else { return nil }
+        return current
+    }
+
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { copy.withLockedValue { $0 != nil } }
 
     /// Keeps the copy true until the task is cancelled.
-    package func run() async {
-        while !Task.isCancelled {
-            await refresh()
-            try? await Task.sleep(for: Self.interval)
+    ///
+    /// - Throws: `MissingMasterKey` when the first look finds secrets under a master key that this instance was not given.
+    package func run() async throws(MissingMasterKey) {
+        // At most one look is due: it sees everything that was announced before it began.
+        let (looks, due) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let announced = Task {
+            for await announcement in store.configurationAnnouncements() {
+                if case .connected = announcement { copy.withLockedValue { $0?.isDoubtful = true } }
+                due.yield()
+            }
         }
+        let ticking = Task {
+            while !Task.isCancelled {
+                due.yield()
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+        defer {
+            announced.cancel()
+            ticking.cancel()
+        }
+        for await _ in looks { try await refresh() }
     }
 
-    /// Looks once.
-    package func refresh() async {
-        do {
-            let revision = try await store.configurationRevision()
-            guard revision != copy.withLockedValue({ $0?.revision }) else { return }
-            let stored = try await store.applications()
-            let loaded = stored.map { LoadedApplication($0, masterKey: masterKey) }
-            for application in loaded {
-                guard let defect = application.defect else { continue }
-                logger.error(
-                    "application cannot be used",
-                    metadata: ["application": "\(application.application.id)", "cause": "\(defect)"]
-                )
+    /// Looks once; what goes wrong on the way to the database is logged, and the copy stays as it is.
+    package func refresh() async throws(MissingMasterKey) {
+        let current = copy.withLockedValue { $0 }
+        var known = current?.revision
+        let read: ConfigurationCopy
+        do throws(Failure) {
+            if let current {
+                let revision = try await store.configurationRevision()
+                guard revision != current.revision || current.isDoubtful else { return }
+                if revision < current.revision || current.isDoubtful { known = nil }
             }
-            let applications = Dictionary(
-                loaded.map { ($0.application.id, $0) },
-                uniquingKeysWith: { first, _ in first }
-            )
-            copy.withLockedValue { $0 = Copy(revision: revision, applications: applications) }
-            logger.info(
-                "configuration loaded",
-                metadata: ["revision": "\(revision)", "applications": "\(loaded.count)"]
-            )
+            read = try await store.configuration(changedAfter: known ?? 0)
         } catch {
             logger.warning(
                 "configuration could not be read",
                 metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
             )
+            return
         }
+        if current == nil { try MissingMasterKey.check(read.changed, held: masterKeys) }
+        take(read, since: known)
+    }
+
+    private func loadedCopy() throws(Failure) -> Copy {
+        guard let copy = copy.withLockedValue({ $0 }) else {
+            throw Failure(
+                .storeUnavailable,
+                "The service has not read its configuration yet. Try again shortly.",
+                retryAfter: 2
+            )
+        }
+        return copy
+    }
+
+    /// Puts what was read into the copy, unless another look was faster.
+    ///
+    /// - Parameters:
+    ///   - read: What was read.
+    ///   - known: The revision after which it was read; nil when it is everything, which replaces whatever was there.
+    private func take(_ read: ConfigurationCopy, since known: Int64?) {
+        let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys) }
+        for application in loaded {
+            guard let defect = application.defect else { continue }
+            logger.error(
+                "application cannot be used",
+                metadata: ["application": "\(application.application.id)", "cause": "\(defect)"]
+            )
+        }
+        let isTaken = copy.withLockedValue { copy in
+            // What was read is all that changed after `known`, so it fits every copy from there on.
+            if let known, let copy, !(known <= copy.revision && copy.revision < read.revision) { return false }
+            var applications = known == nil ? [:] : copy?.applications ?? [:]
+            for application in loaded { applications[application.application.id] = application }
+            applications = applications.filter { read.ids.contains($0.key) }
+            copy = Copy(
+                revision: read.revision,
+                applications: applications,
+                hosts: Self.hosts(of: applications.values)
+            )
+            return true
+        }
+        guard isTaken else { return }
+        logger.info(
+            "configuration loaded",
+            metadata: [
+                "revision": "\(read.revision)", "applications": "\(read.ids.count)", "changed": "\(loaded.count)",
+            ]
+        )
+    }
+
+    private static func hosts(
+        of applications: some Sequence<LoadedApplication>
+    ) -> [String: LoadedApplication] {
+        let claims = applications.flatMap { loaded in
+            Set(loaded.application.settings.hostNames).map { ($0, loaded) }
+        }
+        return Dictionary(grouping: claims, by: \.0).compactMapValues { $0.count == 1 ? $0[0].1 : nil }
+    }
+}
+
+/// Secrets are stored under master keys that this instance was not given: it could log nobody in.
+package struct MissingMasterKey: Error, CustomStringConvertible {
+    /// The keys that are missing, by their ids.
+    package let missing: [String]
+    /// The keys that were given.
+    package let held: [String]
+
+    /// Throws when the applications need a key that is not held.
+    static func check(_ applications: [StoredApplication], held keys: MasterKeys) throws(MissingMasterKey) {
+        let needed = Set(applications.flatMap { ($0.facebook?.apps ?? []).map(\.secret.keyID) })
+        let missing = needed.subtracting(keys.ids).sorted()
+        guard missing.isEmpty else { throw MissingMasterKey(missing: missing, held: keys.ids) }
+    }
+
+    package var description: String {
+        """
+        the master key is not the one that the stored secrets are under: they need \(missing.joined(separator: ", ")), \
+        given was \(held.joined(separator: ", ")). Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to that key; while keys \
+        are being rotated, the former one belongs into FEDERATION_MASTER_KEY_PREVIOUS.
+        """
     }
 }

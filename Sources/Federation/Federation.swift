@@ -6,6 +6,7 @@
 // It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Console call it and see nothing below it.
 
 package import Graph
+import Identity
 package import Store
 
 /// The use cases of the service; each is an extension in a file of its own.
@@ -32,6 +33,20 @@ package struct Federation: Sendable {
             self.login = login
             self.storeReserve = storeReserve
             self.concurrentLogins = concurrentLogins
+        }
+    }
+
+    /// Does something with an application, and does it once more when it failed because the application has been changed
+    /// meanwhile: a column that a statement names may be gone.
+    func withCurrent<Result>(
+        _ loaded: LoadedApplication,
+        _ body: (LoadedApplication) async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        do {
+            return try await body(loaded)
+        } catch {
+            guard error.isOutdated, let current = await directory.successor(of: loaded) else { throw error }
+            return try await body(current)
         }
     }
 

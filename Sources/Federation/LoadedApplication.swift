@@ -17,7 +17,7 @@ package final class LoadedApplication: Sendable {
     /// Client mappings are few per app; an attacker who sends many only empties the cache.
     private static let plansKept = 128
 
-    init(_ stored: StoredApplication, masterKey: MasterKey) {
+    init(_ stored: StoredApplication, masterKeys: MasterKeys) {
         var defects: [String] = []
         var settings = ApplicationSettings()
         do { settings = try SettingsDocument.parse(stored.settings) } catch {
@@ -26,14 +26,11 @@ package final class LoadedApplication: Sendable {
         var apps: [FacebookApp] = []
         for app in stored.facebook?.apps ?? [] {
             let place = MasterKey.Place.appSecret(application: stored.id, app: app.id)
-            if app.secretKeyID != masterKey.id {
-                defects.append(
-                    "the secret of app \(app.id) is under master key \(app.secretKeyID), ours is \(masterKey.id)"
-                )
-            } else if let secret = masterKey.open(app.secret, at: place) {
+            if let secret = masterKeys.open(app.secret, at: place) {
                 apps.append(FacebookApp(id: app.id, secret: secret))
             } else {
-                defects.append("the secret of app \(app.id) does not open under master key \(masterKey.id)")
+                let ours = masterKeys.ids.joined(separator: ", ")
+                defects.append("the secret of app \(app.id) is under master key \(app.secret.keyID), ours: \(ours)")
             }
         }
         var mapping: Mapping?
@@ -54,7 +51,7 @@ package final class LoadedApplication: Sendable {
             }
         )
         storedMapping = mapping
-        keyHashes = stored.keyHashes
+        keyHashes = Set(stored.keys.map(\.hash))
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
     }

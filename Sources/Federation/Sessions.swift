@@ -5,7 +5,7 @@ extension Federation {
     /// Whether the token is of a live session of an enabled user.
     package func isValid(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
         guard let token else { return false }
-        return try await store.sessionUser(tokenHash: token.hash, of: loaded.application)?.status.mayAct ?? false
+        return try await liveUser(of: token, in: loaded)?.status.mayAct ?? false
     }
 
     /// Ends the session.
@@ -24,13 +24,20 @@ extension Federation {
         of token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
-        guard let token, let user = try await store.sessionUser(tokenHash: token.hash, of: loaded.application) else {
+        guard let token, let user = try await liveUser(of: token, in: loaded) else {
             throw Self.sessionInvalid
         }
         guard user.status.mayAct else {
             throw Failure(.accountDisabled, "This account is disabled. Ask the operator of the app.")
         }
         return user
+    }
+
+    /// The user of the token's session, disabled or not.
+    private func liveUser(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) -> User? {
+        try await withCurrent(loaded) { (loaded) throws(Failure) in
+            try await store.sessionUser(tokenHash: token.hash, of: loaded.application)
+        }
     }
 
     private static let sessionInvalid = Failure(

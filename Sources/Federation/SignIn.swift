@@ -50,7 +50,9 @@ extension Federation {
                 throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
             }
             defer { admission.leave() }
-            let result = try await perform(request, to: loaded, started: started)
+            let result = try await withCurrent(loaded) { (loaded) throws(Failure) in
+                try await perform(request, to: loaded, started: started)
+            }
             log(.success(result), of: loaded, started: started, logger: logger)
             return result
         } catch {
@@ -65,9 +67,9 @@ extension Federation {
         started: ContinuousClock.Instant
     ) async throws(Failure) -> SignedIn {
         let token = try Credential(request.credential).accessToken()
-        let (settings, apps) = try facebook(of: loaded, appID: request.appID)
+        let (settings, apps) = try loaded.facebook(appID: request.appID)
         let plan = try loaded.plan(clientMapping: request.mapping)
-        let person = try await prove(
+        let person = try await graph.prove(
             token,
             by: apps,
             settings: settings,
@@ -98,62 +100,6 @@ extension Federation {
             token: session,
             created: written.created,
             missingPermissions: mapped.missingPermissions
-        )
-    }
-
-    /// The apps that the credential may be for: the one that the client names, or all of them in the operator's order.
-    private func facebook(
-        of loaded: LoadedApplication,
-        appID: String?
-    ) throws(Failure) -> (FacebookSettings, [FacebookApp]) {
-        if let defect = loaded.defect { throw LoadedApplication.unusable(cause: defect) }
-        guard let settings = loaded.application.facebook, settings.enabled, !settings.apps.isEmpty else {
-            throw Failure(
-                .providerNotConfigured,
-                "Login with Facebook is not set up for this application: it needs an app id and an app secret."
-            )
-        }
-        guard let appID else { return (settings, settings.apps) }
-        let named = settings.apps.filter { $0.id.text.hasSameBytes(as: appID) }
-        guard !named.isEmpty else {
-            throw Failure(.providerNotConfigured, "appId is not one of this application's Facebook apps.")
-        }
-        return (settings, named)
-    }
-
-    /// Asks each app in turn whether the token is its own; one that is of no app of ours proves nothing.
-    private func prove(
-        _ token: Secret,
-        by apps: [FacebookApp],
-        settings: FacebookSettings,
-        mapping: CompiledMapping,
-        application: ApplicationID,
-        deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> VerifiedPerson {
-        for app in apps {
-            let now = Int64(Date().timeIntervalSince1970)
-            let evidence = await graph.evidence(
-                token: token,
-                app: app,
-                settings: settings,
-                fields: mapping.graphFields,
-                application: application,
-                deadline: deadline,
-                now: now
-            )
-            switch AccessTokenCheck.verify(evidence: evidence, app: app, now: now) {
-            case .accepted(let person): return person
-            case .refused(let failure):
-                guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else {
-                    throw failure
-                }
-                throw mapping.failure(forUnknownField: field)
-            case .otherApp: continue
-            }
-        }
-        throw Failure(
-            .credentialInvalid,
-            "The access token was made for another Facebook app. Log in with the app id of this application."
         )
     }
 

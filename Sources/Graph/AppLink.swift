@@ -12,10 +12,17 @@ final class AppLink: Sendable {
         let app: FacebookAppID
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var breaker = CircuitBreaker()
         var usage: GraphUsage?
         var usageHeader: [UInt8] = []
+        var answer: Answer?
+    }
+
+    /// Which version answered to which.
+    struct Answer: Sendable {
+        let asked: String
+        let answered: String
     }
 
     private let state = NIOLockedValueBox(State())
@@ -38,13 +45,29 @@ final class AppLink: Sendable {
     /// The usage that Graph told last.
     var usage: GraphUsage? { state.withLockedValue { $0.usage } }
 
-    /// Takes in what a reply says of the usage; most say the same as the one before.
-    func note(usageHeader header: String) {
+    /// The version that answered last.
+    var answer: Answer? { state.withLockedValue { $0.answer } }
+
+    /// Takes in what the headers of a reply say; most say the same as those before.
+    func note(_ reply: GraphReply, asked: String) {
+        let (usage, version) = (reply.usageHeader, reply.versionHeader)
         state.withLockedValue { state in
-            guard !header.utf8.elementsEqual(state.usageHeader), let usage = GraphUsage(header: header) else { return }
-            state.usageHeader = Array(header.utf8)
-            state.usage = usage
+            if let usage { state.note(usageHeader: usage) }
+            if let version { state.note(version: version, asked: asked) }
         }
+    }
+}
+
+extension AppLink.State {
+    fileprivate mutating func note(usageHeader header: String) {
+        guard !header.utf8.elementsEqual(usageHeader), let usage = GraphUsage(header: header) else { return }
+        usageHeader = Array(header.utf8)
+        self.usage = usage
+    }
+
+    fileprivate mutating func note(version: String, asked: String) {
+        if let answer, answer.answered.hasSameBytes(as: version), answer.asked.hasSameBytes(as: asked) { return }
+        if GraphVersions.isVersion(version) { answer = AppLink.Answer(asked: asked, answered: version) }
     }
 }
 

@@ -40,8 +40,6 @@ final class Exchange: Sendable {
     private static let maxRepeats = 2
     /// Milliseconds to wait before a repetition; spread, so that logins that failed together do not return together.
     private static let pause = 20...80
-    /// A call with less time left than this is not begun.
-    private static let leastTime: Duration = .milliseconds(10)
 
     /// Asks, and tells the breaker how it went.
     func evidence() async -> AccessTokenEvidence {
@@ -69,7 +67,7 @@ final class Exchange: Sendable {
     /// Lets a moment pass; false when it would end beyond the deadline or the login was given up.
     private func paused() async -> Bool {
         let end = ContinuousClock.now + .milliseconds(Int.random(in: Self.pause))
-        guard end + Self.leastTime < deadline else { return false }
+        guard end + GraphQuestion.leastTime < deadline else { return false }
         do {
             try await Task.sleep(until: end, clock: .continuous)
             return true
@@ -80,7 +78,8 @@ final class Exchange: Sendable {
 
     private func inspect() async -> Result<AccessTokenEvidence.Inspection, GraphFault> {
         do throws(GraphFault) {
-            return .success(try TokenInspectionCall.answer(try await ask(inspection), isGraphToken: isGraphToken))
+            let reply = try await inspection.ask(curl, configuration, until: deadline, of: link)
+            return .success(try TokenInspectionCall.answer(reply, isGraphToken: isGraphToken))
         } catch {
             return .failure(error)
         }
@@ -88,26 +87,11 @@ final class Exchange: Sendable {
 
     private func fetch() async -> Result<JSONObject, GraphFault> {
         do throws(GraphFault) {
-            return .success(try ProfileFetch.answer(try await ask(profile), isGraphToken: isGraphToken))
+            let reply = try await profile.ask(curl, configuration, until: deadline, of: link)
+            return .success(try ProfileFetch.answer(reply, isGraphToken: isGraphToken))
         } catch {
             return .failure(error)
         }
-    }
-
-    private func ask(_ question: GraphQuestion) async throws(GraphFault) -> GraphReply {
-        let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Self.leastTime else {
-            throw GraphFault(.timeout(cause: "no time was left to ask Graph"), .untold)
-        }
-        let reply: GraphReply
-        do throws(CurlError) {
-            let request = try question.request(timeout: timeout, configuration: configuration)
-            reply = GraphReply(try await curl.send(request))
-        } catch {
-            throw GraphFault(error)
-        }
-        if let header = reply.usageHeader { link.note(usageHeader: header) }
-        return reply
     }
 }
 

@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
 ///
 /// Safe to share; one is enough for all applications.
 package final class GraphClient: Sendable {
-    private let curl: CurlClient
-    private let configuration: GraphConfiguration
+    let curl: CurlClient
+    let configuration: GraphConfiguration
     private let links = NIOLockedValueBox<[AppLink.Key: AppLink]>([:])
 
     /// Apps that are remembered at once.
@@ -96,7 +96,25 @@ package final class GraphClient: Sendable {
         links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }?.usage
     }
 
-    private func link(_ key: AppLink.Key) -> AppLink {
+    /// The version of Graph that answered last, to a login or to a check; nil as long as none has said so.
+    ///
+    /// - Parameters:
+    ///   - app: The app that asked.
+    ///   - application: Whose app it is.
+    ///   - version: The version that the settings ask for; an answer to another one, which they asked for before, is none.
+    ///     Nil takes every answer.
+    /// - Returns: A version such as `v25.0`.
+    package func answeredVersion(
+        of app: FacebookAppID,
+        application: ApplicationID,
+        asked version: String? = nil
+    ) -> String? {
+        let answer = links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }?.answer
+        guard let answer, version.map({ answer.asked.hasSameBytes(as: $0) }) ?? true else { return nil }
+        return answer.answered
+    }
+
+    func link(_ key: AppLink.Key) -> AppLink {
         links.withLockedValue { links in
             if let link = links[key] { return link }
             if links.count >= Self.maxLinks { links.removeAll() }

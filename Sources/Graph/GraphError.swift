@@ -40,6 +40,11 @@ struct GraphError {
         code == 100 && text.says("App_id in the input_token did not match")
     }
 
+    /// Whether the proof that goes with a token is at fault.
+    var mentionsProof: Bool {
+        text.says("appsecret_proof") || text.says("incorrect signature")
+    }
+
     /// What a program may know of it: the members of `errorData`.
     var details: JSONObject {
         var details = JSONObject()

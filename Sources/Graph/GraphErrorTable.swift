@@ -55,7 +55,7 @@ struct GraphErrorTable {
         case 190, 102: return token(error, status)
         case 100, 2500: return parameter(error, status)
         case 3, 101, 2635: return misconfigured(error, status)
-        case 104: return mentionsProof(error) ? proof(error, status) : invalid(error, status)
+        case 104: return error.mentionsProof ? proof(error, status) : invalid(error, status)
         case 10, .some(200...299): return permission(error, status)
         case 368: return actionRequired(error, status)
         case 412, 450, 452: return invalid(error, status)
@@ -205,7 +205,7 @@ struct GraphErrorTable {
         if text.says("nonexisting field") || text.says("unknown fields") || text.says("syntax error") {
             return mapping(nil, error, status)
         }
-        if mentionsProof(error) { return proof(error, status) }
+        if error.mentionsProof { return proof(error, status) }
         if subject == .appToken || text.says("unknown path components") { return misconfigured(error, status) }
         return invalid(error, status)
     }
@@ -220,10 +220,6 @@ struct GraphErrorTable {
             details: details,
             cause: cause(error, status)
         )
-    }
-
-    private func mentionsProof(_ error: GraphError) -> Bool {
-        error.text.says("appsecret_proof") || error.text.says("incorrect signature")
     }
 
     /// On `/me` this happens to a token of another app, too, so it is for Verification to weigh it against `debug_token`.

@@ -20,6 +20,12 @@ struct GraphReply {
     /// How much of the app's allowance is used, if Graph said so; see `GraphUsage`.
     var usageHeader: String? { header("X-App-Usage") }
 
+    /// The version that answered, as Graph wrote it, if it did.
+    var versionHeader: String? { header("facebook-api-version") }
+
+    /// The version that answered, if Graph said so in the form of one.
+    var version: String? { versionHeader.flatMap { GraphVersions.isVersion($0) ? $0 : nil } }
+
     /// What a reply turns out to be.
     enum Content {
         case object(JSONObject)

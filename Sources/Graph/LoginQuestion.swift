@@ -58,38 +58,23 @@ struct LoginQuestion {
         Target(configuration.basePath, settings.graphVersion, endpoint)
     }
 
-    /// The URL of a target.
+    /// The question at a target, asked with a token.
     ///
-    /// - Throws: `tooLong` when it is too long to be sent, `provider_misconfigured` when it is none.
-    func url(_ target: Target, tooLong: Failure) throws(Failure) -> HTTPURL {
+    /// - Throws: `tooLong` when the target is too long to be sent, `provider_misconfigured` when it is none.
+    func question(_ target: Target, bearer: String, tooLong: Failure? = nil) throws(Failure) -> GraphQuestion {
         do throws(CurlError) {
-            return try configuration.base.withTarget(target.text)
-        } catch .invalidRequest(.urlTooLong) {
-            throw tooLong
+            let url = try configuration.base.withTarget(target.text)
+            return GraphQuestion(url: url, bearer: Secret(bearer), version: settings.graphVersion)
         } catch {
+            if case .invalidRequest(.urlTooLong) = error, let tooLong { throw tooLong }
             throw GraphFault(error).failure
         }
     }
 
+    /// The token of the app itself.
+    var appToken: String { app.id.text + "|" + app.secret.reveal() }
+
     func proof(of token: String) -> AppSecretProof {
         AppSecretProof(of: token, secret: app.secret, form: settings.proof, now: now)
-    }
-}
-
-/// A request to Graph that is ready but for its limits of time.
-struct GraphQuestion {
-    let url: HTTPURL
-    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL.
-    let bearer: Secret
-
-    /// The request, to be answered within a time.
-    func request(timeout: Duration, configuration: GraphConfiguration) throws(CurlError) -> HTTPRequest {
-        try HTTPRequest(
-            url: url,
-            headers: [("Authorization", "Bearer " + bearer.reveal())],
-            timeout: timeout,
-            connectTimeout: min(timeout, configuration.connectTimeout),
-            maxReplyBytes: configuration.maxReplyBytes
-        )
     }
 }

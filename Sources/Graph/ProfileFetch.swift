@@ -11,7 +11,7 @@ enum ProfileFetch {
             .mappingInvalid,
             "The mapping asks Facebook for too many fields at once. Map fewer of them."
         )
-        return GraphQuestion(url: try login.url(target, tooLong: tooLong), bearer: Secret(login.token))
+        return try login.question(target, bearer: login.token, tooLong: tooLong)
     }
 
     /// The answer: the Graph user, whose `id` is decimal text however Graph wrote it.

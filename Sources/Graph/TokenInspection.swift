@@ -4,12 +4,12 @@ internal import Identity
 enum TokenInspectionCall {
     /// The question.
     static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
-        let appToken = login.app.id.text + "|" + login.app.secret.reveal()
+        let appToken = login.appToken
         var target = login.target("debug_token")
         target.add("input_token", login.token)
         // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
         target.add(login.proof(of: appToken))
-        return GraphQuestion(url: try login.url(target, tooLong: LoginQuestion.noToken), bearer: Secret(appToken))
+        return try login.question(target, bearer: appToken, tooLong: LoginQuestion.noToken)
     }
 
     /// The answer.

@@ -42,9 +42,13 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var sessionIdleSeconds: Int64 = 14 * 86_400
     /// Seconds after its creation at which a session ends in any case.
     package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
+    /// Whether a user may have several sessions at once; if not, a login ends the others.
+    package var multipleLogins = true
     /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
     /// or other ambient authority exists.
     package var allowedOrigins: [String] = []
+    /// Names of hosts whose path `/api` is this application's (design.md §9), in lower case.
+    package var hostNames: [String] = []
 
     package init() {}
 }

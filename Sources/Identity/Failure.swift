@@ -34,6 +34,13 @@ package struct Failure: Error, Sendable {
         case overloaded = "overloaded"
         case sessionInvalid = "session_invalid"
         case accountDisabled = "account_disabled"
+        case operatorTokenInvalid = "operator_token_invalid"
+        case operatorForbidden = "operator_forbidden"
+        case preconditionRequired = "precondition_required"
+        case preconditionFailed = "precondition_failed"
+        case conflict = "conflict"
+        case documentInvalid = "document_invalid"
+        case rateLimited = "rate_limited"
         case `internal` = "internal"
     }
 
@@ -46,6 +53,9 @@ package struct Failure: Error, Sendable {
     package var retryAfter: Int? { content.retryAfter }
     /// What happened inside, for our log only.
     package var cause: String? { content.cause }
+
+    /// Whether it comes of a configuration that the database has left behind: with the current one it may not happen.
+    package var isOutdated: Bool { content.isOutdated }
 
     /// The same failure for those above the place where its cause has been logged.
     package var withoutCause: Failure {
@@ -62,8 +72,17 @@ package struct Failure: Error, Sendable {
         let details: JSONObject
         let retryAfter: Int?
         let cause: String?
+        let isOutdated: Bool
 
-        init(reason: Reason, message: String, details: JSONObject, retryAfter: Int?, cause: String?) {
+        init(
+            reason: Reason,
+            message: String,
+            details: JSONObject,
+            retryAfter: Int?,
+            cause: String?,
+            isOutdated: Bool
+        ) {
+            self.isOutdated = isOutdated
             self.reason = reason
             self.message = message
             self.details = details
@@ -77,8 +96,21 @@ package struct Failure: Error, Sendable {
         _ message: String,
         details: JSONObject = JSONObject(),
         retryAfter: Int? = nil,
-        cause: String? = nil
+        cause: String? = nil,
+        isOutdated: Bool = false
     ) {
-        content = Content(reason: reason, message: message, details: details, retryAfter: retryAfter, cause: cause)
+        content = Content(
+            reason: reason,
+            message: message,
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause,
+            isOutdated: isOutdated
+        )
     }
+}
+
+extension Failure: CustomStringConvertible {
+    /// Reason and message; the cause is asked for by name where it belongs.
+    package var description: String { "\(reason.rawValue): \(message)" }
 }

@@ -14,6 +14,21 @@ package enum PropertyType: String, Sendable, CaseIterable {
     case dateTime = "DATETIME"
     /// Any JSON value.
     case json = "JSON"
+
+    /// Whether a property of this type may become one of another type that holds every value it has.
+    ///
+    /// STRING and TEXT are alike and hold everything but JSON; JSON holds everything; a DOUBLE holds integers up to ±2⁵³, which
+    /// is checked where the values are; a DATETIME holds a DATE as its midnight in UTC.
+    package func widens(to wider: PropertyType) -> Bool {
+        switch (self, wider) {
+        case (.json, _): false
+        case (_, .json): true
+        case (.string, .text), (.text, .string): true
+        case (.string, _), (.text, _): false
+        case (_, .string), (_, .text), (.int, .double), (.date, .dateTime): true
+        default: false
+        }
+    }
 }
 
 /// A property that the operator declared: a name, a type, and who may write it.

@@ -11,6 +11,8 @@ package struct User: Sendable {
     package let socialAccount: String?
     /// The language of e-mails, two letters.
     package let locale: String?
+    /// Whether the person has proved to own the e-mail address; a provider's word does not count (decision D6).
+    package let emailVerified: Bool
     /// The declared and built-in properties, in the order of the application, nil where empty.
     package let properties: [(name: PropertyName, value: PropertyValue?)]
     /// Undeclared properties by name.
@@ -24,6 +26,7 @@ package struct User: Sendable {
         status: UserStatus,
         socialAccount: String?,
         locale: String?,
+        emailVerified: Bool,
         properties: [(name: PropertyName, value: PropertyValue?)],
         dynamic: JSONObject
     ) {
@@ -34,6 +37,7 @@ package struct User: Sendable {
         self.status = status
         self.socialAccount = socialAccount
         self.locale = locale
+        self.emailVerified = emailVerified
         self.properties = properties
         self.dynamic = dynamic
     }

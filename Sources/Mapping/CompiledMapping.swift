@@ -31,8 +31,13 @@ package struct CompiledMapping: Sendable {
     ) throws(MappingProblems) {
         var planner = MappingPlanner(properties: properties, settings: settings, dynamicNames: dynamicNames)
         if let stored { planner.add(stored) }
-        if let client, settings.clientMapping { planner.add(client: client) }
+        if let client { planner.add(client: client) }
         if let problems = MappingProblems(planner.problems) { throw problems }
+        self.init(planner)
+    }
+
+    /// The plans of a planner, whatever is wrong with other entries.
+    init(_ planner: MappingPlanner) {
         plans = planner.plans
         newDynamicNames = planner.newDynamicNames
         targets = plans.map(\.target)
@@ -55,15 +60,12 @@ package struct CompiledMapping: Sendable {
         values.reserveCapacity(plans.count)
         var missing: [MissingField] = []
         for plan in plans {
-            switch plan.value(from: profile) {
-            case .value(let value): values.append(value)
-            case .refused(let kind): throw Failure.notConvertible(plan, kind)
-            case .lacking:
-                values.append(plan.fallback)
-                guard plan.fallback == nil else { continue }
-                let lacking = plan.missing(in: profile, grantedScopes: grantedScopes)
-                if plan.target.required { throw Failure.lacking(plan, lacking) }
+            switch plan.outcome(for: profile, grantedScopes: grantedScopes) {
+            case .value(let value), .fallback(let value): values.append(value)
+            case .missing(let lacking):
+                values.append(nil)
                 missing.append(contentsOf: lacking)
+            case .refused(let failure): throw failure
             }
         }
         return MappedProfile(values: values, missing: missing)
@@ -83,59 +85,5 @@ package struct CompiledMapping: Sendable {
             "Facebook does not know this field of a person; check its spelling and the Graph version"
         )
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
-    }
-}
-
-extension EntryPlan {
-    /// Why the entry has no value: one element for each field that is absent, or else the fields that say too little.
-    fileprivate func missing(in profile: JSONObject, grantedScopes: [String]?) -> [MissingField] {
-        let absent = fields.filter { profile.present($0.name) == nil }
-        return (absent.isEmpty ? fields : absent).map { field in
-            let permission = absent.isEmpty ? nil : field.permission
-            let isGranted = permission.map { name in
-                grantedScopes?.contains { $0.hasSameBytes(as: name) } ?? false
-            }
-            return MissingField(
-                property: target.name,
-                field: field.name,
-                permission: isGranted == true ? nil : permission
-            )
-        }
-    }
-}
-
-extension Failure {
-    fileprivate static func notConvertible(_ plan: EntryPlan, _ kind: String) -> Failure {
-        let problem = MappingProblem(
-            .valueNotConvertible,
-            plan.reference,
-            "the profile holds \(kind) there that does not fit \(plan.type.rawValue)"
-        )
-        return Failure(problem.reason, problem.message, details: ["entry": plan.reference.json])
-    }
-
-    fileprivate static func lacking(_ plan: EntryPlan, _ missing: [MissingField]) -> Failure {
-        let property = plan.target.name
-        if let field = missing.first(where: { $0.permission != nil }), let permission = field.permission {
-            return Failure(
-                .permissionMissing,
-                """
-                Property "\(property)" needs the Facebook permission "\(permission)", which this login does not have. \
-                Ask for it when logging in at Facebook, and log in again.
-                """,
-                details: [
-                    "permission": .string(permission), "field": .string(field.field), "entry": plan.reference.json,
-                ]
-            )
-        }
-        let field = missing.first?.field ?? plan.entry.from.text
-        return Failure(
-            .profileIncomplete,
-            """
-            Property "\(property)" needs the Facebook field "\(field)", and this person's profile has none or only part of it. \
-            It can be completed at Facebook.
-            """,
-            details: ["field": .string(field), "entry": plan.reference.json]
-        )
     }
 }

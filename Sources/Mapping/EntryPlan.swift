@@ -23,6 +23,7 @@ struct EntryPlan: Sendable {
         let reference = EntryReference(
             origin: reference.origin,
             position: reference.position,
+            isListed: reference.isListed,
             from: entry.from.text,
             to: entry.to.text,
             type: type
@@ -31,6 +32,7 @@ struct EntryPlan: Sendable {
             throw MappingProblem(
                 .mappingInvalid,
                 reference,
+                in: entry.type == nil ? .target : .type,
                 "a property of type \(target.type.rawValue) cannot hold values of type \(type.rawValue)"
             )
         }
@@ -39,6 +41,7 @@ struct EntryPlan: Sendable {
                 throw MappingProblem(
                     .valueNotConvertible,
                     reference,
+                    in: .fallback,
                     "the default is \(json.kind) that does not fit \(type.rawValue)"
                 )
             }

@@ -46,20 +46,23 @@ struct EntryReader {
             invalid("an entry is an object, not \(json.kind)")
             return nil
         }
-        if object.members.contains(where: { member in !Self.keys.contains { $0.hasSameBytes(as: member.key) } }) {
-            invalid("an entry has the keys \(Self.keys.joined(separator: ", ")) and no others")
+        for member in object.members where !Self.keys.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            invalid(
+                "an entry has the keys \(Self.keys.joined(separator: ", ")) and no others",
+                in: JSONPointer() / member.key
+            )
         }
         let from = object["from"]?.string.flatMap { source($0) }
-        if object["from"]?.string == nil { invalid("\"from\" is missing or not a string") }
+        if object["from"]?.string == nil { invalid("\"from\" is missing or not a string", in: .source) }
         let to = object["to"]?.string.flatMap { target($0) }
-        if object["to"]?.string == nil { invalid("\"to\" is missing or not a string") }
+        if object["to"]?.string == nil { invalid("\"to\" is missing or not a string", in: .target) }
         let type = word(PropertyType.self, "type", object)
         let sync = word(SyncMode.self, "sync", object)
         let required = object.present("required")
-        if let required, required.bool == nil { invalid("\"required\" is true or false") }
+        if let required, required.bool == nil { invalid("\"required\" is true or false", in: .required) }
         let fallback = object.present("default")
         if let fallback, fallback.text.utf8.count > MappingLimits.defaultBytes {
-            invalid("a default has at most \(MappingLimits.defaultBytes) bytes")
+            invalid("a default has at most \(MappingLimits.defaultBytes) bytes", in: .fallback)
         }
         let transforms = transforms(object.present("transform"))
         guard problems.isEmpty, let from, let to else { return nil }
@@ -76,24 +79,24 @@ struct EntryReader {
 
     private static let keys = ["from", "to", "type", "sync", "required", "default", "transform"]
 
-    private mutating func invalid(_ text: String) {
-        problems.append(MappingProblem(.mappingInvalid, reference, text))
+    private mutating func invalid(_ text: String, in place: JSONPointer = JSONPointer()) {
+        problems.append(MappingProblem(.mappingInvalid, reference, in: place, text))
     }
 
     private mutating func notAllowed(_ text: String) {
-        problems.append(MappingProblem(.mappingTargetNotAllowed, reference, text))
+        problems.append(MappingProblem(.mappingTargetNotAllowed, reference, in: .target, text))
     }
 
     private mutating func source(_ text: String) -> MappingSource? {
         if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) {
             guard reference.origin == .stored else {
-                invalid("a client's mapping names fields; templates are for operators")
+                invalid("a client's mapping names fields; templates are for operators", in: .source)
                 return nil
             }
             do throws(DocumentError) {
                 return .template(try Template(text))
             } catch {
-                invalid(error.text)
+                invalid(error.text, in: .source)
                 return nil
             }
         }
@@ -102,7 +105,8 @@ struct EntryReader {
                 """
                 a field is written in small letters, digits and _, with dots between nested names, as picture.data.url; at most \
                 \(MappingLimits.pathBytes) bytes and \(MappingLimits.pathSegments) names
-                """
+                """,
+                in: .source
             )
             return nil
         }
@@ -128,7 +132,10 @@ struct EntryReader {
         guard let json = object.present(key) else { return nil }
         let found = json.string.flatMap { text in Words.allCases.first { $0.rawValue.hasSameBytes(as: text) } }
         if found == nil {
-            invalid("\"\(key)\" is one of \(Words.allCases.map(\.rawValue).joined(separator: ", "))")
+            invalid(
+                "\"\(key)\" is one of \(Words.allCases.map(\.rawValue).joined(separator: ", "))",
+                in: JSONPointer() / key
+            )
         }
         return found
     }
@@ -137,16 +144,26 @@ struct EntryReader {
         guard let json else { return [] }
         let elements = json.array ?? [json]
         guard elements.count <= MappingLimits.transforms else {
-            invalid("an entry has at most \(MappingLimits.transforms) transforms")
+            invalid("an entry has at most \(MappingLimits.transforms) transforms", in: .transform)
             return []
         }
-        return elements.compactMap { element in
+        return elements.enumerated().compactMap { index, element in
             do throws(DocumentError) {
                 return try Transform(element)
             } catch {
-                invalid(error.text)
+                invalid(error.text, in: json.array == nil ? .transform : .transform / index)
                 return nil
             }
         }
     }
+}
+
+/// Places inside an entry of the list form.
+extension JSONPointer {
+    static let source = JSONPointer() / "from"
+    static let target = JSONPointer() / "to"
+    static let type = JSONPointer() / "type"
+    static let required = JSONPointer() / "required"
+    static let fallback = JSONPointer() / "default"
+    static let transform = JSONPointer() / "transform"
 }

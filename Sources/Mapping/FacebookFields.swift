@@ -25,7 +25,7 @@ package enum FacebookFields {
     ])
 
     /// Looked up by names of our own grammar only, at most 128 ASCII bytes.
-    private static let catalogue: [String: (permission: String?, shape: FieldShape)] = [
+    static let catalogue: [String: (permission: String?, shape: FieldShape)] = [
         "id": (nil, .digits),
         "name": ("public_profile", .text),
         "first_name": ("public_profile", .text),

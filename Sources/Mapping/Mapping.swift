@@ -45,7 +45,8 @@ package struct MappingEntry: Sendable, Equatable {
     /// Applied in this order, before the default and the conversion.
     package let transforms: [Transform]
 
-    var json: JSONValue {
+    /// The entry in the list form: what equals a default is left out.
+    package var json: JSONValue {
         var object: JSONObject = ["from": .string(from.text), "to": .string(to.text)]
         if let type { object.append("type", .string(type.rawValue)) }
         if sync != .always { object.append("sync", .string(sync.rawValue)) }

@@ -33,7 +33,9 @@ package enum MappingCheck {
     }
 
     private static func checkShape(_ plan: EntryPlan) throws(MappingProblem) {
-        func invalid(_ text: String) -> MappingProblem { MappingProblem(.mappingInvalid, plan.reference, text) }
+        func invalid(_ text: String, in place: JSONPointer = .source) -> MappingProblem {
+            MappingProblem(.mappingInvalid, plan.reference, in: place, text)
+        }
         var shape: FieldShape
         switch plan.entry.from {
         case .path(let path):
@@ -53,12 +55,15 @@ package enum MappingCheck {
         }
         for transform in plan.entry.transforms {
             guard let changed = shape.after(transform) else {
-                throw invalid("a transform cannot work on \(shape.words)")
+                throw invalid("a transform cannot work on \(shape.words)", in: .transform)
             }
             shape = changed
         }
         guard shape.fits(plan.type) else {
-            throw invalid("\(shape.words) does not fit \(plan.type.rawValue)")
+            throw invalid(
+                "\(shape.words) does not fit \(plan.type.rawValue)",
+                in: plan.entry.type == nil ? .target : .type
+            )
         }
     }
 

@@ -27,7 +27,13 @@ struct MappingDocument {
 
     /// Adds a member of the dictionary form.
     private mutating func add(_ member: JSONObject.Member, _ origin: MappingOrigin, _ position: Int) {
-        let reference = EntryReference(origin: origin, position: position, from: member.key, to: member.value.string)
+        let reference = EntryReference(
+            origin: origin,
+            position: position,
+            isListed: false,
+            from: member.key,
+            to: member.value.string
+        )
         var reader = EntryReader(reference)
         let entry = reader.pair(member)
         add(entry, reference, reader)
@@ -38,6 +44,7 @@ struct MappingDocument {
         let reference = EntryReference(
             origin: .stored,
             position: position,
+            isListed: true,
             from: element.object?["from"]?.string,
             to: element.object?["to"]?.string
         )
@@ -49,7 +56,9 @@ struct MappingDocument {
     private mutating func add(_ entry: MappingEntry?, _ reference: EntryReference, _ reader: EntryReader) {
         problems.append(contentsOf: reader.problems)
         if let target = reader.target, !targets.insert(target).inserted {
-            problems.append(MappingProblem(.mappingInvalid, reference, "another entry writes the same property"))
+            problems.append(
+                MappingProblem(.mappingInvalid, reference, in: .target, "another entry writes the same property")
+            )
         } else if let entry {
             entries.append((entry, reference))
         }

@@ -2,11 +2,19 @@ import Identity
 
 /// Collects the plans and the problems of the mappings of one application.
 struct MappingPlanner {
+    /// What becomes of an entry before any profile is seen.
+    enum Step: Sendable {
+        case plan(EntryPlan)
+        /// A client's entry that does not count, for a reason in a whole sentence.
+        case skipped(MappingEntry, EntryReference, why: String)
+        case refused(MappingEntry, MappingProblem)
+    }
+
     let properties: [Property]
     let settings: ApplicationSettings
     let dynamicNames: Set<PropertyName>
-    private(set) var plans: [EntryPlan] = []
-    private(set) var problems: [MappingProblem] = []
+    /// What becomes of each entry, in order.
+    private(set) var steps: [Step] = []
     private(set) var newDynamicNames: [PropertyName] = []
 
     init(properties: [Property], settings: ApplicationSettings, dynamicNames: Set<PropertyName>) {
@@ -15,28 +23,55 @@ struct MappingPlanner {
         self.dynamicNames = dynamicNames
     }
 
+    var plans: [EntryPlan] {
+        steps.compactMap { step in
+            guard case .plan(let plan) = step else { return nil }
+            return plan
+        }
+    }
+
+    var problems: [MappingProblem] {
+        steps.compactMap { step in
+            guard case .refused(_, let problem) = step else { return nil }
+            return problem
+        }
+    }
+
     mutating func add(_ stored: Mapping) {
         for (position, entry) in stored.entries.enumerated() {
             let reference = EntryReference(entry, origin: .stored, position: position)
             do throws(MappingProblem) {
-                plans.append(try EntryPlan(stored: entry, reference, properties: properties))
+                steps.append(.plan(try EntryPlan(stored: entry, reference, properties: properties)))
             } catch {
-                problems.append(error)
+                steps.append(.refused(entry, error))
             }
         }
     }
 
     mutating func add(client: Mapping) {
+        add(client: client.entries.enumerated().map { ($0.element, position: $0.offset) })
+    }
+
+    /// Adds entries of a client's document with their positions in it.
+    mutating func add(client entries: [(entry: MappingEntry, position: Int)]) {
         let stored = Set(plans.map(\.target.name))
-        for (position, entry) in client.entries.enumerated() {
+        for (entry, position) in entries {
             let reference = EntryReference(entry, origin: .client, position: position)
+            guard settings.clientMapping else {
+                steps.append(.skipped(entry, reference, why: "This application ignores the mappings of clients."))
+                continue
+            }
             do throws(MappingProblem) {
                 let place = try place(ofClientTarget: entry.to, reference)
                 // The entry had to be allowed even where the stored mapping already writes the property.
-                guard !stored.contains(entry.to) else { continue }
-                plans.append(try EntryPlan(entry, reference, into: place))
+                if stored.contains(entry.to) {
+                    let why = "The stored mapping writes this property, and it counts for more."
+                    steps.append(.skipped(entry, reference, why: why))
+                } else {
+                    steps.append(.plan(try EntryPlan(entry, reference, into: place)))
+                }
             } catch {
-                problems.append(error)
+                steps.append(.refused(entry, error))
             }
         }
     }
@@ -45,7 +80,9 @@ struct MappingPlanner {
         ofClientTarget name: PropertyName,
         _ reference: EntryReference
     ) throws(MappingProblem) -> MappingTarget.Place {
-        func notAllowed(_ text: String) -> MappingProblem { MappingProblem(.mappingTargetNotAllowed, reference, text) }
+        func notAllowed(_ text: String) -> MappingProblem {
+            MappingProblem(.mappingTargetNotAllowed, reference, in: .target, text)
+        }
         if let property = properties.first(where: { $0.name == name }) {
             guard property.clientMappable else {
                 throw notAllowed(
@@ -69,7 +106,14 @@ struct MappingPlanner {
 
 extension EntryReference {
     fileprivate init(_ entry: MappingEntry, origin: MappingOrigin, position: Int) {
-        self.init(origin: origin, position: position, from: entry.from.text, to: entry.to.text, type: entry.type)
+        self.init(
+            origin: origin,
+            position: position,
+            isListed: origin == .stored,
+            from: entry.from.text,
+            to: entry.to.text,
+            type: entry.type
+        )
     }
 }
 
@@ -80,6 +124,7 @@ extension EntryPlan {
             throw MappingProblem(
                 .mappingTargetNotAllowed,
                 reference,
+                in: .target,
                 "the application has no such property; declare it under \"properties\""
             )
         }

@@ -17,16 +17,31 @@ package struct EntryReference: Sendable, Equatable {
     /// Counted from 0 in the order of the document.
     package let position: Int
     package let type: PropertyType?
+    /// Whether the document has the list form; in the dictionary form an entry has no members of its own.
+    let isListed: Bool
     /// As written; may be anything.
     private let source: String?
     private let target: String?
 
-    init(origin: MappingOrigin, position: Int, from: String?, to: String?, type: PropertyType? = nil) {
+    init(
+        origin: MappingOrigin,
+        position: Int,
+        isListed: Bool,
+        from: String?,
+        to: String?,
+        type: PropertyType? = nil
+    ) {
         self.origin = origin
         self.position = position
+        self.isListed = isListed
         self.type = type
         source = from
         target = to
+    }
+
+    /// Where a part of the entry stands in the mapping document.
+    func pointer(to part: JSONPointer) -> JSONPointer {
+        isListed ? JSONPointer() / position / part : JSONPointer() / (source ?? "")
     }
 
     /// The source, nil when it cannot be shown.
@@ -49,7 +64,7 @@ package struct EntryReference: Sendable, Equatable {
     }
 
     /// As `errorData.entry`.
-    var json: JSONValue {
+    package var json: JSONValue {
         var object: JSONObject = ["mapping": .string(origin.rawValue), "position": .integer(Int64(position))]
         if let from { object.append("from", .string(from)) }
         if let to { object.append("to", .string(to)) }
@@ -76,11 +91,14 @@ package struct MappingProblem: Error, Sendable, Equatable {
     package let reason: Failure.Reason
     /// A whole sentence for people, with the entry in it.
     package let message: String
+    /// Where in the mapping document: the member of the entry where it is known which, `/2/to`, else the entry, else all of it.
+    package let pointer: JSONPointer
 
-    init(_ reason: Failure.Reason, _ entry: EntryReference, _ text: String) {
+    init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {
         origin = entry.origin
         self.entry = entry
         self.reason = reason
+        pointer = entry.pointer(to: place)
         message = "\(entry.label): \(text)."
     }
 
@@ -88,6 +106,7 @@ package struct MappingProblem: Error, Sendable, Equatable {
         self.origin = origin
         entry = nil
         self.reason = reason
+        pointer = JSONPointer()
         message = "\(origin == .stored ? "mapping" : "fieldsMapping"): \(text)."
     }
 

@@ -3,11 +3,11 @@ import Identity
 /// Moments as text: RFC 3339, and Facebook's form of it without the colon in the offset.
 ///
 /// Moments are milliseconds since 1970 UTC, within the years 1 to 9999.
-enum MomentText {
+package enum MomentText {
     /// The moment that a text spells, `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for every other text.
     ///
     /// Digits behind the millisecond are dropped. Second 60 is the first of the next minute, as PostgreSQL has it.
-    static func read(_ text: String) -> Int64? {
+    package static func read(_ text: String) -> Int64? {
         var reader = DigitReader(text)
         guard let date = reader.isoDate(), reader.take(UInt8(ascii: "T")) || reader.take(UInt8(ascii: "t")),
             let hour = reader.number(of: 2), hour < 24, reader.take(UInt8(ascii: ":")),
@@ -20,7 +20,7 @@ enum MomentText {
     }
 
     /// The moment so many seconds after 1970; nil outside the years 1 to 9999.
-    static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
+    package static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
         return seconds * 1000 + milliseconds
     }

@@ -160,6 +160,16 @@ final class Connection {
         prepared.remove(statement)
     }
 
+    /// The server has the statement, but its plan is of no use any more.
+    func expire(_ statement: Statement) {
+        prepared.expire(statement)
+    }
+
+    /// Every plan of now may be of no use any more.
+    func expireAll() {
+        prepared.expireAll()
+    }
+
     /// The server has forgotten all statements.
     func forgetAll() {
         prepared.removeAll()
@@ -214,6 +224,14 @@ final class Connection {
         // With nothing in flight only notices and changed settings come, which libpq digests here.
         _ = PQisBusy(handle.pointer)
         return PQstatus(handle.pointer) == CONNECTION_OK ? .nothing : .broken
+    }
+
+    /// Takes the payloads of all notifications that have been read.
+    func takeNotifications(_ body: (String) -> Void) {
+        while let notification = PQnotifies(handle.pointer) {
+            body(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
     }
 
     private func nextEvent() -> Pipeline.Event {

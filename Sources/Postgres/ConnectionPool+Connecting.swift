@@ -134,11 +134,16 @@ extension ConnectionPool {
         gate.succeeded()
         preferredHost = attempt.hostIndex
         slots[index] = .open(connection)
-        if index < pipelined {
-            dispatch.opened(lane: index, now: now)
+        switch owner(of: index) {
+        case .lane(let lane):
+            dispatch.opened(lane: lane, now: now)
             sendWaiting()
-        } else {
-            perform(leases.connected(place: index - pipelined))
+        case .place(let place):
+            perform(leases.connected(place: place))
+        case .listener(let listener):
+            // Its machine waits for its answers, under a limit of their own.
+            connection.isWatched = false
+            listenerConnected(listener)
         }
     }
 
@@ -159,11 +164,12 @@ extension ConnectionPool {
             return
         }
         gate.failed(now: now, chance: .random(in: 0...1))
-        if attempt.slot < pipelined {
+        switch owner(of: attempt.slot) {
+        case .lane, .listener:
             slots[attempt.slot] = .wanted
-        } else {
+        case .place(let place):
             slots[attempt.slot] = .vacant
-            perform(leases.connectFailed(place: attempt.slot - pipelined))
+            perform(leases.connectFailed(place: place))
         }
     }
 

@@ -76,6 +76,8 @@ extension ConnectionPool {
             request.finish(outcome)
         case .cleaning:
             cleaned(index, outcome)
+        case .listener:
+            if case .listener(let listener) = owner(of: index) { listenerAnswered(listener, outcome) }
         case .housekeeping:
             break
         }
@@ -94,8 +96,13 @@ extension ConnectionPool {
             case .script(let request, let outcome):
                 settle(request, result(of: outcome, request), slot: index)
             case .nothing:
-                // Somebody has begun a transaction on a connection that all share: it must not swallow the next ones.
-                if index < pipelined, !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
+                switch owner(of: index) {
+                case .lane:
+                    // Somebody has begun a transaction on a connection that all share: it must not swallow the next ones.
+                    if !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
+                case .place: break
+                case .listener(let listener): deliver(from: connection, listener: listener)
+                }
                 return
             case .broken:
                 lose(index)
@@ -107,13 +114,22 @@ extension ConnectionPool {
         let request = completion.request
         let result = result(of: completion.outcome, request)
         if case .failure(let error) = result, case .statement(let statement) = request.work {
-            let isStale = isStale(error, request)
-            if isStale || completion.failedToPrepare { connection.forget(statement) }
-            // A shared connection is never inside a transaction, and what libpq says of it counts only while it rests.
-            if isStale, !completion.isAbandoned, index < pipelined || connection.isOutsideTransaction {
-                request.isUnnamed = true
-                send(request, on: connection, slot: index)
-                return
+            if completion.failedToPrepare { connection.forget(statement) }
+            if let staleness = staleness(of: error, request) {
+                switch staleness {
+                case .gone: connection.forget(statement)
+                case .outdated: connection.expire(statement)
+                }
+                // A shared connection is never inside a transaction, and what libpq says of it counts only while it rests.
+                if index < pipelined || connection.isOutsideTransaction {
+                    guard completion.isAbandoned else {
+                        request.isUnnamed = true
+                        send(request, on: connection, slot: index)
+                        return
+                    }
+                } else {
+                    expireExclusivePlans()
+                }
             }
             if error.handling == .dropConnection { retire(connection, slot: index, because: error) }
         }
@@ -123,7 +139,7 @@ extension ConnectionPool {
         }
     }
 
-    private func result(of outcome: Connection.Pipeline.Outcome, _ request: Request) -> Request.Outcome {
+    func result(of outcome: Connection.Pipeline.Outcome, _ request: Request) -> Request.Outcome {
         switch outcome {
         case .success(let set): .success(set)
         case .failure(let set): .failure(error(of: set, request))
@@ -131,13 +147,34 @@ extension ConnectionPool {
         }
     }
 
-    /// Whether the server refused a plan that it had made earlier: it is gone (26000), or no longer gives the columns
-    /// that it gave (0A000).
+    /// Why a plan that the server had made earlier is of no use any more.
+    private enum Staleness {
+        /// The server does not have it (26000).
+        case gone
+        /// It no longer gives the columns that it gave (0A000).
+        case outdated
+    }
+
+    /// Whether the server refused a plan that it had made earlier.
     ///
     /// Nothing was carried out then, and the statement as such may be right.
-    private func isStale(_ error: PostgresError, _ request: Request) -> Bool {
-        guard request.plan == .reused, let state = error.sqlState else { return false }
-        return state == "26000" || state == "0A000"
+    private func staleness(of error: PostgresError, _ request: Request) -> Staleness? {
+        guard request.plan == .reused else { return nil }
+        switch error.sqlState {
+        case "26000": return .gone
+        case "0A000": return .outdated
+        default: return nil
+        }
+    }
+
+    /// Has the statements of all transactions to come prepared anew.
+    ///
+    /// A transaction that met an outdated plan runs again from its beginning, perhaps on another connection: it must not
+    /// fail once more for each plan that is outdated, too.
+    private func expireExclusivePlans() {
+        for place in 0..<exclusive {
+            if case .open(let connection) = slots[pipelined + place] { connection.expireAll() }
+        }
     }
 
     private func error(of set: ResultSet, _ request: Request) -> PostgresError {
@@ -145,23 +182,6 @@ extension ConnectionPool {
             return .connectionLost(outcomeUnknown: !request.isInTransaction)
         }
         return .server(error)
-    }
-
-    /// Lets the connection take no more statements.
-    ///
-    /// A server that has become a standby (25006) refuses writes on all of them: then all that belong to nobody go, as
-    /// they come to rest, and the next ones look for another server.
-    private func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
-        connection.isRetiring = true
-        guard index < pipelined else { return }
-        _ = dispatch.retire(lane: index)
-        guard error.sqlState == "25006" else { return }
-        for other in 0..<pipelined where other != index {
-            guard case .open(let connection) = slots[other] else { continue }
-            connection.isRetiring = true
-            if dispatch.retire(lane: other), !connection.isBusy { closeSlot(other) }
-        }
-        for place in 0..<(slots.count - pipelined) { perform(leases.retireIfIdle(place: place)) }
     }
 
     func cancel(_ request: Request) {
@@ -179,42 +199,5 @@ extension ConnectionPool {
         }
         // A slot on a lane stays taken until its reply has come and been dropped.
         request.finish(.failure(.cancelled))
-    }
-
-    /// The connection is gone, and nobody has asked for that.
-    func lose(_ index: Int) {
-        guard case .open(let connection) = slots[index] else { return }
-        counters.connectionsLost += 1
-        gate.lost(age: now - connection.since, now: now, chance: .random(in: 0...1))
-        closeSlot(index)
-    }
-
-    /// Closes whatever is at the slot, and says so to the machine that it belongs to.
-    ///
-    /// Whoever still waits for an answer on it learns whether anything can have happened.
-    func closeSlot(_ index: Int) {
-        var orphans: [Connection.Pipeline.Orphan] = []
-        switch slots[index] {
-        case .vacant, .wanted: break
-        case .connecting(let attempt):
-            abandon(attempt)
-            gate.withdrawn()
-        case .open(let connection):
-            loop.poller.remove(connection.socket)
-            orphans = connection.orphans()
-        }
-        var isRunning = false
-        if case .running = life { isRunning = true }
-        slots[index] = index < pipelined && isRunning ? .wanted : .vacant
-        if index < pipelined {
-            dispatch.closed(lane: index)
-        } else {
-            endCleaning(index)
-            perform(leases.lost(place: index - pipelined))
-        }
-        for orphan in orphans where orphan.request.origin == .caller {
-            let outcome: Connection.Pipeline.Outcome = orphan.refusal.map { .failure($0) } ?? .nothing
-            orphan.request.finish(result(of: outcome, orphan.request))
-        }
     }
 }

@@ -5,13 +5,20 @@
 actor ConnectionPool {
     /// What is at a place for a connection.
     ///
-    /// Places of pipelined connections come first, those of exclusive ones after.
+    /// Places of pipelined connections come first, then those of exclusive ones, then those of listeners.
     enum Slot {
         case vacant
         /// A connection is to be opened as soon as the gate permits.
         case wanted
         case connecting(ConnectionAttempt)
         case open(Connection)
+    }
+
+    /// To whom the connection at a slot belongs.
+    enum Owner {
+        case lane(Int)
+        case place(Int)
+        case listener(Int)
     }
 
     /// The life of the pool.
@@ -31,9 +38,12 @@ actor ConnectionPool {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let pipelined: Int
+    let exclusive: Int
     var slots: [Slot]
     var dispatch: DispatchStateMachine<Request>
     var leases: LeaseStateMachine<LeaseRequest>
+    /// Streams of notifications; nil where one has ended and the next one finds room.
+    var listeners: [Listener?] = []
     var gate = ReconnectGate()
     var life = Life.created
     var runners: [Continuation<Void>] = []
@@ -53,9 +63,8 @@ actor ConnectionPool {
     private init(_ configuration: PostgresConfiguration) {
         self.configuration = configuration
         loop = EventLoop()
-        // Tags have eight bits for the slot.
         pipelined = min(max(1, configuration.pipelinedConnections), 100)
-        let exclusive = min(max(1, configuration.exclusiveConnections), 100)
+        exclusive = min(max(1, configuration.exclusiveConnections), 100)
         slots = Array(repeating: .vacant, count: pipelined + exclusive)
         dispatch = DispatchStateMachine(
             lanes: pipelined,
@@ -86,16 +95,19 @@ actor ConnectionPool {
         var status = counters
         for (index, slot) in slots.enumerated() {
             guard case .open = slot else { continue }
-            if index < pipelined { status.pipelinedOpen += 1 } else { status.exclusiveOpen += 1 }
+            switch owner(of: index) {
+            case .lane: status.pipelinedOpen += 1
+            case .place: status.exclusiveOpen += 1
+            case .listener: break
+            }
         }
+        status.listening = listeners.count { $0?.machine.isListening == true }
         status.leased = leases.leased
         status.queuedStatements = dispatch.waiting
         status.statementsInFlight = dispatch.inFlight
         status.queuedLeases = leases.waiting
         return status
     }
-
-    // MARK: Turns
 
     /// One turn of the loop: sockets that are ready, then what others put down, then what time demands.
     ///
@@ -121,12 +133,14 @@ actor ConnectionPool {
         case .lease(let request): lease(request)
         case .cancelLease(let request): cancelLease(request)
         case .returned(let lease, let purpose, let continuation): returned(lease, purpose, continuation)
+        case .listen(let subscription): listen(subscription)
+        case .unlisten(let subscription): unlisten(subscription)
         case .resolved(let host, let addresses): resolved(host: host, addresses: addresses)
         }
     }
 
     private func handle(_ event: Poller.Event) {
-        let index = Int(event.tag & 0xFF)
+        let index = Int(event.tag & 0xFFFF_FFFF)
         switch slots[index] {
         case .open(let connection) where connection.tag == event.tag:
             if event.isReadable { receive(connection, slot: index) }
@@ -148,8 +162,16 @@ actor ConnectionPool {
     /// A number for a socket that was never used before and leads to the slot.
     func nextTag(slot: Int) -> UInt64 {
         lastTag += 1
-        return lastTag << 8 | UInt64(slot)
+        return lastTag << 32 | UInt64(slot)
     }
+
+    func owner(of slot: Int) -> Owner {
+        if slot < pipelined { return .lane(slot) }
+        if slot < pipelined + exclusive { return .place(slot - pipelined) }
+        return .listener(slot - pipelined - exclusive)
+    }
+
+    func slot(ofListener index: Int) -> Int { pipelined + exclusive + index }
 
     private func flush() {
         for index in slots.indices {
@@ -159,7 +181,7 @@ actor ConnectionPool {
     }
 
     /// How long a reply may be due; nil for ever.
-    private var replyLimit: Duration? {
+    var replyLimit: Duration? {
         configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(1) : nil
     }
 
@@ -171,6 +193,7 @@ actor ConnectionPool {
             }
         }
         if let deadline = leases.nextDeadline, deadline <= now { perform(leases.expire(now: now)) }
+        expireListeners()
         for index in slots.indices {
             switch slots[index] {
             case .connecting(let attempt) where attempt.deadline <= now:
@@ -192,6 +215,7 @@ actor ConnectionPool {
         }
         consider(dispatch.nextDeadline)
         consider(leases.nextDeadline)
+        for listener in listeners { consider(listener?.machine.nextDeadline) }
         if case .draining(let until) = life { consider(until) }
         for slot in slots {
             switch slot {
@@ -205,56 +229,5 @@ actor ConnectionPool {
             }
         }
         return next
-    }
-
-    // MARK: Life
-
-    private func run(_ continuation: Continuation<Void>) {
-        switch life {
-        case .closed:
-            continuation.resume()
-            return
-        case .created:
-            life = .running
-            for index in 0..<pipelined { slots[index] = .wanted }
-        case .running, .draining:
-            break
-        }
-        runners.append(continuation)
-    }
-
-    private func shutDown() {
-        switch life {
-        case .closed, .draining: return
-        case .created, .running: break
-        }
-        for request in dispatch.shutDown() { request.finish(.failure(.shutDown)) }
-        perform(leases.shutDown())
-        for index in slots.indices {
-            switch slots[index] {
-            case .wanted, .connecting: closeSlot(index)
-            case .open, .vacant: break
-            }
-        }
-        life = .draining(until: now + (replyLimit ?? .seconds(3)))
-    }
-
-    /// Closes what is idle while the pool drains, and ends it when nothing is left or time is up.
-    private func finishDraining() {
-        guard case .draining(let until) = life else { return }
-        var isDone = leases.leased == 0 && cleanings.isEmpty
-        for index in 0..<pipelined {
-            guard case .open(let connection) = slots[index] else { continue }
-            if connection.isBusy { isDone = false } else { closeSlot(index) }
-        }
-        guard isDone || until <= now else { return }
-        for index in slots.indices {
-            if case .open = slots[index] { lose(index) }
-            closeSlot(index)
-        }
-        life = .closed
-        let runners = runners
-        self.runners = []
-        for runner in runners { runner.resume() }
     }
 }

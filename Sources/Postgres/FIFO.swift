@@ -73,3 +73,5 @@ struct FIFO<Element> {
         return all
     }
 }
+
+extension FIFO: Sendable where Element: Sendable {}

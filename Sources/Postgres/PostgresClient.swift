@@ -3,7 +3,7 @@
 /// Single statements share a few connections; a transaction has one to itself. Every wait is bounded by a number of
 /// ``PostgresConfiguration``. A statement whose outcome is unknown is reported as such and never sent again.
 package final class PostgresClient: Sendable {
-    private let pool: ConnectionPool
+    let pool: ConnectionPool
 
     /// A client that connects as soon as ``run()`` is called.
     ///

@@ -31,6 +31,12 @@ package struct PostgresConfiguration: Sendable {
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The longest attempt to open a connection to one host.
     package var connectTimeout: Duration = .seconds(2)
+    /// The pause after which a connection that waits for notifications repeats `LISTEN`, to get a sign of life.
+    ///
+    /// Nothing else is ever sent on it, and TCP alone does not notice that the other end of a silent connection is gone.
+    package var listenPause: Duration = .seconds(10)
+    /// The longest wait for the answer to `LISTEN`; then the connection counts as lost.
+    package var listenTimeout: Duration = .seconds(5)
     /// Whether statements are prepared and kept on the server.
     ///
     /// Off for poolers in transaction mode: every statement is then parsed anew and relies on no state of the session.

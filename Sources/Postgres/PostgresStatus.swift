@@ -12,6 +12,8 @@ package struct PostgresStatus: Sendable, Hashable {
     package var statementsInFlight = 0
     /// Callers that wait for a lease.
     package var queuedLeases = 0
+    /// Streams of notifications whose session listens at the moment.
+    package var listening = 0
     /// Attempts to open a connection to some host, since the start.
     package var connectAttempts = 0
     /// Attempts that failed, since the start.

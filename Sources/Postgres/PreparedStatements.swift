@@ -7,6 +7,8 @@ struct PreparedStatements {
         let name: Name
         let types: [UInt32]
         var lastUse: UInt64
+        /// The tables behind the plan have changed: it may not be used any more, but the server still has it.
+        var isStale = false
 
         func matches(_ binds: [Bind]) -> Bool {
             guard types.count == binds.count else { return false }
@@ -53,7 +55,8 @@ struct PreparedStatements {
     /// The name of the statement, if it has been prepared with the same types of values.
     mutating func use(_ statement: Statement) -> Name? {
         guard let index = entries.index(forKey: Text(sql: statement.sql)) else { return nil }
-        guard entries.values[index].matches(statement.binds) else { return nil }
+        let entry = entries.values[index]
+        guard !entry.isStale, entry.matches(statement.binds) else { return nil }
         uses += 1
         entries.values[index].lastUse = uses
         return entries.values[index].name
@@ -78,6 +81,16 @@ struct PreparedStatements {
     /// Forgets the statement, which the server does not have (any more).
     mutating func remove(_ statement: Statement) {
         entries.removeValue(forKey: Text(sql: statement.sql))
+    }
+
+    /// Has the statement prepared anew at its next use, which also frees the plan of now.
+    mutating func expire(_ statement: Statement) {
+        entries[Text(sql: statement.sql)]?.isStale = true
+    }
+
+    /// Has every statement prepared anew at its next use.
+    mutating func expireAll() {
+        for index in entries.values.indices { entries.values[index].isStale = true }
     }
 
     /// Forgets all, since the server has.

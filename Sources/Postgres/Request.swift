@@ -17,6 +17,8 @@ final class Request: @unchecked Sendable {
         case caller
         /// The pool cleans a session that was lent.
         case cleaning
+        /// A stream of notifications asks to hear of them.
+        case listener
         /// The connection drops a prepared statement; nobody waits, and no limit counts it.
         case housekeeping
     }
@@ -124,6 +126,10 @@ enum PoolMessage: Sendable {
     case cancelLease(LeaseRequest)
     /// A lease comes back; the continuation is resumed when its session is clean or closed.
     case returned(Lease, Lease.Purpose, Continuation<Void>?)
+    /// Somebody has begun to read a stream of notifications.
+    case listen(Subscription)
+    /// Nobody reads it any more.
+    case unlisten(Subscription)
     /// What the name of the host with that index resolves to; nothing if it does not.
     case resolved(host: Int, addresses: [String])
 
@@ -134,7 +140,8 @@ enum PoolMessage: Sendable {
         case .submit(let request): request.finish(.failure(.shutDown))
         case .lease(let request): request.finish(.failure(.shutDown))
         case .returned(_, _, let continuation): continuation?.resume()
-        case .shutDown, .cancel, .cancelLease, .resolved: break
+        case .listen(let subscription): subscription.end()
+        case .shutDown, .cancel, .cancelLease, .unlisten, .resolved: break
         }
     }
 }

@@ -44,7 +44,7 @@ struct ConfigurationReader {
     static func read() async throws -> ServerConfiguration {
         var reader = try await environment()
         let postgres = reader.postgres()
-        let masterKey = reader.masterKey()
+        let masterKeys = reader.masterKeys()
         let graph = reader.graph()
         let curl = reader.curl(graph)
         let limits = reader.limits()
@@ -56,12 +56,12 @@ struct ConfigurationReader {
         let httpRead = reader.milliseconds("http.read", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
         let drain = reader.milliseconds("drain", default: 10_000)
-        guard let postgres, let masterKey, let graph, let listen, let managementListen, let level, let mode,
+        guard let postgres, let masterKeys, let graph, let listen, let managementListen, let level, let mode,
             reader.problems.isEmpty
         else { throw ConfigurationProblems(texts: reader.problems) }
         return ServerConfiguration(
             postgres: postgres,
-            masterKey: masterKey,
+            masterKeys: masterKeys,
             curl: curl,
             graph: graph,
             limits: limits,
@@ -85,15 +85,17 @@ struct ConfigurationReader {
         return postgres
     }
 
-    /// What `apply` needs.
-    static func readDatabaseAndKey() async throws -> (PostgresConfiguration, MasterKey) {
+    /// What the commands of operators need.
+    static func readAdministration() async throws -> AdministrationConfiguration {
         var reader = try await environment()
         let postgres = reader.postgres()
-        let key = reader.masterKey()
-        guard let postgres, let key, reader.problems.isEmpty else {
+        let masterKeys = reader.masterKeys()
+        let graph = reader.graph()
+        let curl = reader.curl(graph)
+        guard let postgres, let masterKeys, let graph, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
-        return (postgres, key)
+        return AdministrationConfiguration(postgres: postgres, masterKeys: masterKeys, curl: curl, graph: graph)
     }
 
     // MARK: Parts
@@ -122,26 +124,39 @@ struct ConfigurationReader {
         return configuration
     }
 
-    private mutating func masterKey() -> MasterKey? {
+    /// The key that seals, and the former one that still opens while keys are rotated.
+    private mutating func masterKeys() -> MasterKeys? {
         let direct = text("master.key", isSecret: true)
         let file = text("master.key.file")
-        guard (direct == nil) != (file == nil) else {
+        if direct == nil, file == nil {
             problem(
                 "master.key",
-                direct == nil
-                    ? "is not set, nor FEDERATION_MASTER_KEY_FILE; make one with: openssl rand -base64 32"
-                    : "and FEDERATION_MASTER_KEY_FILE are both set; set one of them"
+                "is not set, nor FEDERATION_MASTER_KEY_FILE; make one with: openssl rand -base64 32"
             )
+        }
+        let current = masterKey(direct, orIn: file, named: "master.key")
+        let previous = masterKey(
+            text("master.key.previous", isSecret: true),
+            orIn: text("master.key.previous.file"),
+            named: "master.key.previous"
+        )
+        return current.map { MasterKeys(current: $0, previous: previous.map { [$0] } ?? []) }
+    }
+
+    /// A key that is given itself or in a file; nil when there is none.
+    private mutating func masterKey(_ direct: String?, orIn file: String?, named name: String) -> MasterKey? {
+        if direct != nil, file != nil {
+            problem(name, "and \(Self.variable(name + ".file")) are both set; set one of them")
             return nil
         }
         var key = direct
         if let file {
             key = (try? Data(contentsOf: URL(filePath: file))).map { String(decoding: $0, as: UTF8.self) }
-            if key == nil { problem("master.key.file", "names a file that cannot be read: \(file)") }
+            if key == nil { problem(name + ".file", "names a file that cannot be read: \(file)") }
         }
         guard let key else { return nil }
         do { return try MasterKey(base64: Secret(key)) } catch {
-            problem(file == nil ? "master.key" : "master.key.file", "\(error)")
+            problem(file == nil ? name : name + ".file", "\(error)")
             return nil
         }
     }
@@ -233,7 +248,10 @@ struct ConfigurationReader {
     }
 
     private mutating func problem(_ key: String, _ text: String) {
-        let variable = key.split(separator: ".").map { $0.uppercased() }.joined(separator: "_")
-        problems.append("FEDERATION_\(variable) \(text)")
+        problems.append("\(Self.variable(key)) \(text)")
+    }
+
+    private static func variable(_ key: String) -> String {
+        "FEDERATION_" + key.split(separator: ".").map { $0.uppercased() }.joined(separator: "_")
     }
 }

@@ -12,24 +12,32 @@ enum DatabaseTask {
         _ body: @Sendable @escaping (Store) async throws -> Void
     ) async throws {
         var configuration = configuration
-        configuration.pipelinedConnections = 1
-        configuration.exclusiveConnections = 1
+        configuration.limitToAdministration()
         // A person waits for the command, not a crowd for a login: give a starting server the time to come up.
         configuration.leaseTimeout = .seconds(10)
         let client = PostgresClient(configuration: configuration)
         async let life: Void = client.run()
-        do {
-            try await body(Store(postgres: client))
-        } catch {
-            client.shutdown()
-            await life
-            switch error {
-            case let failure as Failure: throw Exit.saying(failure)
-            case let problems as DocumentProblems: throw Exit.saying("\(problems)", Exit.dataError)
-            default: throw error
-            }
-        }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(Store(postgres: client))) } catch { outcome = .failure(error) }
         client.shutdown()
         await life
+        do { try outcome.get() } catch {
+            switch error {
+            case let code as ExitCode: throw code
+            case let failure as Failure: throw Exit.saying(failure)
+            case let problems as DocumentProblems: throw Exit.saying("\(problems)", Exit.dataError)
+            // `ArgumentParser` would end with 1, which says that two things differ.
+            default: throw Exit.saying("federation: \(error)", Exit.software)
+            }
+        }
+    }
+}
+
+extension PostgresConfiguration {
+    /// Few connections, and time for questions that read many rows: what operators ask is rare and may be large.
+    mutating func limitToAdministration() {
+        pipelinedConnections = 1
+        exclusiveConnections = 4
+        statementTimeout = max(statementTimeout, .seconds(20))
     }
 }

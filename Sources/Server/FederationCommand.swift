@@ -14,12 +14,9 @@ struct FederationCommand: AsyncParsableCommand {
         commandName: "federation",
         abstract: "A self-hosted user federation service: login with Facebook into your own PostgreSQL users table.",
         discussion: """
-            The configuration comes from environment variables, or from a JSON file that FEDERATION_CONFIG_FILE names. \
-            docs/configuration.md lists all of them; these are needed:
-
-              FEDERATION_DATABASE_URL       postgres://user:password@host:5432/database
-              FEDERATION_MASTER_KEY         32 bytes as base64 (openssl rand -base64 32),
-                or FEDERATION_MASTER_KEY_FILE, a file that holds them
+            Applications live in the database. Describe one in a document under version control and use check, diff, apply and \
+            export; or change it bit by bit with the commands below. Either way every change is checked before it takes effect \
+            and noted in the audit log, and running instances follow within a second.
 
             A first set-up, from an empty database to a running service:
 
@@ -28,10 +25,58 @@ struct FederationCommand: AsyncParsableCommand {
               federation apply mappings/demo.json
               federation serve
 
-            Exit codes follow sysexits.h: 0 success, 64 wrong usage, 65 a document or its data is wrong, 66 a file cannot \
-            be read, 69 the database cannot be reached, 70 the service itself failed, 78 the configuration is wrong.
+            federation help COMMAND shows a command with examples. What commands print is for people; --json prints what the \
+            administration API answers, and nothing else, on standard output. A secret is taken from a file or from standard \
+            input, never from an argument. Commands that remove something for good ask on a terminal, and need --confirm \
+            elsewhere.
+
+            ENVIRONMENT
+            A JSON file that FEDERATION_CONFIG_FILE names may hold all of it; docs/configuration.md has every variable. These \
+            are needed:
+
+              FEDERATION_DATABASE_URL       postgres://user:password@host:5432/database
+              FEDERATION_MASTER_KEY         32 bytes as base64 (openssl rand -base64 32),
+                or FEDERATION_MASTER_KEY_FILE, a file that holds them
+
+            EXIT CODES
+               0  it is done
+               1  diff, mapping diff: something differs
+              64  the command was called in a wrong way, or a removal is not confirmed
+              65  what was given is wrong, conflicts with what there is, or was changed
+                  by somebody else meanwhile
+              66  a file cannot be read, or there is no such application, user, …
+              69  the database or Facebook cannot be reached
+              70  the service itself failed
+              73  a file cannot be made
+              74  output cannot be written
+              78  the configuration is wrong
+
+            COMPLETION
+            federation --generate-completion-script bash (or zsh, fish) prints what the shell needs to complete commands; \
+            docs/cli.md says where to put it.
             """,
         version: version,
-        subcommands: [ServeCommand.self, MigrateCommand.self, CheckCommand.self, ApplyCommand.self]
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Service",
+                subcommands: [ServeCommand.self, MigrateCommand.self]
+            ),
+            CommandGroup(
+                name: "Document",
+                subcommands: [CheckCommand.self, DiffCommand.self, ApplyCommand.self, ExportCommand.self]
+            ),
+            CommandGroup(
+                name: "Application",
+                subcommands: [
+                    ApplicationCommand.self, KeyCommand.self, ProviderCommand.self, PropertyCommand.self,
+                    MappingCommand.self,
+                ]
+            ),
+            CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self]),
+            CommandGroup(
+                name: "Administration",
+                subcommands: [OperatorCommand.self, AuditCommand.self, SecretsCommand.self]
+            ),
+        ]
     )
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Federation
 import Glibc
 import Logging
 import Observability
@@ -10,7 +11,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the service until SIGTERM.",
         discussion: """
-            Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080) and health on FEDERATION_MANAGEMENT_LISTEN \
+            Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080), health and the administration on FEDERATION_MANAGEMENT_LISTEN \
             (127.0.0.1:8081). Logs one JSON object a line to standard output.
 
             On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
@@ -44,6 +45,10 @@ struct ServeCommand: AsyncParsableCommand {
         logger.info("starting", metadata: ["version": "\(FederationCommand.version)", "mode": "\(configuration.mode)"])
         do {
             try await group.run()
+        } catch let error as MissingMasterKey {
+            logger.critical("stopped", metadata: ["cause": "\(error)"])
+            output.flush()
+            throw Exit.saying("federation: \(error)", Exit.configuration)
         } catch {
             logger.critical("stopped", metadata: ["cause": "\(error)"])
             throw Exit.software

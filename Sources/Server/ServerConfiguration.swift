@@ -8,7 +8,7 @@ import Postgres
 /// Everything that the environment decides, read once at start.
 struct ServerConfiguration: Sendable {
     var postgres: PostgresConfiguration
-    var masterKey: MasterKey
+    var masterKeys: MasterKeys
     var curl: CurlConfiguration
     var graph: GraphConfiguration
     var limits: Federation.Limits
@@ -29,6 +29,14 @@ struct ServerConfiguration: Sendable {
         case production
         case development
     }
+}
+
+/// What the commands of operators take from the environment.
+struct AdministrationConfiguration: Sendable {
+    var postgres: PostgresConfiguration
+    var masterKeys: MasterKeys
+    var curl: CurlConfiguration
+    var graph: GraphConfiguration
 }
 
 /// A host and port to listen on.

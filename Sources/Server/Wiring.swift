@@ -21,14 +21,24 @@ enum Wiring {
             curl: try CurlClient(configuration: configuration.curl),
             configuration: configuration.graph
         )
-        let directory = ApplicationDirectory(store: store, masterKey: configuration.masterKey, logger: logger)
+        let directory = ApplicationDirectory(store: store, masterKeys: configuration.masterKeys, logger: logger)
+        var administrative = configuration.postgres
+        administrative.limitToAdministration()
+        let administrationPostgres = PostgresClient(configuration: administrative)
+        let administration = Administration(
+            store: Store(postgres: administrationPostgres),
+            operators: store,
+            graph: graph,
+            masterKeys: configuration.masterKeys
+        )
         let federation = Federation(store: store, graph: graph, directory: directory, limits: configuration.limits)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
         return [
             DatabaseService(client: postgres),
+            DatabaseService(client: administrationPostgres),
             DirectoryService(directory: directory),
             listener(
-                ManagementAPI.router(federation: federation),
+                ManagementAPI.router(federation: federation, administration: administration),
                 on: configuration.managementListen,
                 configuration: configuration,
                 logger: logger
@@ -91,6 +101,6 @@ private struct DirectoryService: Service {
     let directory: ApplicationDirectory
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await directory.run() }
+        try await cancelWhenGracefulShutdown { try await directory.run() }
     }
 }

@@ -11,7 +11,10 @@ import Postgres
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
 ///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
-/// - `session`: only for a user of the two above.
+/// - `session`: only for a user of the two above;
+/// - `previous`: ends the session that the client had, or, where the last login wins, every other session of the user. The latter
+///   happens in a function, whose statements see what has been committed since this one began: of two simultaneous logins the
+///   one that waited for the lock on the user ends the other's session, too.
 ///
 /// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the winner's
 /// identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite` runs it once more.
@@ -50,11 +53,11 @@ package struct SignInStatement: Sendable {
         self.targets = targets
         self.application = application
         columns = UserColumns(application: application)
-        sql = Self.generate(schema: application.schema, targets: targets, columns: columns)
+        sql = Self.generate(application: application, targets: targets, columns: columns)
     }
 
-    private static func generate(schema: String, targets: [Target], columns: UserColumns) -> String {
-        let schema = quoted(schema)
+    private static func generate(application: Application, targets: [Target], columns: UserColumns) -> String {
+        let schema = quoted(application.schema)
         let parameter = Dictionary(
             uniqueKeysWithValues: targets.enumerated().map { offset, target in
                 (target.name, "$\(fixedParameters + 1 + offset)::\(target.type.sqlType)")
@@ -70,6 +73,18 @@ package struct SignInStatement: Sendable {
             + "dynamic = u.dynamic || $8, last_login = now(), updated = case when "
             + "(u.dynamic || $8\(assignments.map { ", " + $0.1 }.joined())) is distinct from "
             + "(u.dynamic\(updated.map { ", u." + quoted($0.name.text) }.joined())) then now() else u.updated end"
+
+        let previous =
+            application.settings.multipleLogins
+            ? """
+            delete from \(schema).sessions s using person
+            where s.token_hash = $9 and s.object_id = person.object_id
+            returning true as ended
+            """
+            : """
+            select federation.end_other_sessions(\(literal(application.schema)), object_id, $4) is null as ended
+            from person
+            """
 
         return """
             with before as (
@@ -105,15 +120,14 @@ package struct SignInStatement: Sendable {
                 insert into \(schema).sessions (token_hash, object_id, expires)
                 select $4, object_id, now() + make_interval(secs => $5) from person
             ), previous as (
-                delete from \(schema).sessions s using person
-                where s.token_hash = $9 and s.object_id = person.object_id
+                \(previous)
             )
             select case when person.object_id is null then exists (
                     select from \(schema).identities i join \(schema).users u using (object_id)
                     where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
                         and u.user_status = 'DISABLED'
-                ) end as is_disabled, person.*
-            from (select) one left join person on true
+                ) end as is_disabled, person.*, previous.ended
+            from (select) one left join person on true left join previous on true
             """
     }
 
@@ -168,6 +182,11 @@ package struct SignInStatement: Sendable {
 
 /// Quotes an identifier, which comes from declared names only.
 func quoted(_ identifier: String) -> String { Statement.quoted(identifier: identifier) }
+
+/// Quotes a text of the configuration as a text literal.
+private func literal(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+}
 
 /// Quotes a declared name as a text literal: it holds letters, digits and underscores only.
 func literal(_ name: PropertyName) -> String { "'" + name.text + "'" }

@@ -93,13 +93,13 @@ extension Store {
     ) throws(Failure) -> WrittenSignIn? {
         try read { () throws(PostgresError) -> Result<WrittenSignIn?, Failure> in
             guard let row = result.first else { return .success(nil) }
-            if try row.decode(0, as: Bool?.self) == true { return .failure(Self.disabled) }
+            if try row.decode(0, as: Bool?.self) == true { return .failure(Self.accountDisabled) }
             guard let created = try row.decode(1, as: Bool?.self) else { return .success(nil) }
             return .success(WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created))
         }.get()
     }
 
-    private static let disabled = Failure(
+    package static let accountDisabled = Failure(
         .accountDisabled,
         "This account is disabled. Ask the operator of the app."
     )

@@ -48,6 +48,9 @@ package struct Store: Sendable {
         do {
             return try body()
         } catch {
+            if case .decoding(let failure) = error, failure.reason == .wrongType {
+                throw .otherColumns(cause: "\(error)")
+            }
             throw Failure(.internal, "The service could not read its own data.", cause: "\(error)")
         }
     }

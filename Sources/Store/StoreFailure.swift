@@ -27,6 +27,8 @@ extension Store {
         case .other where error.sqlState == "P0001" && application != nil:
             // An operator's own trigger said no, with RAISE EXCEPTION; its text may repeat values, so only our log has the code.
             return Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
+        case .other where application != nil && ["42703", "42804", "42883"].contains(error.sqlState):
+            return .otherColumns(cause: "\(error)")
         case .other:
             return Failure.fromOther(error)
         }
@@ -83,6 +85,18 @@ extension PostgresError {
 }
 
 extension Failure {
+    /// The statement was made for columns that the users table does not have, or not of that type: a property is being renamed,
+    /// widened or removed, and this instance hears of it in a moment.
+    static func otherColumns(cause: String) -> Failure {
+        Failure(
+            .storeUnavailable,
+            "The users table has other columns than the configuration says; perhaps it is just being changed. Try again shortly.",
+            retryAfter: 1,
+            cause: cause,
+            isOutdated: true
+        )
+    }
+
     /// Data that a column cannot take is the request's fault; all else is ours.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {
         switch error.sqlState {

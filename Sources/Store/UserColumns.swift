@@ -35,8 +35,10 @@ extension PropertyType {
 struct UserColumns: Sendable {
     private let properties: [Property]
 
-    private static let system = [
+    /// The columns that every users table has besides those of properties.
+    static let system = [
         "object_id", "created", "updated", "last_login", "user_status", "social_account", "locale", "dynamic",
+        "email_verified",
     ]
 
     init(application: Application) {
@@ -65,6 +67,7 @@ struct UserColumns: Sendable {
             status: UserStatus(rawValue: try row.decode(first + 4, as: String.self)) ?? .disabled,
             socialAccount: try row.decode(first + 5, as: String?.self),
             locale: try row.decode(first + 6, as: String?.self),
+            emailVerified: try row.decode(first + 8, as: Bool.self),
             properties: values,
             dynamic: undeclared(dynamic.flatMap(Self.object))
         )

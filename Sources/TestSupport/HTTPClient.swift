@@ -10,9 +10,14 @@ import NIOPosix
 package struct HTTPClient: Sendable {
     /// Port on 127.0.0.1.
     package let port: Int
+    /// The loopback address from which its connections come; all of 127.0.0.0/8 are this machine's.
+    package let source: String
 
     /// A client of the server on that loopback port.
-    package init(port: Int) { self.port = port }
+    package init(port: Int, source: String = "127.0.0.1") {
+        self.port = port
+        self.source = source
+    }
 
     /// Sends one request on a connection of its own.
     ///
@@ -63,7 +68,7 @@ package struct HTTPClient: Sendable {
         _ body: @Sendable (HTTPConnection) async throws -> Result
     ) async throws -> Result {
         try await HTTPFailure.translating {
-            let channel = try await Loopback.connect(to: port) { channel in
+            let channel = try await Loopback.connect(to: port, from: source) { channel in
                 try channel.pipeline.syncOperations.addHTTPClientHandlers(
                     leftOverBytesStrategy: .dropBytes,
                     enableOutboundHeaderValidation: false

@@ -13,15 +13,18 @@ enum Loopback {
     ///
     /// - Parameters:
     ///   - port: The port.
+    ///   - source: The loopback address from which the connection comes.
     ///   - prepare: Sets the new channel up, on its event loop.
     /// - Returns: What `prepare` gave.
     /// - Throws: `IOError`, such as ECONNREFUSED, and what `prepare` throws.
     static func connect<Output: Sendable>(
         to port: Int,
+        from source: String = "127.0.0.1",
         prepare: @escaping @Sendable (any Channel) throws -> Output
     ) async throws -> Output {
         try await ClientBootstrap(group: group)
             .connectTimeout(.seconds(60))
+            .bind(to: SocketAddress(ipAddress: source, port: 0))
             .connect(to: SocketAddress(ipAddress: "127.0.0.1", port: port)) { channel in
                 channel.eventLoop.makeCompletedFuture { try prepare(channel) }
             }

@@ -29,38 +29,38 @@ struct DocumentationTests {
 
     private static let statuses = [
         "badRequest": "400", "unauthorized": "401", "forbidden": "403", "notFound": "404", "methodNotAllowed": "405",
-        "contentTooLarge": "413", "unsupportedMediaType": "415", "unprocessableContent": "422",
-        "tooManyRequests": "429",
+        "conflict": "409", "preconditionFailed": "412", "contentTooLarge": "413", "unsupportedMediaType": "415",
+        "unprocessableContent": "422", "preconditionRequired": "428", "tooManyRequests": "429",
         "internalServerError": "500", "serviceUnavailable": "503", "gatewayTimeout": "504",
     ]
 
-    @Test("docs/api.md lists every reason with its code and status, and docs/openapi.yaml every reason")
+    @Test("docs/api.md and docs/administration.md list every reason with its code and status")
     func errors() throws {
         let names = CodeFacts.rawValues(in: try source("Sources/Identity/Failure.swift"))
         let table = CodeFacts.rows(in: try source("Sources/API/Problem.swift"))
-        let reasons = Set(names.values)
         #expect(names.count == table.count)
-        let rows = try Document(path: "docs/api.md").codeRows.filter { $0.count == 4 && reasons.contains($0[0]) }
-        #expect(Set(rows.map { $0[0] }) == reasons)
-        for (name, reason) in names {
-            let row = try #require(rows.first { $0[0] == reason }, "\(reason) is not documented")
-            let expected = try #require(table[name], "\(name) has no row")
-            #expect(row[1] == expected.code, "code of \(reason)")
-            #expect(row[2] == Self.statuses[expected.status], "status of \(reason)")
+        var listed: Set<String> = []
+        for page in ["docs/api.md", "docs/administration.md"] {
+            let rows = try Document(path: page).codeRows.filter { $0.count == 4 && names.values.contains($0[0]) }
+            #expect(rows.count > 10)
+            #expect(rows.count == Set(rows.map { $0[0] }).count, "\(page) lists a reason twice")
+            for row in rows {
+                let name = try #require(names.first { $0.value == row[0] }?.key)
+                let expected = try #require(table[name], "\(name) has no row")
+                #expect(row[1] == expected.code, "code of \(row[0]) in \(page)")
+                #expect(row[2] == Self.statuses[expected.status], "status of \(row[0]) in \(page)")
+                listed.insert(row[0])
+            }
         }
-        let listed = try Document(path: "docs/openapi.yaml").text.split(separator: "\n").filter {
-            $0.hasPrefix("        - ")
-        }
-        .map { String($0.dropFirst(10)) }
-        #expect(reasons.subtracting(listed).isEmpty)
+        #expect(listed == Set(names.values))
     }
 
-    @Test("docs/openapi.yaml has the version of the command")
-    func version() throws {
+    @Test("The OpenAPI documents have the version of the command", arguments: ["public", "management"])
+    func version(name: String) throws {
         let tokens = try source("Sources/Server/FederationCommand.swift").tokens
-        let name = try #require(tokens.firstIndex { $0.isWord("version") })
-        let version = try #require(tokens[name...].first { $0.kind == .literal }).text
-        #expect(try Document(path: "docs/openapi.yaml").text.contains("\n  version: \(version)\n"))
+        let place = try #require(tokens.firstIndex { $0.isWord("version") })
+        let version = try #require(tokens[place...].first { $0.kind == .literal }).text
+        #expect(try Document(path: "docs/openapi/\(name).json").text.contains("\n    \"version\": \"\(version)\",\n"))
     }
 
     @Test("Every link leads to a file and a heading that are there", arguments: pages)

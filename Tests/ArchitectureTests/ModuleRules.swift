@@ -15,7 +15,10 @@ enum ModuleRules {
             "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mapping", "NIOConcurrencyHelpers",
             "Store", "Verification",
         ],
-        "API": ["Federation", "HTTPTypes", "Hummingbird", "Identity", "Logging", "NIOCore", "NIOHTTPTypes"],
+        "API": [
+            "Federation", "HTTPTypes", "Hummingbird", "Identity", "Logging", "NIOConcurrencyHelpers", "NIOCore",
+            "NIOHTTPTypes",
+        ],
         "Observability": ["Dispatch", "Glibc", "Identity", "Logging", "NIOConcurrencyHelpers"],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",

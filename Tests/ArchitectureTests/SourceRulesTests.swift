@@ -13,8 +13,10 @@ struct SourceRulesTests {
     private static let environmentReaders: Set<String> = [
         // The service's configuration.
         "Sources/Server/ConfigurationReader.swift",
-        // Secrets that a document names, and who applies it, for the audit log.
-        "Sources/Server/ApplyCommand.swift",
+        // Secrets that a document names.
+        "Sources/Server/Commands/DocumentFile.swift",
+        // Who runs a command, for the audit log.
+        "Sources/Server/AdministrationTask.swift",
         // Refuses variables by which libpq would change what the database URL says.
         "Sources/Postgres/ConnectionURL.swift",
     ]

@@ -17,7 +17,11 @@ final class FakeGraph: Sendable {
         server = try LoopbackServer(answer)
         client = GraphClient(
             curl: try CurlClient(),
-            configuration: try GraphConfiguration(baseURL: server.url, callTimeout: callTimeout)
+            configuration: try GraphConfiguration(
+                baseURL: server.url,
+                callTimeout: callTimeout,
+                connectTimeout: max(callTimeout, .seconds(1))
+            )
         )
     }
 

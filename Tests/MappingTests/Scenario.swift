@@ -26,7 +26,10 @@ struct Scenario {
 
     func apply(_ profile: String, scopes: [String]? = []) throws -> MappedProfile {
         let object = try #require(try Self.parse(profile).object)
-        return try compiled().apply(to: object, grantedScopes: scopes)
+        let mapping = try compiled()
+        // What a preview says must be what a login does, in whatever test.
+        try expectAgreement(of: trace(profile, scopes: scopes), with: mapping, on: object, scopes: scopes)
+        return try mapping.apply(to: object, grantedScopes: scopes)
     }
 
     /// What keeps the mappings from being used; empty when nothing does.

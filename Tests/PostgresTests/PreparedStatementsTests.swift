@@ -49,6 +49,24 @@ struct PreparedStatementsTests {
         #expect(text(prepared.add("SELECT 1").name) == "s3")
     }
 
+    @Test("one that has expired is prepared under a new name, and the old one is freed")
+    func expiring() {
+        var prepared = PreparedStatements(capacity: 10)
+        _ = prepared.add("SELECT 1")
+        _ = prepared.add("SELECT 2")
+        prepared.expire("SELECT 1")
+        prepared.expire("SELECT 3")
+        #expect(prepared.use("SELECT 1") == nil)
+        #expect(text(prepared.use("SELECT 2")) == "s2")
+        let (name, evicted) = prepared.add("SELECT 1")
+        #expect(text(name) == "s3")
+        #expect(text(evicted) == "s1")
+        #expect(text(prepared.use("SELECT 1")) == "s3")
+        prepared.expireAll()
+        #expect(prepared.use("SELECT 1") == nil)
+        #expect(text(prepared.add("SELECT 2").evicted) == "s2")
+    }
+
     @Test("texts that only look alike are told apart")
     func bytes() {
         var prepared = PreparedStatements(capacity: 10)

@@ -11,7 +11,7 @@ struct ListenerTests {
     @Test("what does not exist is not found, in the same shape as every error")
     func notFound() async throws {
         let paths = [
-            "/", "/health/live", "/health", "/metrics", "/admin", "/api", "/api/users/loginWithFacebook", "/demo",
+            "/", "/health/live", "/health", "/metrics", "/admin", "/admin/v1/operator", "/api", "/api/users", "/demo",
             "/demo/\(Canary.apiKey)",
             deployment.path(""), deployment.path("users"), deployment.path("login"), deployment.path("data/Users"),
             "/v1" + deployment.path("users/loginWithFacebook"), deployment.path("users/loginWithFacebook/x"), "//",
@@ -54,7 +54,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("the management listener serves health and nothing of the public API")
+    @Test("the management listener serves health, and nothing of the public API or without a token")
     func management() async throws {
         let management = deployment.service.management
         for path in ["/health/live", "/health/ready"] {
@@ -66,7 +66,7 @@ struct ListenerTests {
         let token = try await deployment.newcomer().token
         try await deployment.expectNothingWritten {
             for path in [
-                deployment.path("users/loginWithFacebook"), "/applications", "/admin", "/console", "/metrics", "/",
+                deployment.path("users/loginWithFacebook"), "/applications", "/console", "/metrics", "/",
             ] {
                 try expectProblem(
                     try await management.post(path, json: #"{"accessToken": "\#(token)"}"#),
@@ -74,6 +74,9 @@ struct ListenerTests {
                     "\(path)"
                 )
                 try expectProblem(try await management.get(path), "not_found", "\(path)")
+            }
+            for path in ["/admin", "/admin/v1/applications"] {
+                try expectProblem(try await management.get(path), "operator_token_invalid", "\(path)")
             }
         }
     }

@@ -33,6 +33,13 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "overloaded": (8151, 503),
     "session_invalid": (3064, 401),
     "account_disabled": (3090, 403),
+    "operator_token_invalid": (8200, 401),
+    "operator_forbidden": (8201, 403),
+    "precondition_required": (8202, 428),
+    "precondition_failed": (8203, 412),
+    "conflict": (8204, 409),
+    "document_invalid": (8205, 400),
+    "rate_limited": (999, 429),
 ]
 
 /// Checks that a reply is this problem: code, status, the one shape of errors, the headers of every error, and no secret in it.

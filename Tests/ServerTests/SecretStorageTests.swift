@@ -55,26 +55,18 @@ struct SecretStorageTests {
         }
     }
 
-    @Test("under another master key every Facebook login is refused as misconfigured, and sessions go on")
+    @Test("an instance with another master key ends at the start and says which one is needed")
     func wrongMasterKey() async throws {
-        let visitor = try await deployment.newcomer()
-        let session = try await deployment.signIn(visitor)
         var environment = Deployment.environment(database: deployment.database)
         environment["FEDERATION_GRAPH_URL"] = deployment.simulator.url
+        environment["FEDERATION_LISTEN"] = "127.0.0.1:\(try freePort())"
+        environment["FEDERATION_MANAGEMENT_LISTEN"] = "127.0.0.1:\(try freePort())"
         environment["FEDERATION_MASTER_KEY"] = Data("canary-other-key-of-32-bytes-!!!".utf8).base64EncodedString()
-        let service = try await ServiceProcess.start(environment: environment)
-        let requests = try await deployment.simulator.requests {
-            let reply = try await service.client.post(
-                deployment.path("users/loginWithFacebook"),
-                json: #"{"accessToken": "\#(visitor.token)"}"#
-            )
-            try expectProblem(reply, "provider_misconfigured")
-        }
-        #expect(requests.isEmpty)
-        let check = try await service.client.get(deployment.path("users/isvalidusertoken/\(session.token)"))
-        #expect(check.text == "true")
-        #expect(try await service.process.terminate() == .exited(0))
-        #expect(service.process.standardOutput.contains("demo"), "the log says which application")
-        #expect(!service.process.standardOutput.lowercased().contains(Canary.mark))
+        let process = try await runFederation(["serve"], environment: environment)
+        #expect(process.exitStatus == .exited(78))
+        let needed = try await deployment.database.psql("select distinct secret_key_id from federation.provider_apps")
+        #expect(process.standardError.contains(try #require(needed.first?.first ?? nil)), "\(process.standardError)")
+        #expect(process.standardError.contains("FEDERATION_MASTER_KEY"))
+        #expect(!(process.standardOutput + process.standardError).lowercased().contains(Canary.mark))
     }
 }

@@ -25,32 +25,34 @@ struct SchemaTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await database.psql("select version from federation.schema_versions") == [["1"]])
+            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"]])
         }
     }
 
+    /// Everything that schema.sql makes.
+    private static let dump = """
+        select string_agg(line, e'\\n' order by line) from (
+            select format('%s.%s.%s %s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+                a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) as line
+            from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+            left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+            where n.nspname in ('federation')
+            union all select format('%s %s', conname, pg_get_constraintdef(oid)) from pg_constraint
+                where connamespace = 'federation'::regnamespace
+            union all select indexdef from pg_indexes where schemaname = 'federation'
+            union all select pg_get_functiondef(oid) from pg_proc where pronamespace = 'federation'::regnamespace
+            union all select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+        ) lines
+        """
+
     @Test("migrate gives what psql -f schema.sql gives, and both change nothing the second time")
     func sameAsFile() async throws {
-        let dump = """
-            select string_agg(line, e'\\n' order by line) from (
-                select format('%s.%s.%s %s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-                    a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) as line
-                from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-                left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-                where n.nspname in ('federation')
-                union all select format('%s %s', conname, pg_get_constraintdef(oid)) from pg_constraint
-                    where connamespace = 'federation'::regnamespace
-                union all select indexdef from pg_indexes where schemaname = 'federation'
-                union all select pg_get_functiondef(oid) from pg_proc where pronamespace = 'federation'::regnamespace
-                union all select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
-            ) lines
-            """
         let byFile = try await withDatabase(.empty) { database in
             try await database.psql(file: PackageLayout.path("schema.sql"))
-            let first = try await database.psql(dump)
+            let first = try await database.psql(Self.dump)
             try await database.psql(file: PackageLayout.path("schema.sql"))
-            #expect(try await database.psql(dump) == first)
+            #expect(try await database.psql(Self.dump) == first)
             return first
         }
         let byMigrate = try await withDatabase(.empty) { database in
@@ -62,10 +64,67 @@ struct SchemaTests {
             #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
             client.shutdown()
             await life
-            return try await database.psql(dump)
+            return try await database.psql(Self.dump)
         }
         #expect(byFile == byMigrate)
         #expect((byFile.first?.first ?? nil)?.contains("federation.applications.id text t") == true)
+    }
+
+    @Test("a database of version 1 becomes what a new one is, and keeps what it holds")
+    func upgrade() async throws {
+        let new = try await withDatabase(.schema) { database in try await database.psql(Self.dump) }
+        try await withDatabase(.schema) { database in
+            // What version 1 did not have goes; a user has logged in to an application by then.
+            try await database.psql(
+                """
+                drop trigger configuration_is_announced on federation.configuration;
+                drop function federation.announce_configuration();
+                alter table federation.applications drop column revision;
+                alter table federation.mappings drop column author;
+                drop table federation.operator_tokens, federation.operators;
+                drop index federation.audit_log_application;
+                alter table federation.audit_log drop column source, drop column target;
+                delete from federation.schema_versions where version = 2;
+                update federation.configuration set revision = 7;
+                insert into federation.applications (id, name, schema_name) values ('old', 'Old', 'old one');
+                select federation.create_application_schema('old one');
+                drop index "old one".users_email;
+                insert into federation.mappings (application_id, provider, revision, document, active)
+                    values ('old', 'facebook', 3, '[]', true);
+                insert into federation.audit_log (actor, application_id, action) values ('cli', 'old', 'x');
+                insert into "old one".users (object_id, email) values (gen_random_uuid(), 'a@example.com')
+                """
+            )
+            #expect(try await database.psql(Self.dump) != new)
+            try await withStore(database.url) { store in
+                #expect(try await store.schemaVersion() == 1)
+                try await store.migrate()
+                #expect(try await store.schemaVersion() == 2)
+                #expect(try await database.psql(Self.dump) == new)
+                let copy = try await store.configuration(changedAfter: 0)
+                #expect(copy.revision == 7)
+                #expect(copy.changed.map(\.id.text) == ["old"])
+                #expect(copy.changed.first?.mappingRevision == 3)
+                let id = try #require(copy.changed.first?.id)
+                #expect(try await store.mappingRevision(3, of: id)?.author == nil)
+                let entry = try await store.audit(matching: AuditFilter(), before: nil, limit: 1).first
+                #expect(entry?.actor == "cli" && entry?.source == nil)
+            }
+            let index = "select count(*) from pg_indexes where schemaname = 'old one' and indexname = 'users_email'"
+            #expect(try await database.psql(index) == [["1"]])
+            #expect(try await database.psql("select email from \"old one\".users") == [["a@example.com"]])
+        }
+    }
+
+    @Test("migrating again does not wait for logins, nor let them wait")
+    func again() async throws {
+        try await Tenant.lend { tenant in
+            _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
+            let tables = ["users", "identities", "sessions"].map { "\(Tenant.schema).\($0)" }.joined(separator: ", ")
+            try await tenant.database.holding("lock table \(tables) in row exclusive mode") {
+                try await tenant.store.migrate()
+            }
+        }
     }
 
     @Test("the audit log takes rows and never gives one up")

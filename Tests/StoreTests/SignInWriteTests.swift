@@ -228,7 +228,7 @@ struct SignInWriteTests {
 }
 
 extension CalendarDate {
-    fileprivate static let epoch: CalendarDate = {
+    static let epoch: CalendarDate = {
         guard let date = CalendarDate(daysSince1970: 0) else { preconditionFailure("1970-01-01 is a day") }
         return date
     }()

@@ -9,7 +9,12 @@ import Testing
 struct Tenant {
     let store: Store
     let database: TestDatabase
-    let application: Application
+    var application: Application
+
+    /// The users table, as SQL names it.
+    static let users = schema + ".users"
+    static let schema = "\"tenant \"\"x\"\"\""
+    static let actor = Actor(name: "ann", source: "10.0.0.1")
 
     static let properties =
         Property.builtIn
@@ -26,42 +31,79 @@ struct Tenant {
     /// Lends a database with one application in it.
     static func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await withDatabase(.empty) { database in
-            let client = PostgresClient(configuration: try PostgresConfiguration(url: database.url))
-            async let life: Void = client.run()
-            let store = Store(postgres: client)
-            let application = Application(
-                id: try #require(ApplicationID("tenant")),
-                name: "Tenant",
-                schema: "tenant \"x\"",
-                revision: 1,
-                settings: ApplicationSettings(),
-                properties: properties,
-                facebook: nil
-            )
-            do {
-                try await store.migrate()
-                try await store.apply(
-                    ApplicationWrite(
-                        id: application.id,
-                        name: application.name,
-                        schema: application.schema,
-                        settings: .object([:]),
-                        keys: [],
-                        facebook: nil,
-                        mapping: nil,
-                        properties: properties,
-                        actor: "test"
-                    )
+            try await withStore(database.url) { store in
+                let application = Application(
+                    id: try #require(ApplicationID("tenant")),
+                    name: "Tenant",
+                    schema: "tenant \"x\"",
+                    revision: 1,
+                    settings: ApplicationSettings(),
+                    properties: properties,
+                    facebook: nil
                 )
-                try await body(Tenant(store: store, database: database, application: application))
-            } catch {
-                client.shutdown()
-                await life
-                throw error
+                try await store.migrate()
+                let tenant = Tenant(store: store, database: database, application: application)
+                try await tenant.change(
+                    [.create(name: application.name, schema: application.schema, settings: .object([:]))]
+                        + properties.filter { $0.name != .email && $0.name != .name }.map { .declareProperty($0) }
+                )
+                try await body(tenant)
             }
-            client.shutdown()
-            await life
         }
+    }
+
+    /// The same application as an instance sees it that knows of this property, instead of those names.
+    func with(_ property: Property, insteadOf gone: String...) -> Tenant {
+        var tenant = self
+        tenant.application = Application(
+            id: application.id,
+            name: application.name,
+            schema: application.schema,
+            revision: application.revision,
+            settings: application.settings,
+            properties: application.properties.filter { $0.name != property.name && !gone.contains($0.name.text) }
+                + [property],
+            facebook: nil
+        )
+        return tenant
+    }
+
+    /// Does steps as one change of the application.
+    @discardableResult
+    func change(_ steps: ConfigurationChange...) async throws -> StoredApplication? {
+        try await change(steps)
+    }
+
+    /// Does steps as one change of the application, or of another one.
+    @discardableResult
+    func change(_ steps: [ConfigurationChange], of id: ApplicationID? = nil) async throws -> StoredApplication? {
+        try await store.change(id ?? application.id, by: Self.actor) { _, _ in
+            steps.map { PlannedChange($0, action: "test", target: nil, from: nil, to: nil) }
+        }
+    }
+
+    /// What a change that fails says.
+    func refusal(_ steps: ConfigurationChange..., sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
+        await #expect(throws: Failure.self, sourceLocation: sourceLocation) { try await change(steps) }
+    }
+
+    /// Everything of the configuration and of the users table's shape, to see that nothing has changed.
+    func state() async throws -> [[String?]] {
+        try await database.psql(
+            """
+            select (select revision from federation.configuration), (select count(*) from federation.audit_log),
+                (select jsonb_agg(a) from federation.applications a), (select jsonb_agg(p) from federation.properties p),
+                (select jsonb_agg(k) from federation.api_keys k), (select jsonb_agg(m) from federation.mappings m),
+                (select jsonb_agg(s) from federation.provider_settings s),
+                (select jsonb_agg(f) from federation.provider_apps f),
+                (select jsonb_agg(d) from federation.dynamic_properties d),
+                (select string_agg(concat(attname, atttypid::regtype, attnotnull), ' ' order by attnum)
+                    from pg_attribute where attrelid = '\(Self.users)'::regclass and attnum > 0),
+                (select string_agg(pg_get_constraintdef(oid), ' ' order by oid) from pg_constraint
+                    where conrelid = '\(Self.users)'::regclass),
+                (select jsonb_agg(u order by object_id) from \(Self.users) u)
+            """
+        )
     }
 
     /// One login that writes one property, or nothing when the profile lacks it.
@@ -73,7 +115,7 @@ struct Tenant {
         previous: [UInt8]? = nil,
         hash: [UInt8] = Tenant.randomHash()
     ) async throws -> WrittenSignIn {
-        let property = try #require(Self.properties.first { $0.name.text == name })
+        let property = try #require(application.properties.first { $0.name.text == name })
         let statement = SignInStatement(
             application: application,
             targets: [.init(name: property.name, type: property.type, sync: sync)]
@@ -118,6 +160,54 @@ struct Tenant {
         guard let name = PropertyName(text) else { preconditionFailure("\(text) is no name") }
         return name
     }
+}
+
+/// A store on the database of that URL, for as long as the closure runs.
+func withStore<Result>(
+    _ url: String,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: (Store) async throws -> Result
+) async throws -> Result {
+    try await withClient(url, configure: configure) { try await body(Store(postgres: $0)) }
+}
+
+/// Connections to the database of that URL, for as long as the closure runs.
+func withClient<Result>(
+    _ url: String,
+    configure: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: (PostgresClient) async throws -> Result
+) async throws -> Result {
+    var configuration = try PostgresConfiguration(url: url)
+    configure(&configuration)
+    let client = PostgresClient(configuration: configuration)
+    async let life: Void = client.run()
+    do {
+        let result = try await body(client)
+        client.shutdown()
+        await life
+        return result
+    } catch {
+        client.shutdown()
+        await life
+        throw error
+    }
+}
+
+extension TestDatabase {
+    /// Runs the closure while another session has done something, a lock for instance, and not yet ended its transaction.
+    func holding<Result: Sendable>(_ sql: String, _ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await withClient(url, configure: { $0.idleInTransactionTimeout = .seconds(60) }) { client in
+            try await client.withTransaction { connection in
+                try await connection.execute(script: sql)
+                return try await body()
+            }
+        }
+    }
+}
+
+extension Failure: CustomTestStringConvertible {
+    /// What an unexpected failure is about.
+    package var testDescription: String { "\(reason): \(message) (\(cause ?? "no cause"))" }
 }
 
 extension User {

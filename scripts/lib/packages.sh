@@ -2,8 +2,8 @@
 # that brings it. Recognition is by what is there, not by package names: whoever installed it, and on whatever system.
 # shellcheck shell=bash
 
-# packages_for PURPOSE: "package probe" lines. Each purpose contains the ones before it, except `runtime`, which is what
-# the built service alone needs.
+# packages_for PURPOSE: "package probe" lines; `pypi:NAME` is a package of Python's. Each purpose contains the ones before
+# it, except `runtime`, which is what the built service alone needs.
 packages_for() {
     local build='pkg-config has_command:pkg-config
 libpq-dev has_library:libpq
@@ -16,7 +16,10 @@ util-linux has_command:setpriv'
     local test='nginx-light has_command:nginx
 pgbouncer has_command:pgbouncer
 openssl has_command:openssl
-shellcheck has_command:shellcheck'
+shellcheck has_command:shellcheck
+python3 has_command:python3
+python3-venv has_python_module:ensurepip
+pypi:jsonschema has_python_module:jsonschema'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
@@ -46,6 +49,10 @@ has_shared_library() {
 
 has_file() {
     [[ -e $1 ]]
+}
+
+has_python_module() {
+    python3 -c "import $1" 2>/dev/null
 }
 
 has_postgres_server() {

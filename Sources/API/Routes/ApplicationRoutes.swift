@@ -2,36 +2,34 @@ import Federation
 import HTTPTypes
 import Hummingbird
 import Identity
-import NIOCore
 
-/// Mounts routes under `/{applicationId}/{apiKey}` and resolves the application in front of every handler.
+/// Mounts routes under the base paths of applications and resolves the application in front of every handler.
+///
+/// There are two bases: `/{applicationId}/{apiKey}`, and `/api` on a host of the application's. An application whose id is
+/// `api` keeps the first form: a key has at least 16 characters, so what follows it tells the two apart.
 struct ApplicationRoutes {
     let router: Router<APIContext>
     let directory: ApplicationDirectory
 
     typealias Handler = @Sendable (Request, APIContext, LoadedApplication) async throws -> Response
 
-    /// The methods that clients may try; any other is unknown to the router and answered as not found.
-    private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete]
+    /// The first segment of host-bound paths.
+    static let hostBound = "api"
 
-    /// Mounts a handler, and the answer `method_not_allowed` for every other method of the path.
     func on(_ method: HTTPRequest.Method, _ path: String, use handler: @escaping Handler) {
-        let path = RouterPath("/:applicationId/:apiKey/" + path)
-        router.on(path, method: method) { [directory] request, context in
+        router.on(RouterPath("/{applicationId}/{apiKey}/" + path), method: method) { [directory] request, context in
             let application = try directory.application(
-                id: context.parameters.get("applicationId")?[...] ?? "",
-                key: context.parameters.get("apiKey")?[...] ?? ""
+                id: context.parameters["applicationId"] ?? "",
+                key: context.parameters["apiKey"] ?? ""
             )
             return try await handler(request, context, application)
         }
-        for other in Self.methods where other != method {
-            router.on(path, method: other) { _, _ -> Response in
-                throw Failure(
-                    .methodNotAllowed,
-                    "This path takes \(method.rawValue) only.",
-                    details: ["allow": .string(method.rawValue)]
-                )
-            }
+        router.on(RouterPath("/\(Self.hostBound)/{apiKey}/" + path), method: method) { [directory] request, context in
+            let key = context.parameters["apiKey"] ?? ""
+            return try await handler(request, context, try directory.application(id: Self.hostBound[...], key: key))
+        }
+        router.on(RouterPath("/\(Self.hostBound)/" + path), method: method) { [directory] request, context in
+            try await handler(request, context, try directory.application(host: request.hostName ?? ""))
         }
     }
 }
@@ -42,29 +40,16 @@ extension Request {
         headers[.userToken].flatMap { SessionToken(received: $0) }
     }
 
-    /// The whole body.
+    /// The host that the client called, without a port and in lower case; nil when it named none.
     ///
-    /// - Throws: `unsupported_media_type` unless it is said to be JSON, `payload_too_large` beyond 64 KiB.
-    func jsonBody() async throws -> [UInt8] {
-        guard let type = headers[.contentType], Self.isJSON(type) else {
-            throw Failure(.unsupportedMediaType, "The body must be JSON, sent with Content-Type: application/json.")
+    /// A target in absolute form counts more than the header (RFC 9112 §3.2.2). Forwarded names are not believed.
+    var hostName: Substring? {
+        guard let host = (uri.host ?? head.authority)?.utf8, host.count <= 300 else { return nil }
+        let lowered = host.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+        // The colons of an IPv6 address stand in brackets.
+        let port = lowered.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
+            lowered[colon...].dropFirst().allSatisfy(\.isASCIIDigit) ? colon : nil
         }
-        let tooLarge = Failure(.payloadTooLarge, "The body is larger than \(LoginRoutes.bodyLimit) bytes.")
-        if let length = headers[.contentLength].flatMap({ Int($0) }), length > LoginRoutes.bodyLimit { throw tooLarge }
-        do {
-            let buffer = try await body.collect(upTo: LoginRoutes.bodyLimit)
-            return Array(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw tooLarge
-        } catch {
-            // The client hung up or broke the framing; whether it still reads the answer is its matter.
-            throw Failure(.malformedRequest, "The body did not arrive whole.")
-        }
-    }
-
-    /// `application/json`, with or without parameters.
-    private static func isJSON(_ type: String) -> Bool {
-        let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
-        return essence.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }.elementsEqual("application/json".utf8)
+        return String(decoding: lowered[..<(port ?? lowered.endIndex)], as: UTF8.self)[...]
     }
 }

@@ -28,7 +28,7 @@ struct LoginRoutes {
         context: APIContext,
         application: LoadedApplication
     ) async throws -> Response {
-        let body = try await request.jsonBody()
+        let body = try await request.jsonBody(upTo: Self.bodyLimit)
         // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
         let login = try LoginBody.parse(body, previousToken: request.userToken)
         let result = try await federation.signIn(login, to: application, logger: context.logger)

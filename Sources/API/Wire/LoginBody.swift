@@ -26,17 +26,7 @@ enum LoginBody {
     }
 
     private static func object(in bytes: [UInt8]) throws(Failure) -> JSONObject {
-        let value: JSONValue
-        do {
-            value = try JSONParser.parse(bytes, limits: .request)
-        } catch {
-            let reason: Failure.Reason = error.rule == .tooLarge ? .payloadTooLarge : .malformedRequest
-            throw Failure(
-                reason,
-                "The body cannot be taken: \(error).",
-                details: ["offset": .integer(Int64(error.offset))]
-            )
-        }
+        let value = try JSONParser.parse(body: bytes, limits: .request)
         guard let object = value.object else {
             throw Failure(.malformedRequest, "The body must be a JSON object, it is \(value.kind).")
         }

@@ -10,7 +10,6 @@ extension World {
             }
             viewer = app
         }
-        if viewer.desktop { throw .appTokenRequired }
         guard let input = request.parameter("input_token"), !input.isEmpty else { throw .inputTokenRequired }
 
         let examined: Credential

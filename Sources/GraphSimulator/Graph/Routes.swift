@@ -48,11 +48,14 @@ extension World {
     }
 
     /// Decodes the request's token, checks that its session lives and that the proof is right.
+    ///
+    /// The token of a desktop app is as good as none.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)
         switch credential {
         case .app(let app):
+            if app.desktop { throw missing }
             try AppSecretProof.check(request, token: text, app: app, now: now)
         case .issued(let token, let app):
             if let end = end(of: token, now: now) { throw end }

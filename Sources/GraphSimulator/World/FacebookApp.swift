@@ -11,7 +11,7 @@ extension GraphSimulator {
         public var requireProof: Bool
         /// No real setting: a Graph that never looks at `appsecret_proof`, neither for its presence nor its value.
         public var ignoreProof: Bool
-        /// "Native or desktop app": the app's own tokens count for nothing in `debug_token`.
+        /// "Native or desktop app": the app's own tokens count for nothing, as if none had been sent.
         public var desktop: Bool
         /// Keys of the people whose user tokens may ask `debug_token` about this app's tokens.
         public var developers: [String]

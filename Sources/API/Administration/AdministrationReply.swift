@@ -1,0 +1,96 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+import Identity
+import NIOCore
+
+/// What a route of the administration answers.
+enum AdministrationReply: Sendable {
+    /// 200, with the entity tag.
+    case resource(Resource)
+    /// 201, with the entity tag and the path of what was made, its segments as they are.
+    case created(Resource, at: [String])
+    /// 200, a part of a list.
+    case page(Page)
+    /// 200, something without an entity tag.
+    case value(JSONValue)
+    /// 200, JSON that is written already.
+    case text([UInt8])
+    /// 200, a list to its end, one JSON text a line: a first page, and how to get the page behind a cursor.
+    case lines(Page, next: @Sendable (String) async throws(Failure) -> Page)
+    /// 204.
+    case done
+
+    /// The response to a request; a reader who has this version already gets 304.
+    func response(to request: Request) throws(Failure) -> Response {
+        switch self {
+        case .resource(let resource):
+            let headers = Self.headers(of: resource)
+            if request.method == .get, let tag = resource.tag, let known = request.headers[.ifNoneMatch],
+                try EntityTags(known, header: "If-None-Match").includes(tag)
+            {
+                var headers = headers
+                headers[.cacheControl] = "no-store"
+                return Response(status: .notModified, headers: headers)
+            }
+            return .json(Self.writer(resource.body), headers: headers)
+        case .created(let resource, let segments):
+            var headers = Self.headers(of: resource)
+            headers[.location] =
+                AdministrationRoute.base + segments.map(PercentEncoding.encode).joined(separator: "/")
+            return .json(Self.writer(resource.body), status: .created, headers: headers)
+        case .page(let page):
+            return .json(Self.writer(page.json))
+        case .value(let value):
+            return .json(Self.writer(value))
+        case .text(let bytes):
+            return .json(bytes)
+        case .lines(let first, let next):
+            // The caller's place among the requests under way is free from here on: a reader who stops reading keeps nobody else out.
+            let body = ResponseBody { writer in
+                try await Self.write(first, next: next, to: &writer)
+                try await writer.finish(nil)
+            }
+            return Response(
+                status: .ok,
+                headers: [.contentType: "application/jsonl", .cacheControl: "no-store"],
+                body: body
+            )
+        case .done:
+            return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        }
+    }
+
+    private static func headers(of resource: Resource) -> HTTPFields {
+        var headers = HTTPFields()
+        headers[.eTag] = resource.tag.map { "\"\($0)\"" }
+        return headers
+    }
+
+    private static func writer(_ value: JSONValue) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        writer.value(value)
+        return writer
+    }
+
+    /// Writes page after page.
+    ///
+    /// A page that cannot be read ends the connection, so that nobody takes the part for the whole.
+    private static func write(
+        _ first: Page,
+        next: @Sendable (String) async throws(Failure) -> Page,
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
+        var page = first
+        while true {
+            var lines = ByteBuffer()
+            for item in page.items {
+                lines.writeBytes(Self.writer(item).bytes)
+                lines.writeInteger(UInt8(ascii: "\n"))
+            }
+            if lines.readableBytes > 0 { try await writer.write(lines) }
+            guard let cursor = page.next else { return }
+            page = try await next(cursor)
+        }
+    }
+}

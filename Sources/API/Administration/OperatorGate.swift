@@ -1,0 +1,112 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+import Identity
+import Logging
+import NIOConcurrencyHelpers
+
+/// Stands in front of everything under `/admin`: who has no token that counts learns nothing, not even which paths exist.
+///
+/// It says who calls; what they may do is decided at each route, which refuses a request that has not passed here.
+struct OperatorGate: RouterMiddleware {
+    let administration: Administration
+    private let attempts = NIOLockedValueBox(FailedAttempts())
+    private let known = NIOLockedValueBox(KnownTokens())
+    private let admission = Admission(limit: Self.mostRequests)
+
+    /// Administrative requests at once (decision D10); the database connections for them are few.
+    static let mostRequests = 16
+
+    init(administration: Administration) {
+        self.administration = administration
+    }
+
+    func handle(
+        _ request: Request,
+        context: APIContext,
+        next: (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        // A path that fits a route has a pattern here; the others are held to their first segment.
+        let first = request.uri.path.split(separator: "/", maxSplits: 1).first ?? ""
+        guard context.endpointPath != nil || first.utf8.elementsEqual("admin".utf8) else {
+            return try await next(request, context)
+        }
+        let caller = try await caller(of: request, context)
+        defer { withExtendedLifetime(caller.slot) {} }
+        var context = context
+        context.caller = caller
+        return try await next(request, context)
+    }
+
+    private func caller(of request: Request, _ context: APIContext) async throws(Failure) -> Caller {
+        guard let header = request.headers[.authorization] else { throw Self.refusal }
+        let peer = PeerAddress(context.remoteAddress)
+        let token = Self.token(in: header)
+        let hash = token.map { Digest.sha256($0.secret.reveal()) } ?? []
+        try letTry(peer, hash: hash)
+        guard let slot = Slot(admission) else {
+            throw Failure(
+                .overloaded,
+                "Too many administrative requests are under way. Nothing was begun; try again shortly.",
+                retryAfter: 1
+            )
+        }
+        guard let token, let found = try await administration.authenticate(token) else {
+            noteFailure(of: peer, hash: hash, logger: context.logger)
+            throw Self.refusal
+        }
+        known.withLockedValue { $0.insert(hash, at: .now) }
+        return Caller(
+            name: found.name,
+            role: found.role,
+            actor: Actor(name: found.name.text, source: peer.text),
+            slot: slot
+        )
+    }
+
+    /// Refuses a source that has to wait, unless its token counted a short while ago.
+    private func letTry(_ peer: PeerAddress, hash: [UInt8]) throws(Failure) {
+        let now = ContinuousClock.now
+        guard let wait = attempts.withLockedValue({ $0.wait(of: peer.network, at: now) }),
+            !known.withLockedValue({ $0.contains(hash, at: now) })
+        else { return }
+        throw Failure(
+            .rateLimited,
+            "Too many operator tokens from this address did not count. Wait as long as Retry-After says.",
+            retryAfter: wait
+        )
+    }
+
+    private func noteFailure(of peer: PeerAddress, hash: [UInt8], logger: Logger) {
+        known.withLockedValue { $0.remove(hash) }
+        let failures = attempts.withLockedValue { $0.recordFailure(of: peer.network, at: .now) }
+        logger.notice("operator refused", metadata: ["source": "\(peer.text)", "failures": "\(failures)"])
+    }
+
+    /// The token of `Bearer TOKEN` (RFC 6750 §2.1), if it can be one of ours.
+    private static func token(in header: String) -> OperatorToken? {
+        let scheme = header.utf8.prefix { $0 != 0x20 }
+        guard scheme.map({ $0 | 0x20 }).elementsEqual("bearer".utf8) else { return nil }
+        return OperatorToken(received: header[scheme.endIndex...].drop { $0 == " " })
+    }
+
+    static let refusal = Failure(
+        .operatorTokenInvalid,
+        """
+        This needs the token of an operator, sent as Authorization: Bearer fedop_…; federation operator create makes one.
+        """
+    )
+}
+
+/// A place that a request holds as long as the value lives.
+final class Slot: Sendable {
+    private let admission: Admission
+
+    /// Nil when all are taken.
+    init?(_ admission: Admission) {
+        guard admission.enter() else { return nil }
+        self.admission = admission
+    }
+
+    deinit { admission.leave() }
+}

@@ -1,0 +1,60 @@
+import Identity
+
+/// The query of a request, read strictly: a misspelt filter must not become a list of everything.
+struct QueryParameters {
+    private let values: [String: String]
+
+    /// Bytes of the longest value, decoded.
+    private static let longestValue = 4096
+
+    /// Reads a query.
+    ///
+    /// - Parameters:
+    ///   - query: What stands behind the `?`; nil when nothing does.
+    ///   - known: The names that the route takes.
+    /// - Throws: `malformed_request` for a name that is unknown or there twice, and for text that cannot be decoded.
+    init(_ query: String?, known: [String]) throws(Failure) {
+        var values: [String: String] = [:]
+        // More parts than names cannot be right, so a long query is not split to its end.
+        for part in (query ?? "").split(separator: "&", maxSplits: known.count, omittingEmptySubsequences: false)
+        where query?.isEmpty == false {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let text = PercentEncoding.decode(pair.first ?? "", plusIsSpace: true),
+                let name = known.first(where: { $0.hasSameBytes(as: text) })
+            else {
+                let names = known.isEmpty ? "none" : known.joined(separator: ", ")
+                throw Failure(.malformedRequest, "A query parameter is not known here. Known: \(names).")
+            }
+            guard values[name] == nil else {
+                throw Failure(.malformedRequest, "The query parameter \(name) is there twice. Send it once.")
+            }
+            guard let value = PercentEncoding.decode(pair.dropFirst().first ?? "", plusIsSpace: true),
+                value.utf8.count <= Self.longestValue
+            else {
+                throw Failure(
+                    .malformedRequest,
+                    """
+                    The query parameter \(name) must be percent-encoded UTF-8 without NUL, of at most \
+                    \(Self.longestValue) bytes.
+                    """
+                )
+            }
+            values[name] = value
+        }
+        self.values = values
+    }
+
+    /// The value of a parameter, decoded; nil when it is not there.
+    subscript(name: String) -> String? { values[name] }
+
+    /// The value of a parameter that is a whole number.
+    ///
+    /// - Throws: `malformed_request` when it is there and is none.
+    func integer(_ name: String) throws(Failure) -> Int64? {
+        guard let text = self[name] else { return nil }
+        guard text.utf8.count <= 20, let number = Int64(text) else {
+            throw Failure(.malformedRequest, "The query parameter \(name) must be a whole number.")
+        }
+        return number
+    }
+}

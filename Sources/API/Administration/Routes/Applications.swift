@@ -1,0 +1,42 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    static let applications: [AdministrationRoute] = [
+        .init(.get, "applications", .viewer, query: .page) { call in
+            .page(try await call.administration.applications(call.page))
+        },
+        .init(.post, "applications", .owner) { call in
+            let made = try await call.administration.createApplication(call.document(), by: call.actor)
+            return .created(made, at: ["applications", made.text("application")])
+        },
+        .init(.get, "applications/{application}", .viewer) { call in
+            .resource(try await call.administration.application(call["application"]))
+        },
+        .init(.patch, "applications/{application}", .owner) { call in
+            .resource(
+                try await call.administration.changeApplication(
+                    call["application"],
+                    patch: call.patch(),
+                    if: call.precondition,
+                    by: call.actor
+                )
+            )
+        },
+        .init(.delete, "applications/{application}", .owner, query: ["confirm"]) { call in
+            try await call.administration.deleteApplication(
+                call["application"],
+                confirmation: call.query["confirm"],
+                if: call.precondition,
+                by: call.actor
+            )
+            return .done
+        },
+    ]
+}
+
+extension Resource {
+    /// A member of the body that is a text: what names the resource in its path.
+    func text(_ key: String) -> String { body.object?[key]?.string ?? "" }
+}

@@ -1,0 +1,44 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    static let documents: [AdministrationRoute] = [
+        .init(.get, "applications/{application}/document", .viewer) { call in
+            .resource(try await call.administration.document(of: call["application"]))
+        },
+        .init(.put, "applications/{application}/document", .owner, query: ["dryRun"]) { call in
+            let dryRun = try dryRun(call.query["dryRun"])
+            let precondition = try call.precondition
+            let value = try await call.document()
+            do {
+                let document = try ApplicationDocument(value, origin: .request)
+                guard document.id.text.hasSameBytes(as: call["application"]) else {
+                    throw DocumentProblems(JSONPointer() / "application", "must be the application of the path")
+                }
+                let plan =
+                    if dryRun {
+                        try await call.administration.plan(document, environment: { _ in nil })
+                    } else {
+                        try await call.administration.apply(
+                            document,
+                            environment: { _ in nil },
+                            if: precondition,
+                            by: call.actor
+                        )
+                    }
+                return .value(plan.json)
+            } catch let problems as DocumentProblems {
+                throw problems.failure
+            }
+        },
+    ]
+
+    private static func dryRun(_ text: String?) throws(Failure) -> Bool {
+        switch text {
+        case nil, "false": false
+        case "true": true
+        default: throw Failure(.malformedRequest, "dryRun must be true or false.")
+        }
+    }
+}

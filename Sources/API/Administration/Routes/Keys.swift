@@ -1,0 +1,39 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    static let keys: [AdministrationRoute] = [
+        .init(.get, "applications/{application}/keys", .viewer) { call in
+            .resource(try await call.administration.keys(of: call["application"]))
+        },
+        .init(.post, "applications/{application}/keys", .owner) { call in
+            let made = try await call.administration.createKey(
+                of: call["application"],
+                call.document(),
+                by: call.actor
+            )
+            return .created(made, at: ["applications", call["application"], "keys", made.text("label")])
+        },
+        .init(.patch, "applications/{application}/keys/{label}", .owner) { call in
+            .resource(
+                try await call.administration.relabelKey(
+                    call["label"],
+                    of: call["application"],
+                    patch: call.patch(),
+                    if: call.precondition,
+                    by: call.actor
+                )
+            )
+        },
+        .init(.delete, "applications/{application}/keys/{label}", .owner) { call in
+            try await call.administration.revokeKey(
+                call["label"],
+                of: call["application"],
+                if: call.precondition,
+                by: call.actor
+            )
+            return .done
+        },
+    ]
+}

@@ -1,0 +1,18 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    /// What is about the service as a whole.
+    static let service: [AdministrationRoute] = [
+        .init(.get, "secrets", .viewer) { call in
+            .value(try await call.administration.secrets())
+        },
+        .init(.get, "operator", .viewer) { call in
+            .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))
+        },
+        .init(.get, "openapi.json", .viewer) { _ in
+            .text(OpenAPI.management)
+        },
+    ]
+}

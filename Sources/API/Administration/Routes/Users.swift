@@ -1,0 +1,90 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    static let users: [AdministrationRoute] = [
+        .init(
+            .get,
+            "applications/{application}/users",
+            .viewer,
+            query: ["objectId", "subject", "email", "name", "property", "value"] + .page
+        ) { call in
+            var search = UserSearch()
+            search.objectID = call.query["objectId"]
+            search.subject = call.query["subject"]
+            search.email = call.query["email"]
+            search.name = call.query["name"]
+            switch (call.query["property"], call.query["value"]) {
+            case (nil, nil): break
+            case (let name?, let value?): search.property = (name, value)
+            default: throw Failure(.malformedRequest, "property and value go together: the name, and what it must be.")
+            }
+            return .page(try await call.administration.users(of: call["application"], matching: search, call.page))
+        },
+        .init(.get, user, .viewer) { call in
+            .resource(try await call.administration.user(call["objectId"], of: call["application"]))
+        },
+        .init(.patch, user, .editor) { call in
+            .resource(
+                try await call.administration.changeUser(
+                    call["objectId"],
+                    of: call["application"],
+                    patch: call.patch(),
+                    if: call.precondition,
+                    by: call.actor
+                )
+            )
+        },
+        .init(.delete, user, .owner, query: ["confirm"]) { call in
+            try await call.administration.eraseUser(
+                call["objectId"],
+                of: call["application"],
+                confirmation: call.query["confirm"],
+                if: call.precondition,
+                by: call.actor
+            )
+            return .done
+        },
+        .init(.get, user + "/export", .editor) { call in
+            .value(try await call.administration.exportUser(call["objectId"], of: call["application"]))
+        },
+        .init(.delete, user + "/sessions", .editor) { call in
+            try await endSessions(nil, call)
+        },
+        .init(.delete, user + "/sessions/{sessionId}", .editor) { call in
+            try await endSessions(call["sessionId"], call)
+        },
+        .init(.delete, user + "/identities/{provider}/{appId}/{subject}", .owner) { call in
+            guard call["provider"].hasSameBytes(as: "facebook") else {
+                throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
+            }
+            try await call.administration.unlink(
+                provider: call["provider"],
+                app: call["appId"],
+                subject: call["subject"],
+                from: call["objectId"],
+                of: call["application"],
+                if: call.precondition,
+                by: call.actor
+            )
+            return .done
+        },
+    ]
+
+    private static let user = "applications/{application}/users/{objectId}"
+
+    @Sendable private static func endSessions(
+        _ session: String?,
+        _ call: AdministrationCall
+    ) async throws -> AdministrationReply {
+        try await call.administration.endSessions(
+            of: call["objectId"],
+            session: session,
+            of: call["application"],
+            if: call.precondition,
+            by: call.actor
+        )
+        return .done
+    }
+}

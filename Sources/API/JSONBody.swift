@@ -1,0 +1,54 @@
+import HTTPTypes
+import Hummingbird
+import Identity
+import NIOCore
+
+extension Request {
+    /// The whole body.
+    ///
+    /// - Parameters:
+    ///   - limit: Bytes of the largest body that is read.
+    ///   - types: Media types that may be declared, in lower case.
+    /// - Returns: The bytes of the body.
+    /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
+    func jsonBody(upTo limit: Int, as types: [String] = ["application/json"]) async throws(Failure) -> [UInt8] {
+        guard let type = headers[.contentType], types.contains(where: { Self.essence(of: type, is: $0) }) else {
+            let types = types.joined(separator: " or ")
+            throw Failure(.unsupportedMediaType, "The body must be JSON, sent with Content-Type: \(types).")
+        }
+        let tooLarge = Failure(.payloadTooLarge, "The body is larger than \(limit) bytes.")
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
+        do {
+            let buffer = try await body.collect(upTo: limit)
+            return Array(buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge
+        } catch {
+            // The client hung up or broke the framing; whether it still reads the answer is its matter.
+            throw Failure(.malformedRequest, "The body did not arrive whole.")
+        }
+    }
+
+    /// Whether a media type is this one, with or without parameters, in any case.
+    private static func essence(of type: String, is expected: String) -> Bool {
+        let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+        return essence.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }.elementsEqual(expected.utf8)
+    }
+}
+
+extension JSONParser {
+    /// Parses the body of a request.
+    ///
+    /// - Throws: `malformed_request`, `payload_too_large`.
+    static func parse(body: [UInt8], limits: JSONLimits) throws(Failure) -> JSONValue {
+        do {
+            return try parse(body, limits: limits)
+        } catch {
+            throw Failure(
+                error.rule == .tooLarge ? .payloadTooLarge : .malformedRequest,
+                "The body cannot be taken: \(error).",
+                details: ["offset": .integer(Int64(error.offset))]
+            )
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package import Graph
+import Identity
+package import Store
+
+/// Everything that operators do, one extension a subject; the administration API and the command line are two faces of it.
+///
+/// Resources come and go as JSON: what the command line prints with `--json` is what the API answers. Whoever calls has
+/// established that the actor may do it.
+package struct Administration: Sendable {
+    /// Works on connections of its own, so that a slow question of an operator never holds up a login.
+    let store: Store
+    /// Answers who calls, by connections that no slow question of an operator occupies.
+    let operators: Store
+    let graph: GraphClient
+    let masterKeys: MasterKeys
+
+    /// Prepares the use cases.
+    ///
+    /// - Parameters:
+    ///   - store: For what operators ask and change.
+    ///   - operators: For who they are; the same unless requests of many operators come.
+    ///   - graph: For checks and previews.
+    ///   - masterKeys: Seal and open secrets.
+    package init(store: Store, operators: Store? = nil, graph: GraphClient, masterKeys: MasterKeys) {
+        self.store = store
+        self.operators = operators ?? store
+        self.graph = graph
+        self.masterKeys = masterKeys
+    }
+}

@@ -1,0 +1,48 @@
+package import Identity
+import Mapping
+package import Store
+
+/// From what an application is to what it shall be.
+///
+/// Every change of an application's configuration passes here, whether it came as a document, over REST or by command, so
+/// what is checked here holds everywhere.
+package enum ConfigurationDifference {
+    /// The steps that make an application what it shall be.
+    ///
+    /// Each step says what it does for the audit log and for people who look at a plan, and there a secret is `•••`, a key its label.
+    ///
+    /// - Parameters:
+    ///   - stored: The application as it is; nil when there is none.
+    ///   - desired: What it shall be. What came in with a secret has gone through `MasterKeys.desired`.
+    ///   - columns: The live users table; empty when there is none.
+    /// - Returns: The steps in an order in which each of them works; none when the application is so already.
+    /// - Throws: Everything that is wrong, by its place in an application document; `moved(from:to:)` makes that a place in
+    ///   the part that was submitted.
+    package static func changes(
+        from stored: StoredApplication?,
+        to desired: DesiredApplication,
+        columns: [LiveColumn]
+    ) throws(DocumentProblems) -> [PlannedChange] {
+        let problems = problems(from: stored, to: desired, columns: columns)
+        guard problems.isEmpty else { throw problems }
+        return ApplicationSteps.steps(from: stored, to: desired)
+            + KeySteps.steps(from: stored?.keys ?? [], to: desired.keys)
+            + FacebookSteps.steps(from: stored?.facebook, to: desired.facebook)
+            + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
+            + MappingSteps.steps(from: stored, to: desired)
+            + PropertySteps.stepsBehindMapping(from: stored, to: desired)
+    }
+
+    /// The one step that removes an application with everything in it.
+    package static func deletion(of stored: StoredApplication) -> [PlannedChange] {
+        [
+            PlannedChange(
+                .delete,
+                action: "application.delete",
+                target: nil,
+                from: .object(["name": .string(stored.name), "schema": .string(stored.schema)]),
+                to: nil
+            )
+        ]
+    }
+}

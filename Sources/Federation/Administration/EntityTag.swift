@@ -1,0 +1,17 @@
+import Identity
+
+/// Entity tags of what has no revision.
+enum EntityTag {
+    /// The first 24 hex digits of SHA-256 over the value as JSON.
+    ///
+    /// The value holds what an operator's change may overwrite, and nothing that changes without an operator: a login between
+    /// reading and changing must not make the change fail.
+    static func of(_ value: JSONValue) -> String {
+        hex(Digest.sha256(value.text).prefix(12))
+    }
+
+    static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,164 @@
+package import Identity
+import Mapping
+import Store
+
+extension Administration {
+    /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's revision.
+    ///
+    /// - Throws: `not_found` while there is none.
+    package func mapping(of application: String) async throws(Failure) -> Resource {
+        try await activeMapping(of: try await existing(application))
+    }
+
+    /// Makes a new revision of a list of entries, a plain dictionary, or an object with either under `entries`.
+    ///
+    /// - Throws: `document_invalid` with every problem: its pointer, the entry and its position.
+    package func putMapping(
+        of application: String,
+        _ document: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let submitted: SubmittedMapping
+        do throws(DocumentProblems) { submitted = try SubmittedMapping(document) } catch { throw error.failure }
+        return try await setMapping(
+            submitted.mapping,
+            at: submitted.place,
+            of: application,
+            if: precondition,
+            by: actor
+        )
+    }
+
+    /// `{"revision", "active", "created", "author"}` of each, the newest first.
+    package func mappingRevisions(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
+        let stored = try await existing(application)
+        var before: Int64?
+        if let cursor = page.cursor {
+            guard let revision = Int64(cursor) else { throw .badCursor }
+            before = revision
+        }
+        let found = try await store.mappingRevisions(of: stored.id, before: before, limit: page.limit + 1)
+        return page.page(of: found, cursor: { String($0.revision) }) { revision in
+            .object([
+                "revision": .integer(revision.revision), "active": .bool(revision.isActive),
+                "created": .integer(revision.created), "author": revision.author.map(JSONValue.string) ?? .null,
+            ])
+        }
+    }
+
+    /// `{"revision", "active", "entries", "created", "author"}`.
+    package func mappingRevision(_ revision: Int64, of application: String) async throws(Failure) -> Resource {
+        let stored = try await existing(application)
+        let found = try await self.revision(revision, of: stored.id)
+        return stored.resource(
+            .object([
+                "revision": .integer(found.revision), "active": .bool(found.isActive), "entries": found.listed,
+                "created": .integer(found.created), "author": found.author.map(JSONValue.string) ?? .null,
+            ])
+        )
+    }
+
+    /// What differs between two revisions: `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
+    ///
+    /// Entries of both are held together by the property that they write.
+    package func mappingDifference(
+        from: Int64,
+        to: Int64,
+        of application: String
+    ) async throws(Failure) -> JSONValue {
+        let id = try await existing(application).id
+        let old = try await revision(from, of: id).entries
+        let new = try await revision(to, of: id).entries
+        let changed = new.compactMap { entry -> JSONValue? in
+            guard let former = old.first(where: { $0.to == entry.to }), former != entry else { return nil }
+            return .object(["to": .string(entry.to.text), "from": former.json, "into": entry.json])
+        }
+        func alone(_ entries: [MappingEntry], without others: [MappingEntry]) -> JSONValue {
+            .array(entries.filter { entry in !others.contains { $0.to == entry.to } }.map(\.json))
+        }
+        return .object([
+            "from": .integer(from), "to": .integer(to), "added": alone(new, without: old),
+            "removed": alone(old, without: new), "changed": .array(changed),
+        ])
+    }
+
+    /// Makes a new revision with the entries of an old one; the old one must fit the properties of today.
+    package func rollBackMapping(
+        of application: String,
+        to revision: Int64,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let stored = try await existing(application)
+        let old = try await self.revision(revision, of: stored.id)
+        return try await setMapping(old.document, at: JSONPointer(), of: application, if: precondition, by: actor)
+    }
+
+    /// Makes a mapping the active one, unless it is already; it stands at the place in what was submitted.
+    private func setMapping(
+        _ mapping: JSONValue,
+        at place: JSONPointer,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let part = JSONPointer() / "mapping" / "facebook"
+        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+            var desired = DesiredApplication(stored)
+            desired.mapping = mapping
+            return try desired.steps(from: stored, columns: columns, part: part, at: place)
+        }
+        guard let changed else { throw .noSuchApplication }
+        return try await activeMapping(of: changed)
+    }
+
+    private func activeMapping(of stored: StoredApplication) async throws(Failure) -> Resource {
+        guard let revision = stored.mappingRevision else {
+            throw Failure(.notFound, "The application has no mapping. Without one a login writes no properties.")
+        }
+        let active = try await self.revision(revision, of: stored.id)
+        return stored.resource(
+            .object([
+                "revision": .integer(active.revision), "entries": active.listed, "created": .integer(active.created),
+                "author": active.author.map(JSONValue.string) ?? .null,
+            ])
+        )
+    }
+
+    private func revision(_ revision: Int64, of id: ApplicationID) async throws(Failure) -> StoredMapping {
+        guard let found = try await store.mappingRevision(revision, of: id) else {
+            throw Failure(.notFound, "The mapping has no such revision.")
+        }
+        return found
+    }
+}
+
+extension StoredMapping {
+    fileprivate var entries: [MappingEntry] { (try? Mapping(document))?.entries ?? [] }
+
+    /// The entries in the list form and in the usual order of their members, which jsonb does not keep.
+    fileprivate var listed: JSONValue { (try? Mapping(document))?.json ?? document }
+}
+
+/// A mapping as it was submitted: itself, or under `entries` of what somebody read.
+private struct SubmittedMapping {
+    let mapping: JSONValue
+    /// Where the mapping stands in what was submitted.
+    let place: JSONPointer
+
+    init(_ document: JSONValue) throws(DocumentProblems) {
+        // In the dictionary form a field named "entries" goes to a property, which is named by a text.
+        guard let object = document.object, let entries = object["entries"], entries.string == nil else {
+            mapping = document
+            place = JSONPointer()
+            return
+        }
+        var reader = DocumentReader(origin: .request)
+        let known = ["revision", "active", "entries", "created", "author"]
+        _ = reader.object(document, at: JSONPointer(), known: known)
+        try reader.check()
+        mapping = entries
+        place = JSONPointer() / "entries"
+    }
+}

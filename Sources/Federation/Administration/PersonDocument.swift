@@ -1,0 +1,89 @@
+import Identity
+import Store
+
+/// A person as operators see it.
+extension StoredPerson {
+    /// `{"user", "identities", "sessions"}`, guarded by status and identities: logins change all else.
+    var resource: Resource {
+        let body: JSONObject = [
+            "user": user.operatorJSON,
+            "identities": .array(identities.map { .object($0.json) }),
+            "sessions": .array(sessions.map(\.json)),
+        ]
+        return Resource(.object(body), tag: tag)
+    }
+
+    var tag: String {
+        EntityTag.of(
+            .object([
+                "objectId": .string(user.objectID.description),
+                "userStatus": .string(user.status.rawValue),
+                "identities": .array(identities.map { .object($0.key) }),
+            ])
+        )
+    }
+
+    /// The same as `resource`, with what the mapping wrote last.
+    func export(audit: [AuditEntry]) -> JSONValue {
+        .object([
+            "user": user.operatorJSON,
+            "identities": .array(
+                identities.map { identity in
+                    var json = identity.json
+                    json.append("written", .object(identity.written))
+                    return .object(json)
+                }
+            ),
+            "sessions": .array(sessions.map(\.json)),
+            "audit": .array(audit.map(\.json)),
+        ])
+    }
+}
+
+extension User {
+    /// The user object of the public API, with `emailVerified` behind; a property of that name takes its place.
+    var operatorJSON: JSONValue {
+        var object: JSONObject = [
+            "___class": .string("Users"),
+            "objectId": .string(objectID.description),
+            "ownerId": .string(objectID.description),
+            "created": .integer(created),
+            "updated": updated.map(JSONValue.integer) ?? .null,
+            "lastLogin": lastLogin.map(JSONValue.integer) ?? .null,
+            "userStatus": .string(status.rawValue),
+            "socialAccount": socialAccount.map(JSONValue.string) ?? .null,
+            "blUserLocale": locale.map(JSONValue.string) ?? .null,
+        ]
+        for (name, value) in properties { object.append(name.text, value?.json ?? .null) }
+        for member in dynamic.members { object.append(member.key, member.value) }
+        if object["emailVerified"] == nil { object.append("emailVerified", .bool(emailVerified)) }
+        return .object(object)
+    }
+}
+
+extension StoredPerson.Identity {
+    /// What makes it this identity.
+    fileprivate var key: JSONObject {
+        ["provider": .string(provider), "appId": .string(app), "subject": .string(subject)]
+    }
+
+    fileprivate var json: JSONObject {
+        var object = key
+        object.append("created", .integer(created))
+        object.append("lastUsed", .integer(lastUsed))
+        object.append("grantedScopes", .array(grantedScopes.map(JSONValue.string)))
+        object.append("dataAccessExpires", dataAccessExpires.map(JSONValue.integer) ?? .null)
+        return object
+    }
+}
+
+extension StoredPerson.Session {
+    fileprivate var json: JSONValue {
+        .object([
+            "id": .string(id),
+            "created": .integer(created),
+            "lastSeen": .integer(lastSeen),
+            "expires": .integer(expires),
+        ])
+    }
+}

@@ -1,0 +1,140 @@
+package import Identity
+import Mapping
+import Store
+
+extension Administration {
+    /// `{"items": [property], "next": null}`, tagged with the application's revision; built-in properties are among them.
+    package func properties(of application: String) async throws(Failure) -> Resource {
+        let stored = try await existing(application)
+        return stored.list(stored.properties.map { .object($0.document) })
+    }
+
+    /// `{"name", "type", "required", "clientMappable", "builtIn"}`.
+    package func property(_ name: String, of application: String) async throws(Failure) -> Resource {
+        let stored = try await existing(application)
+        return stored.resource(.object(try stored.property(name).document))
+    }
+
+    /// Declares a property from `{"name", "type", "required"?, "clientMappable"?}`: adds the typed column.
+    package func declareProperty(
+        of application: String,
+        _ document: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let property: Property
+        do throws(DocumentProblems) {
+            var reader = DocumentReader(origin: .request)
+            let known = ["name", "type", "required", "clientMappable"]
+            guard let object = reader.object(document, at: JSONPointer(), known: known) else { throw reader.problems }
+            property = try PropertyDeclaration(object, replacing: nil, reader: &reader).property
+        } catch {
+            throw error.failure
+        }
+        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+            try stored.checkFree(property.name)
+            var desired = DesiredApplication(stored)
+            desired.properties.append(property)
+            return try desired.steps(from: stored, columns: columns, part: property.place)
+        }
+        guard let changed else { throw .noSuchApplication }
+        return changed.resource(.object(try changed.property(property.name.text).document))
+    }
+
+    /// Changes `name`, `type` (to a wider one), `required` and `clientMappable` by a merge patch.
+    ///
+    /// A mapping that writes the property follows its name.
+    package func changeProperty(
+        _ name: String,
+        of application: String,
+        patch: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+            let old = try stored.property(name)
+            var reader = DocumentReader(origin: .request)
+            let merged = reader.merge(patch, into: old.document, fixed: ["builtIn"])
+            let new = try PropertyDeclaration(merged, replacing: old, reader: &reader).property
+            var desired = DesiredApplication(stored)
+            if new.name != old.name {
+                try stored.checkFree(new.name)
+                desired.renameProperty(old.name, to: new.name)
+            }
+            desired.properties = desired.properties.map { $0.name == new.name ? new : $0 }
+            return try desired.steps(from: stored, columns: columns, part: new.place)
+        }
+        guard let changed else { throw .noSuchApplication }
+        let newName = patch.object?["name"]?.string ?? name
+        return changed.resource(.object(try changed.property(newName).document))
+    }
+
+    /// Drops a property with all its values.
+    ///
+    /// The confirmation must be the name once more.
+    ///
+    /// - Throws: `conflict` while the mapping writes it.
+    package func removeProperty(
+        _ name: String,
+        of application: String,
+        confirmation: String?,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        _ = try await change(application, if: precondition, by: actor) { stored, columns in
+            let property = try stored.property(name)
+            guard let confirmation, confirmation.hasSameBytes(as: property.name.text) else {
+                throw Failure.unconfirmed(
+                    "Removing a property removes its values of all users",
+                    repeating: property.name.text
+                )
+            }
+            guard !property.name.isBuiltIn else {
+                throw Failure(.conflict, "The property \(property.name) always exists and cannot be removed.")
+            }
+            try stored.checkUnmapped(property.name)
+            var desired = DesiredApplication(stored)
+            desired.properties.removeAll { $0.name == property.name }
+            return try desired.steps(from: stored, columns: columns, part: property.place)
+        }
+    }
+}
+
+extension Property {
+    /// Where an application document declares it.
+    fileprivate var place: JSONPointer { JSONPointer() / "properties" / name.text }
+}
+
+extension StoredApplication {
+    fileprivate func property(_ name: String) throws(Failure) -> Property {
+        guard let property = properties.first(where: { $0.name.text.hasSameBytes(as: name) }) else {
+            throw Failure(.notFound, "The application has no property of this name.")
+        }
+        return property
+    }
+
+    fileprivate func checkFree(_ name: PropertyName) throws(Failure) {
+        guard !properties.contains(where: { $0.name == name }) else {
+            throw Failure(.conflict, "The application has a property \(name) already.")
+        }
+    }
+
+    /// - Throws: `conflict` with the entries of the mapping that write the property.
+    fileprivate func checkUnmapped(_ name: PropertyName) throws(Failure) {
+        let entries = mapping.flatMap { try? Mapping($0) }?.entries ?? []
+        let writing = entries.enumerated().filter { $0.element.to == name }
+        guard !writing.isEmpty else { return }
+        let list = writing.map { position, entry in
+            JSONValue.object([
+                "mapping": .string(MappingOrigin.stored.rawValue), "position": .integer(Int64(position)),
+                "from": .string(entry.from.text), "to": .string(entry.to.text),
+            ])
+        }
+        let positions = writing.map { String($0.offset) }.joined(separator: ", ")
+        throw Failure(
+            .conflict,
+            "The mapping writes the property \(name), by the entry at position \(positions). Take it out of the mapping first.",
+            details: ["entries": .array(list)]
+        )
+    }
+}

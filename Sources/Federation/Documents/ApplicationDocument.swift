@@ -1,0 +1,129 @@
+package import Identity
+import Store
+
+/// An application as its operator writes it down: the document of design.md §8, checked as far as that needs no database.
+package struct ApplicationDocument: Sendable {
+    package let id: ApplicationID
+    package let name: String
+    /// The PostgreSQL schema for its users; the id unless told otherwise.
+    package let schema: String
+    package let settings: ApplicationSettings
+    package let keys: [Key]
+    package let facebook: Facebook?
+    /// Built-in properties in front, then the others in the order of the document.
+    package let properties: [Property]
+    /// The mapping for Facebook as it was written; an empty list when the document has none.
+    package let mapping: JSONValue
+
+    /// Where a document comes from: that decides how secrets stand in it.
+    package enum Origin: Sendable {
+        /// A file under version control holds the names of environment variables, never a secret.
+        case file
+        /// A request may hold a secret itself; without it the stored one stays.
+        case request
+    }
+
+    /// An API key.
+    package struct Key: Sendable {
+        package let label: String
+        package let key: GivenSecret
+    }
+
+    /// Settings of the provider, and its apps in the order in which they are asked.
+    package struct Facebook: Sendable {
+        package let enabled: Bool
+        package let graphVersion: String
+        package let proof: ProofForm
+        package let apps: [App]
+
+        /// An app at Facebook.
+        package struct App: Sendable {
+            package let id: FacebookAppID
+            package let secret: GivenSecret
+        }
+    }
+
+    /// How a document gives a key or a secret.
+    package enum GivenSecret: Sendable {
+        /// In the environment variable of that name.
+        case variable(String)
+        case value(Secret)
+        /// Not at all: what is stored stays.
+        case stored
+        /// In a form that cannot be read, which has been reported.
+        case unreadable
+    }
+
+    /// How many entries the mapping for Facebook has.
+    package var mappingEntryCount: Int { mapping.object?.members.count ?? mapping.array?.count ?? 0 }
+
+    /// Reads the text of a document.
+    ///
+    /// - Throws: `DocumentProblems` with every problem and its place.
+    package init(text: [UInt8], origin: Origin = .file) throws(DocumentProblems) {
+        let value: JSONValue
+        do { value = try JSONParser.parse(text, limits: .document) } catch {
+            throw DocumentProblems(JSONPointer(), "\(error)")
+        }
+        try self.init(value, origin: origin)
+    }
+
+    /// Reads a document and holds it to every rule that needs neither secrets nor a database.
+    ///
+    /// - Throws: `DocumentProblems` with every problem and its place.
+    package init(_ value: JSONValue, origin: Origin = .file) throws(DocumentProblems) {
+        var reader = DocumentReader(origin: origin)
+        let document = JSONPointer()
+        guard
+            let object = reader.object(
+                value,
+                at: document,
+                known: [
+                    "$schema", "application", "name", "schema", "settings", "keys", "providers", "properties",
+                    "mapping",
+                ]
+            )
+        else { throw reader.problems }
+        _ = reader.text(object["$schema"], at: document / "$schema")
+        let found = reader.required(
+            object["application"]?.string.flatMap { ApplicationID($0) },
+            at: document / "application",
+            "must be 1 to 63 letters, digits, _ or -, beginning with a letter or digit"
+        )
+        // The rest is read under any id, so that one reading finds every problem.
+        guard let id = found ?? ApplicationID("unnamed") else { throw reader.problems }
+        self.id = id
+        name = reader.text(object["name"], at: document / "name") ?? id.text
+        schema = reader.text(object["schema"], at: document / "schema") ?? id.text
+        settings = SettingsDocument.parse(
+            object["settings"] ?? .object([:]),
+            at: document / "settings",
+            problems: &reader.problems
+        )
+        keys = reader.keys(object["keys"], at: document / "keys")
+        facebook = reader.providers(object["providers"], at: document / "providers")
+        properties = reader.properties(object["properties"], at: document / "properties")
+        mapping = reader.mapping(object["mapping"], at: document / "mapping")
+        reader.problems.add(ConfigurationDifference.problems(from: nil, to: DesiredApplication(self), columns: []))
+        guard reader.problems.isEmpty else { throw reader.problems }
+    }
+}
+
+extension DesiredApplication {
+    /// What a document says, with nothing where a key or a secret will be.
+    fileprivate init(_ document: ApplicationDocument) {
+        self.init(id: document.id, name: document.name, schema: document.schema)
+        settings = document.settings
+        keys = document.keys.map { Key(label: $0.label, hash: []) }
+        facebook = document.facebook.map { facebook in
+            Facebook(
+                enabled: facebook.enabled,
+                graphVersion: facebook.graphVersion,
+                proof: facebook.proof,
+                apps: facebook.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) }
+            )
+        }
+        properties = document.properties
+        mapping = document.mapping
+    }
+}

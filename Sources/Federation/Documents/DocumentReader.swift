@@ -1,0 +1,200 @@
+import Identity
+
+/// Reads the parts of an application document and gathers what is wrong with their form.
+///
+/// Rules that hold however a change comes in are not here but in `ConfigurationDifference`.
+struct DocumentReader {
+    let origin: ApplicationDocument.Origin
+    var problems = DocumentProblems()
+
+    static let defaultGraphVersion = "v25.0"
+
+    init(origin: ApplicationDocument.Origin) {
+        self.origin = origin
+    }
+
+    mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
+        elements(value, at: place).map { index, element in
+            let place = place / index
+            let object = object(element, at: place, known: ["label", "key"])
+            let label = object.flatMap { required($0["label"]?.string, at: place / "label", "must be a text") }
+            let key = object.flatMap { secret($0["key"], at: place / "key") }
+            // What cannot be read keeps its position, for the problems of the others; no text of JSON has a NUL in it.
+            return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable)
+        }
+    }
+
+    mutating func providers(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.Facebook? {
+        guard let value, let providers = object(value, at: place, known: ["facebook"]),
+            let settings = providers["facebook"]
+        else { return nil }
+        return facebook(settings, at: place / "facebook")
+    }
+
+    /// Reads the settings of the provider.
+    mutating func facebook(_ value: JSONValue, at place: JSONPointer) -> ApplicationDocument.Facebook? {
+        guard let object = object(value, at: place, known: ["enabled", "graphVersion", "proof", "apps"]) else {
+            return nil
+        }
+        let enabled = bool(object["enabled"], at: place / "enabled") ?? true
+        let version = text(object["graphVersion"], at: place / "graphVersion") ?? Self.defaultGraphVersion
+        if !Self.isGraphVersion(version) { problems.add(place / "graphVersion", "must look like v25.0") }
+        let proof = word(ProofForm.self, object["proof"], at: place / "proof") ?? .timed
+        let known = problems.problems.count
+        let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
+            facebookApp(element, at: place / "apps" / index, orElse: Self.unreadable(index))
+        }
+        // An app that cannot be read is the problem then, not that an enabled provider has none.
+        let areRead = problems.problems.count == known
+        return ApplicationDocument.Facebook(
+            enabled: enabled && areRead,
+            graphVersion: version,
+            proof: proof,
+            apps: apps
+        )
+    }
+
+    private mutating func facebookApp(
+        _ value: JSONValue,
+        at place: JSONPointer,
+        orElse unreadable: FacebookAppID?
+    ) -> ApplicationDocument.Facebook.App? {
+        let object = object(value, at: place, known: ["appId", "appSecret"])
+        let id = object.flatMap { object in
+            required(
+                object["appId"]?.string.flatMap(FacebookAppID.init),
+                at: place / "appId",
+                "must be a text of 1 to 32 digits"
+            )
+        }
+        let given = object.flatMap { secret($0["appSecret"], at: place / "appSecret") }
+        return (id ?? unreadable).map { ApplicationDocument.Facebook.App(id: $0, secret: given ?? .unreadable) }
+    }
+
+    /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.
+    private static func unreadable(_ index: Int) -> FacebookAppID? {
+        let digits = String(index)
+        return FacebookAppID(String(repeating: "0", count: max(0, 32 - digits.utf8.count)) + digits)
+    }
+
+    mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
+        var properties = Property.builtIn
+        guard let value else { return properties }
+        guard let members = value.object?.members else {
+            problems.add(place, "must be an object of names and their declarations")
+            return properties
+        }
+        for member in members {
+            let place = place / member.key
+            let name = required(
+                PropertyName(member.key),
+                at: place,
+                "a property's name is 1 to 63 ASCII letters, digits or _, beginning with a letter"
+            )
+            guard let object = object(member.value, at: place, known: ["type", "required", "clientMappable"]) else {
+                continue
+            }
+            let type = word(PropertyType.self, object["type"], at: place / "type", isRequired: true)
+            guard let name else { continue }
+            let builtIn = Property.builtIn.firstIndex { $0.name == name }
+            let property = Property(
+                name: name,
+                // A type that cannot be read fits whatever the mapping writes, so that it is the only problem.
+                type: type ?? builtIn.map { Property.builtIn[$0].type } ?? .json,
+                required: bool(object["required"], at: place / "required") ?? false,
+                clientMappable: bool(object["clientMappable"], at: place / "clientMappable") ?? false
+            )
+            if let builtIn { properties[builtIn] = property } else { properties.append(property) }
+        }
+        return properties
+    }
+
+    mutating func mapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue {
+        guard let value, let providers = object(value, at: place, known: ["facebook"]) else { return .array([]) }
+        return providers["facebook"] ?? .array([])
+    }
+
+    // MARK: Shapes
+
+    /// An object without members that nobody knows: a misspelt one would be silently ignored.
+    mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
+        guard let object = value.object else {
+            problems.add(place, "must be an object")
+            return nil
+        }
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(place / member.key, "is not known here; known are \(known.joined(separator: ", "))")
+        }
+        return object
+    }
+
+    /// The elements of a list with their positions; none when it is absent.
+    private mutating func elements(_ value: JSONValue?, at place: JSONPointer) -> [(Int, JSONValue)] {
+        guard let value else { return [] }
+        guard let elements = value.array else {
+            problems.add(place, "must be a list")
+            return []
+        }
+        return Array(elements.enumerated())
+    }
+
+    mutating func required<Value>(_ value: Value?, at place: JSONPointer, _ rule: String) -> Value? {
+        if value == nil { problems.add(place, rule) }
+        return value
+    }
+
+    mutating func text(_ value: JSONValue?, at place: JSONPointer) -> String? {
+        guard let value else { return nil }
+        return required(value.string, at: place, "must be a text")
+    }
+
+    mutating func bool(_ value: JSONValue?, at place: JSONPointer) -> Bool? {
+        guard let value else { return nil }
+        return required(value.bool, at: place, "must be true or false")
+    }
+
+    /// One of the words of an enumeration; nil when absent or wrong.
+    mutating func word<Words>(
+        _ words: Words.Type,
+        _ value: JSONValue?,
+        at place: JSONPointer,
+        isRequired: Bool = false
+    ) -> Words? where Words: RawRepresentable<String> & CaseIterable {
+        guard value != nil || isRequired else { return nil }
+        let found = value?.string.flatMap { text in Words.allCases.first { $0.rawValue.hasSameBytes(as: text) } }
+        return required(found, at: place, "must be one of " + Words.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+
+    private mutating func secret(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.GivenSecret? {
+        switch origin {
+        case .file:
+            let rule = "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
+            let name = value?.object?.members.count == 1 ? value?.object?["env"]?.string : nil
+            return required(name.flatMap(Self.variable), at: place, rule)
+        case .request:
+            guard let value, !value.isNull else { return .stored }
+            if let text = value.string ?? value.object?["value"]?.string { return .value(Secret(text)) }
+            // What was read is sent back: the name of a variable, or that the secret is set.
+            let isAsRead = value.object?["env"] != nil || value.object?["set"] != nil
+            return required(
+                isAsRead ? .stored : nil,
+                at: place,
+                "must be a text or {\"value\": \"…\"}; leave it out to keep what is stored"
+            )
+        }
+    }
+
+    private static func variable(_ name: String) -> ApplicationDocument.GivenSecret? {
+        guard (1...128).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") })
+        else { return nil }
+        return .variable(name)
+    }
+
+    private static func isGraphVersion(_ text: String) -> Bool {
+        let parts = text.utf8.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return text.utf8.first == UInt8(ascii: "v") && parts.count == 2
+            && (1...3).contains(parts[0].count) && (1...2).contains(parts[1].count)
+            && parts.allSatisfy { $0.allSatisfy(\.isASCIIDigit) }
+    }
+}

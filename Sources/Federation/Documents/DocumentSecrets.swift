@@ -1,0 +1,107 @@
+import Identity
+import Store
+
+/// Turns the keys and secrets that a document gives into what is stored of them.
+struct DocumentSecrets {
+    let application: ApplicationID
+    /// The application as it is; nil when there is none.
+    let stored: StoredApplication?
+    let masterKeys: MasterKeys
+    let environment: @Sendable (String) -> String?
+    var problems = DocumentProblems()
+
+    init(
+        of application: ApplicationID,
+        stored: StoredApplication?,
+        masterKeys: MasterKeys,
+        environment: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) {
+        self.application = application
+        self.stored = stored
+        self.masterKeys = masterKeys
+        self.environment = environment
+    }
+
+    mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
+        keys.enumerated().map { index, key in
+            DesiredApplication.Key(label: key.label, hash: hash(of: key, at: place / index / "key"))
+        }
+    }
+
+    mutating func facebook(
+        _ facebook: ApplicationDocument.Facebook,
+        at place: JSONPointer
+    ) -> DesiredApplication.Facebook {
+        let apps = facebook.apps.enumerated().map { index, app in
+            let secret = appSecret(of: app, at: place / "apps" / index / "appSecret")
+            return DesiredApplication.App(id: app.id, secret: secret)
+        }
+        return DesiredApplication.Facebook(
+            enabled: facebook.enabled,
+            graphVersion: facebook.graphVersion,
+            proof: facebook.proof,
+            apps: apps
+        )
+    }
+
+    /// What is wrong with the text of an API key, for people; nil when nothing is.
+    ///
+    /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be guessed.
+    static func problem(ofKey key: Secret, from source: String = "") -> String? {
+        let isURLSafe = key.reveal().utf8.allSatisfy {
+            $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+        guard !isURLSafe || !(16...128).contains(key.byteCount) else { return nil }
+        return "the API key\(source) must be 16 to 128 letters, digits, - or _"
+    }
+
+    private mutating func hash(of key: ApplicationDocument.Key, at place: JSONPointer) -> [UInt8] {
+        if case .stored = key.key {
+            if let stored = stored?.keys.first(where: { $0.label.hasSameBytes(as: key.label) }) { return stored.hash }
+            problems.add(place, "must be given: none is stored under this label")
+            return []
+        }
+        guard let given = secret(key.key, at: place) else { return [] }
+        if let problem = Self.problem(ofKey: given.secret, from: given.source) {
+            problems.add(given.place, problem)
+            return []
+        }
+        return Digest.sha256(given.secret.reveal())
+    }
+
+    private mutating func appSecret(
+        of app: ApplicationDocument.Facebook.App,
+        at place: JSONPointer
+    ) -> DesiredApplication.AppSecret {
+        let nothing = SealedSecret(bytes: [], keyID: "")
+        if case .stored = app.secret { return .unchanged }
+        guard let given = secret(app.secret, at: place) else { return .sealed(nothing) }
+        let isVisible = given.secret.reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isVisible, (1...256).contains(given.secret.byteCount) else {
+            problems.add(
+                given.place,
+                "the app secret\(given.source) must be 1 to 256 visible ASCII characters without spaces"
+            )
+            return .sealed(nothing)
+        }
+        return masterKeys.desired(given.secret, of: app.id, in: application, stored: stored)
+    }
+
+    /// The text itself, the place of what gave it, and the variable that it came from, for a sentence.
+    private mutating func secret(
+        _ given: ApplicationDocument.GivenSecret,
+        at place: JSONPointer
+    ) -> (secret: Secret, place: JSONPointer, source: String)? {
+        switch given {
+        case .stored, .unreadable: return nil
+        case .value(let secret): return (secret, place, "")
+        case .variable(let name):
+            let place = place / "env"
+            guard let text = environment(name), !text.isEmpty else {
+                problems.add(place, "the environment variable \(name) is not set; the document takes a secret from it")
+                return nil
+            }
+            return (Secret(text), place, " in \(name)")
+        }
+    }
+}

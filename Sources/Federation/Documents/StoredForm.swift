@@ -1,0 +1,43 @@
+import Identity
+
+extension JSONValue {
+    /// Whether the database, given this value, keeps the other one: jsonb writes numbers in its own way and knows no order of members.
+    func isStored(as other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.number(let left), .number(let right)): return NumericText(left) == NumericText(right)
+        case (.array(let left), .array(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { $0.isStored(as: $1) }
+        case (.object(let left), .object(let right)):
+            return left.members.count == right.members.count
+                && left.members.allSatisfy { member in right[member.key].map(member.value.isStored) ?? false }
+        default: return self == other
+        }
+    }
+}
+
+/// A number as PostgreSQL's `numeric` keeps it: `1e2` is `100`, `-0` is `0`, and `1.50` keeps both of its decimals.
+private struct NumericText: Equatable {
+    /// Without leading zeros; without trailing ones, too, when there are no decimals.
+    private let digits: [UInt8]
+    private let isNegative: Bool
+    /// Decimals, or below 0 the zeros that follow the digits.
+    private let scale: Int
+
+    init(_ number: JSONNumber) {
+        let literal = Array(number.literal.utf8)
+        let mantissa = literal.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+        let exponent = Int(String(decoding: literal.dropFirst(mantissa.count + 1), as: UTF8.self)) ?? 0
+        let point = mantissa.firstIndex(of: UInt8(ascii: "."))
+        let decimals = point.map { mantissa.count - $0 - 1 } ?? 0
+        var digits = Array(mantissa.filter(\.isASCIIDigit).drop { $0 == UInt8(ascii: "0") })
+        var scale = decimals.subtractingReportingOverflow(exponent).partialValue
+        while scale <= 0, digits.last == UInt8(ascii: "0") {
+            digits.removeLast()
+            scale -= 1
+        }
+        if digits.isEmpty { scale = max(scale, 0) }
+        self.digits = digits
+        self.scale = scale
+        isNegative = literal.first == UInt8(ascii: "-") && !digits.isEmpty
+    }
+}

@@ -1,0 +1,69 @@
+import FoundationEssentials
+import Graph
+import Identity
+import Mapping
+import Verification
+
+// What a login and its preview share: they must come to the same verdict on a token.
+
+extension LoadedApplication {
+    /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
+    ///
+    /// - Throws: `provider_not_configured`, `provider_misconfigured`.
+    func facebook(appID: String?) throws(Failure) -> (FacebookSettings, [FacebookApp]) {
+        if let defect { throw Self.unusable(cause: defect) }
+        guard let settings = application.facebook, settings.enabled, !settings.apps.isEmpty else {
+            throw Failure(
+                .providerNotConfigured,
+                "Login with Facebook is not set up for this application: it needs an app id and an app secret."
+            )
+        }
+        guard let appID else { return (settings, settings.apps) }
+        let named = settings.apps.filter { $0.id.text.hasSameBytes(as: appID) }
+        guard !named.isEmpty else {
+            throw Failure(.providerNotConfigured, "appId is not one of this application's Facebook apps.")
+        }
+        return (settings, named)
+    }
+}
+
+extension GraphClient {
+    /// Asks each app in turn whether the token is its own; one that is of no app of ours proves nothing.
+    ///
+    /// - Returns: The person, with the fields that the mapping reads.
+    /// - Throws: Why the token does not count; a field that Facebook does not know is told by the entry that asks for it.
+    func prove(
+        _ token: Secret,
+        by apps: [FacebookApp],
+        settings: FacebookSettings,
+        mapping: CompiledMapping,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> VerifiedPerson {
+        for app in apps {
+            let now = Int64(Date().timeIntervalSince1970)
+            let evidence = await evidence(
+                token: token,
+                app: app,
+                settings: settings,
+                fields: mapping.graphFields,
+                application: application,
+                deadline: deadline,
+                now: now
+            )
+            switch AccessTokenCheck.verify(evidence: evidence, app: app, now: now) {
+            case .accepted(let person): return person
+            case .refused(let failure):
+                guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else {
+                    throw failure
+                }
+                throw mapping.failure(forUnknownField: field)
+            case .otherApp: continue
+            }
+        }
+        throw Failure(
+            .credentialInvalid,
+            "The access token was made for another Facebook app. Log in with the app id of this application."
+        )
+    }
+}

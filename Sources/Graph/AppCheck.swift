@@ -1,0 +1,116 @@
+internal import Curl
+package import Identity
+
+/// What Facebook makes of the id and the secret of an app.
+package struct AppCheck: Sendable {
+    package enum Outcome: Sendable {
+        /// Both belong together, and the app may ask about tokens; with the app's name at Facebook, if it is one to show.
+        case right(name: String?)
+        /// What is wrong and what to do about it, for the operator; the failure says the same to a program.
+        case wrong(problem: String, failure: Failure)
+        /// Graph could not be asked, or gave no answer that tells.
+        case unknown(Failure)
+    }
+
+    package let outcome: Outcome
+    /// The version of Graph that answered; nil when none said so.
+    package let answeredVersion: String?
+}
+
+extension GraphClient {
+    /// Proves the id and the secret of an app against Graph.
+    ///
+    /// Two questions, one after the other, both with the app token that id and secret make: for the app itself, and the
+    /// one that every login asks, about a text that is no token. Each is asked once: whoever wants to know it again can
+    /// repeat the check. No login is held up by what comes out, and a check asks even while logins may not.
+    ///
+    /// - Parameters:
+    ///   - app: The app, of the settings or not yet.
+    ///   - settings: Graph version and form of the proof.
+    ///   - application: Whose app it is.
+    ///   - deadline: When the answer is worth nothing any more.
+    ///   - now: Unix seconds, for timed proofs.
+    /// - Returns: The outcome, in which the secret does not occur.
+    package func check(
+        app: FacebookApp,
+        settings: FacebookSettings,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> AppCheck {
+        let login = LoginQuestion(
+            token: AppNode.noToken,
+            app: app,
+            settings: settings,
+            fields: AppNode.fields,
+            configuration: configuration,
+            now: now
+        )
+        let (node, inspection): (GraphQuestion, GraphQuestion)
+        do throws(Failure) {
+            try login.check()
+            node = try AppNode.question(login)
+            inspection = try TokenInspectionCall.question(login)
+        } catch {
+            return AppCheck(outcome: .wrong(problem: error.message, failure: error), answeredVersion: nil)
+        }
+
+        let link = link(AppLink.Key(application: application, app: app.id))
+        var version: String?
+        do throws(GraphFault) {
+            var name: String?
+            var reply = try await node.ask(curl, configuration, until: deadline, of: link)
+            version = reply.version
+            switch try reply.content() {
+            case .error(let error):
+                return AppCheck(outcome: .init(error, in: reply, to: login), answeredVersion: version)
+            case .object(let object): name = try AppNode.name(in: object, of: reply, app: app.id)
+            }
+            reply = try await inspection.ask(curl, configuration, until: deadline, of: link)
+            version = reply.version ?? version
+            if case .error(let error) = try reply.content() {
+                return AppCheck(outcome: .init(error, in: reply, to: login), answeredVersion: version)
+            }
+            // That the text is no token is the answer to be had; its form counts as at a login.
+            _ = try TokenInspectionCall.answer(reply, isGraphToken: login.isGraphToken)
+            return AppCheck(outcome: .right(name: name), answeredVersion: version)
+        } catch {
+            return AppCheck(outcome: .unknown(error.failure), answeredVersion: version)
+        }
+    }
+}
+
+/// `/{app id}`: the app as Graph shows it to its own token.
+enum AppNode {
+    static let fields = "id,name"
+    /// The text whose inspection is asked for: a real token would have to travel in a URL.
+    static let noToken = "none"
+
+    /// The question.
+    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
+        var target = login.target(login.app.id.text)
+        target.add("fields", fields)
+        target.add(login.proof(of: login.appToken))
+        return try login.question(target, bearer: login.appToken)
+    }
+
+    /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.
+    ///
+    /// - Throws: `GraphFault` when the reply is about something else.
+    static func name(in object: JSONObject, of reply: GraphReply, app: FacebookAppID) throws(GraphFault) -> String? {
+        guard let id = object["id"]?.idText, id.hasSameBytes(as: app.text) else {
+            throw reply.misshapen("another app than the one asked for")
+        }
+        guard let name = object["name"]?.string, (1...256).contains(name.utf8.count),
+            name.unicodeScalars.allSatisfy({ isVisible($0) })
+        else { return nil }
+        return name
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
+}

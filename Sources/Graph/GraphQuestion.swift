@@ -1,0 +1,48 @@
+internal import Curl
+internal import Identity
+
+/// A request to Graph that is ready but for its limits of time.
+struct GraphQuestion {
+    let url: HTTPURL
+    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL.
+    let bearer: Secret
+    /// The version of Graph that is asked for.
+    let version: String
+
+    /// A call with less time left than this is not begun.
+    static let leastTime: Duration = .milliseconds(10)
+
+    /// Asks, within the limit of a call and before the deadline, and takes in what the reply says beside its answer.
+    func ask(
+        _ curl: CurlClient,
+        _ configuration: GraphConfiguration,
+        until deadline: ContinuousClock.Instant,
+        of link: AppLink
+    ) async throws(GraphFault) -> GraphReply {
+        let timeout = min(configuration.callTimeout, deadline - .now)
+        guard timeout >= Self.leastTime else {
+            throw GraphFault(.timeout(cause: "no time was left to ask Graph"), .untold)
+        }
+        let reply: GraphReply
+        do throws(CurlError) {
+            reply = GraphReply(try await curl.send(try request(timeout: timeout, configuration: configuration)))
+        } catch {
+            throw GraphFault(error)
+        }
+        link.note(reply, asked: version)
+        return reply
+    }
+
+    private func request(
+        timeout: Duration,
+        configuration: GraphConfiguration
+    ) throws(CurlError) -> HTTPRequest {
+        try HTTPRequest(
+            url: url,
+            headers: [("Authorization", "Bearer " + bearer.reveal())],
+            timeout: timeout,
+            connectTimeout: min(timeout, configuration.connectTimeout),
+            maxReplyBytes: configuration.maxReplyBytes
+        )
+    }
+}

@@ -1,0 +1,92 @@
+package import Identity
+
+/// The versions of the Graph API, and when each of them ends (facebook.md §6).
+package enum GraphVersions {
+    /// The newest version that is known here.
+    package static let latest = "v26.0"
+
+    /// Days before the end of a version from which on an operator is warned.
+    static let notice = 90
+
+    /// The known versions, oldest first, with the first day on which Facebook answers as another one.
+    ///
+    /// Facebook says when a version ends once there are two newer ones.
+    static let calendar: [(version: String, end: CalendarDate?)] = [
+        ("v19.0", CalendarDate(year: 2026, month: 5, day: 21)),
+        ("v20.0", CalendarDate(year: 2026, month: 9, day: 24)),
+        ("v21.0", CalendarDate(year: 2027, month: 1, day: 21)),
+        ("v22.0", CalendarDate(year: 2027, month: 5, day: 20)),
+        ("v23.0", CalendarDate(year: 2027, month: 10, day: 8)),
+        ("v24.0", CalendarDate(year: 2028, month: 2, day: 18)),
+        ("v25.0", CalendarDate(year: 2028, month: 7, day: 29)),
+        (latest, nil),
+    ]
+
+    /// The first day on which Facebook answers as another version; nil when that is not known.
+    package static func end(of version: String) -> CalendarDate? {
+        guard let number = Number(version) else { return nil }
+        return calendar.first { Number($0.version) == number }?.end
+    }
+
+    /// What an operator should know about a version that is asked for, each thing in sentences of its own.
+    ///
+    /// - Parameters:
+    ///   - version: The version in the settings, such as `v25.0`.
+    ///   - answered: The version that answered last when this one was asked for; nil when none has answered yet.
+    ///   - today: The day in UTC.
+    /// - Returns: Nothing when all is well, or when the version is none that is known and not older than all of those.
+    package static func warnings(for version: String, answered: String?, today: CalendarDate) -> [String] {
+        guard let number = Number(version) else { return [] }
+        var warnings: [String] = []
+        if let end = end(of: version) {
+            let days = end.daysSince1970 - today.daysSince1970
+            if days <= 0 {
+                warnings.append("Graph \(version) ended on \(end). \(consequence) \(advice)")
+            } else if days <= notice {
+                let time = days == 1 ? "1 day" : "\(days) days"
+                warnings.append("Graph \(version) ends on \(end), in \(time). After that: \(consequence) \(advice)")
+            }
+        } else if let oldest = Number(calendar[0].version), number < oldest {
+            warnings.append("Graph \(version) has ended. \(consequence) \(advice)")
+        }
+        if let answered, Number(answered) != number {
+            warnings.append(
+                """
+                Graph \(version) was asked for and \(answered) answered, which may name and shape fields differently. \
+                Choose the version that the mapping was made for.
+                """
+            )
+        }
+        return warnings
+    }
+
+    private static let consequence = "Facebook answers as the oldest version that it still has, without an error."
+    private static let advice = "Choose a newer one; \(latest) is the newest that is known here."
+
+    /// A version by its numbers, which tell that v9.0 is older than v10.0.
+    private struct Number: Comparable {
+        let major: Int
+        let minor: Int
+
+        /// Nil unless the text looks like `v25.0`.
+        init?(_ version: String) {
+            guard isVersion(version) else { return nil }
+            let parts = version.utf8.dropFirst().split(separator: UInt8(ascii: "."))
+            guard parts.count == 2, let major = Int(String(decoding: parts[0], as: UTF8.self)),
+                let minor = Int(String(decoding: parts[1], as: UTF8.self))
+            else { return nil }
+            self.major = major
+            self.minor = minor
+        }
+
+        static func < (left: Number, right: Number) -> Bool { (left.major, left.minor) < (right.major, right.minor) }
+    }
+
+    /// Whether the text looks like `v25.0`: only such a one is taken from what Graph writes.
+    static func isVersion(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.count <= 8, bytes.first == UInt8(ascii: "v") else { return false }
+        let parts = bytes.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }
+    }
+}

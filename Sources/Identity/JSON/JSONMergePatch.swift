@@ -1,0 +1,21 @@
+extension JSONValue {
+    /// What a JSON Merge Patch (RFC 7396) makes of this value.
+    ///
+    /// A member that is `null` in the patch is removed, an object is merged member by member, anything else replaces what was
+    /// there. The order of members stays; new ones come behind.
+    package func merging(patch: JSONValue) -> JSONValue {
+        guard let patch = patch.object else { return patch }
+        var members = object?.members ?? []
+        for change in patch.members {
+            let index = members.firstIndex { $0.key.hasSameBytes(as: change.key) }
+            if change.value.isNull {
+                if let index { members.remove(at: index) }
+            } else {
+                let old = index.map { members[$0].value } ?? .null
+                let member = JSONObject.Member(change.key, old.merging(patch: change.value))
+                if let index { members[index] = member } else { members.append(member) }
+            }
+        }
+        return .object(JSONObject(members))
+    }
+}

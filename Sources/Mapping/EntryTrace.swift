@@ -1,0 +1,100 @@
+import Identity
+
+extension EntryPlan {
+    /// The entry as it goes through a login with this outcome.
+    func traced(
+        _ outcome: EntryOutcome,
+        _ profile: JSONObject,
+        _ grantedScopes: [String]?,
+        user: User?,
+        lastWritten: JSONValue?
+    ) -> TracedEntry {
+        let current = user?.value(of: target.name)
+        func entry(
+            _ outcome: TracedEntry.Outcome,
+            _ why: String,
+            value: PropertyValue? = nil,
+            lacking: MissingField? = nil
+        ) -> TracedEntry {
+            TracedEntry(
+                origin: reference.origin,
+                position: reference.position,
+                from: self.entry.from.text,
+                to: target.name,
+                type: type,
+                sync: target.sync,
+                outcome: outcome,
+                value: value,
+                current: current,
+                why: why,
+                field: lacking?.field,
+                permission: lacking?.permission
+            )
+        }
+        let lacks = lacks(in: profile, grantedScopes: grantedScopes)
+        let lacking = lacks.map { $0.missing(target.name) }
+        let decisive = lacking.first { $0.permission != nil } ?? lacking.first
+        switch outcome {
+        case .value(let value):
+            let (outcome, why) = decision(on: value, .written, user: user, current: current, lastWritten: lastWritten)
+            return entry(outcome, why, value: value)
+        case .fallback(let value):
+            let (outcome, why) = decision(on: value, .defaulted, user: user, current: current, lastWritten: lastWritten)
+            return entry(outcome, "\(lacks.sentences) The default stands in. \(why)", value: value, lacking: decisive)
+        case .missing:
+            let rest = user == nil ? "The property is empty." : "The property stays as it is."
+            return entry(.missing, "\(lacks.sentences) \(rest)", lacking: decisive)
+        case .refused(let failure):
+            let isLacking = failure.reason != .valueNotConvertible
+            return entry(.refused, failure.message, lacking: isLacking ? decisive : nil)
+        }
+    }
+
+    /// What the rule of `sync` says to a value.
+    private func decision(
+        on value: PropertyValue,
+        _ change: TracedEntry.Outcome,
+        user: User?,
+        current: PropertyValue?,
+        lastWritten: JSONValue?
+    ) -> (TracedEntry.Outcome, String) {
+        guard user != nil else { return (change, "The login creates the user with it.") }
+        var last: PropertyValue?
+        if let lastWritten, case .value(let value) = Conversion.convert(lastWritten, to: target.type) { last = value }
+        let writes = target.sync.writes(over: current, lastWritten: last)
+        guard writes else { return (.skipped, target.sync.reason(writes: false)) }
+        guard !current.isStoredLike(value) else { return (.unchanged, "The property has this value already.") }
+        return (change, target.sync.reason(writes: true))
+    }
+}
+
+extension SyncMode {
+    fileprivate func reason(writes: Bool) -> String {
+        switch (self, writes) {
+        case (.always, _): "Every login writes the property."
+        case (.firstLogin, _): "Only the login that creates the user writes the property."
+        case (.ifEmpty, true): "The property is empty."
+        case (.ifEmpty, false): "The property has a value, and the entry fills it only while it is empty."
+        case (.untilEdited, true): "The property is as the mapping left it."
+        case (.untilEdited, false): "The property was edited after the mapping wrote it."
+        }
+    }
+}
+
+extension [LackingField] {
+    fileprivate var sentences: String { map(\.sentence).joined(separator: " ") }
+}
+
+extension LackingField {
+    fileprivate var sentence: String {
+        guard isAbsent else { return "What the profile has as \"\(name)\" does not give the entry a value." }
+        guard let permission else { return "The profile has no \"\(name)\"." }
+        let state =
+            switch isGranted {
+            case true?: "is granted, so this person has none at Facebook"
+            case false?: "is not granted"
+            case nil: "may not be granted"
+            }
+        return "The profile has no \"\(name)\": its permission \"\(permission)\" \(state)."
+    }
+}

@@ -1,0 +1,62 @@
+/// How connections end, and who is told.
+extension ConnectionPool {
+    /// Lets the connection take no more statements.
+    ///
+    /// A server that has become a standby (25006) refuses writes on all of them: then all that belong to nobody go, as
+    /// they come to rest, and the next ones look for another server.
+    func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
+        connection.isRetiring = true
+        guard index < pipelined else { return }
+        _ = dispatch.retire(lane: index)
+        guard error.sqlState == "25006" else { return }
+        for other in 0..<pipelined where other != index {
+            guard case .open(let connection) = slots[other] else { continue }
+            connection.isRetiring = true
+            if dispatch.retire(lane: other), !connection.isBusy { closeSlot(other) }
+        }
+        for place in 0..<exclusive { perform(leases.retireIfIdle(place: place)) }
+        listenElsewhere()
+    }
+
+    /// The connection is gone, and nobody has asked for that.
+    func lose(_ index: Int) {
+        guard case .open(let connection) = slots[index] else { return }
+        counters.connectionsLost += 1
+        gate.lost(age: now - connection.since, now: now, chance: .random(in: 0...1))
+        closeSlot(index)
+    }
+
+    /// Closes whatever is at the slot, and says so to the machine that it belongs to.
+    ///
+    /// Whoever still waits for an answer on it learns whether anything can have happened.
+    func closeSlot(_ index: Int) {
+        var orphans: [Connection.Pipeline.Orphan] = []
+        switch slots[index] {
+        case .vacant, .wanted: break
+        case .connecting(let attempt):
+            abandon(attempt)
+            gate.withdrawn()
+        case .open(let connection):
+            loop.poller.remove(connection.socket)
+            orphans = connection.orphans()
+        }
+        var isRunning = false
+        if case .running = life { isRunning = true }
+        switch owner(of: index) {
+        case .lane(let lane):
+            slots[index] = isRunning ? .wanted : .vacant
+            dispatch.closed(lane: lane)
+        case .place(let place):
+            slots[index] = .vacant
+            endCleaning(index)
+            perform(leases.lost(place: place))
+        case .listener(let listener):
+            slots[index] = isRunning && listeners[listener] != nil ? .wanted : .vacant
+            listeners[listener]?.machine.lost()
+        }
+        for orphan in orphans where orphan.request.origin == .caller {
+            let outcome: Connection.Pipeline.Outcome = orphan.refusal.map { .failure($0) } ?? .nothing
+            orphan.request.finish(result(of: outcome, orphan.request))
+        }
+    }
+}

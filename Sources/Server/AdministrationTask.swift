@@ -1,0 +1,48 @@
+import ArgumentParser
+import Curl
+import Federation
+import FoundationEssentials
+import Glibc
+import Graph
+import Identity
+import Store
+
+/// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
+protocol AdministrationCommand: AsyncParsableCommand, Sendable {
+    func run(_ administration: Administration, by actor: Actor) async throws
+}
+
+extension AdministrationCommand {
+    func run() async throws {
+        try await AdministrationTask.run { try await run($0, by: $1) }
+    }
+}
+
+/// Runs one command of an operator and ends.
+enum AdministrationTask {
+    /// Opens what the use cases need for as long as the closure runs, and turns what it throws into an exit code.
+    static func run(_ body: @Sendable @escaping (Administration, Actor) async throws -> Void) async throws {
+        let configuration: AdministrationConfiguration
+        do { configuration = try await ConfigurationReader.readAdministration() } catch let problems
+            as ConfigurationProblems
+        {
+            throw Exit.saying("\(problems)", Exit.configuration)
+        }
+        let curl: CurlClient
+        do { curl = try CurlClient(configuration: configuration.curl) } catch {
+            throw Exit.saying("federation: \(error)", Exit.software)
+        }
+        let graph = GraphClient(curl: curl, configuration: configuration.graph)
+        try await DatabaseTask.run(configuration.postgres) { store in
+            let administration = Administration(store: store, graph: graph, masterKeys: configuration.masterKeys)
+            try await body(administration, actor())
+        }
+    }
+
+    /// The person at this machine, for the audit log: who became root by sudo, or the user of the process.
+    private static func actor() -> Actor {
+        let environment = ProcessInfo.processInfo.environment
+        let user = environment["SUDO_USER"] ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) }
+        return Actor(name: "cli:" + (user ?? String(getuid())), source: ProcessInfo.processInfo.hostName)
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Federation
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check application documents.",
+        discussion: """
+            Says everything that is wrong, each on a line with file and JSON pointer, and ends with 65; says what the \
+            documents hold and ends with 0 when nothing is. Needs no configuration unless --live is given: then the documents \
+            are held against the database as well, with the secrets of the environment variables that they name.
+
+            Examples:
+              federation check mappings/demo.json
+              federation check --live mappings/*.json
+            """
+    )
+
+    @Argument(help: "Application documents, or - for standard input.", completion: .file(extensions: ["json"]))
+    var files: [String]
+
+    @Flag(help: "Check against the database as well.")
+    var live = false
+
+    func run() async throws {
+        let files = files
+        guard live else { return try await Self.forEach(files) { try Self.report(DocumentFile($0)) } }
+        try await AdministrationTask.run { administration, _ in
+            try await Self.forEach(files) { path in
+                let file = try DocumentFile(path)
+                let plan = try await file.plan { try await administration.plan($0, environment: $1) }
+                try Self.report(file, changes: plan.changes.count)
+            }
+        }
+    }
+
+    /// Goes on behind a document that is wrong, and ends with the code of the last one.
+    private static func forEach(_ files: [String], _ check: (String) async throws -> Void) async throws {
+        var wrong: ExitCode?
+        for file in files {
+            do { try await check(file) } catch let code as ExitCode { wrong = code }
+        }
+        if let wrong { throw wrong }
+    }
+
+    private static func report(_ file: DocumentFile, changes: Int? = nil) throws {
+        let document = file.document
+        try Terminal.report(
+            "\(InputFile.name(file.path)): application \(document.id), \(document.properties.count) properties, "
+                + "\(document.mappingEntryCount) mapping entries: right"
+                + (changes.map { "; applying it makes \($0) changes" } ?? "")
+        )
+    }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import Federation
+import Identity
+
+struct ProviderSetCommand: AdministrationCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Set Facebook apps, their secrets and how Graph is asked.",
+        discussion: """
+            --app-id names one app. When the application has it already, its secret is replaced; a first one makes logins \
+            possible; --add puts one behind the others (iOS, Android and web often have an app each). What is not named stays \
+            as it is.
+
+            The app secret comes from a file, from standard input, or from you, unseen.
+
+            Examples:
+              federation provider set demo --app-id 1234567890 --secret-file app.secret
+              pass show facebook/ios | federation provider set demo \\
+                --app-id 2345678901 --add --secret-stdin
+              federation provider set demo --remove-app 2345678901 --proof classic
+            """
+    )
+
+    @OptionGroup var application: ApplicationArgument
+
+    @Option(help: ArgumentHelp("The Facebook app to add, or whose secret to replace.", valueName: "id"))
+    var appID: String?
+
+    @OptionGroup var secret: AppSecretOptions
+
+    @Flag(help: "Add the app to those that are there.")
+    var add = false
+
+    @Option(
+        name: .customLong("remove-app"),
+        help: ArgumentHelp("Remove this Facebook app; once for each.", valueName: "id")
+    )
+    var removedApps: [String] = []
+
+    @Option(help: ArgumentHelp("The version of the Graph API, like v25.0.", valueName: "version"))
+    var graphVersion: String?
+
+    @Option(help: "The form of appsecret_proof.")
+    var proof: ProofForm?
+
+    @Flag(help: "Whether people can log in with Facebook.")
+    var state: State?
+
+    enum State: String, EnumerableFlag {
+        case enable
+        case disable
+    }
+
+    @OptionGroup var precondition: PreconditionOption
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if appID == nil, secret.isGiven || add { throw ValidationError("Name the app that is meant by --app-id.") }
+        guard appID != nil || !removedApps.isEmpty || graphVersion != nil || proof != nil || state != nil else {
+            throw ValidationError("Name at least one thing to set.")
+        }
+    }
+
+    func run(_ administration: Administration, by actor: Actor) async throws {
+        guard let current = try await settings(administration) else {
+            let made = try await administration.putFacebook(
+                of: application.id,
+                try document(apps: []),
+                if: precondition.precondition,
+                by: actor
+            )
+            return try output.show(made, ProviderCommand.Show.sections)
+        }
+        let changed = try await administration.changeFacebook(
+            of: application.id,
+            patch: try document(apps: current.body.object?["apps"]?.array ?? []),
+            if: precondition(onTopOf: current),
+            by: actor
+        )
+        try output.show(changed, ProviderCommand.Show.sections)
+    }
+
+    /// What there is; nil when Facebook is not configured.
+    private func settings(_ administration: Administration) async throws -> Resource? {
+        do { return try await administration.facebook(of: application.id) } catch  where error.reason == .notFound {
+            // It is the application itself that is not there when this fails as well.
+            _ = try await administration.application(application.id)
+            return nil
+        }
+    }
+
+    /// The list of apps is replaced as a whole, so it must be the one that was read.
+    private func precondition(onTopOf current: Resource) -> Precondition {
+        guard precondition.tag == nil, appID != nil || !removedApps.isEmpty, let tag = current.tag else {
+            return precondition.precondition
+        }
+        return .tags([tag])
+    }
+
+    private func document(apps: [JSONValue]) throws -> JSONValue {
+        .object(
+            JSONObject(present: [
+                "enabled": state.map { .bool($0 == .enable) }, "graphVersion": graphVersion.map(JSONValue.string),
+                "proof": proof.map { .string($0.rawValue) },
+                "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
+            ])
+        )
+    }
+
+    /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.
+    private func changed(_ apps: [JSONValue]) throws -> [JSONValue] {
+        let ids = apps.compactMap { $0.object?["appId"]?.string }
+        if let unknown = removedApps.first(where: { removed in !ids.contains { $0.hasSameBytes(as: removed) } }) {
+            throw Exit.saying("federation: \(application.id) has no Facebook app \(unknown)", Exit.noInput)
+        }
+        var kept = ids.filter { id in !removedApps.contains { $0.hasSameBytes(as: id) } }
+        guard let appID else { return kept.map { Self.app($0) } }
+        let isKnown = kept.contains { $0.hasSameBytes(as: appID) }
+        if !isKnown {
+            guard add || kept.isEmpty else {
+                throw Exit.refusing(
+                    """
+                    \(application.id) has the app \(kept.joined(separator: ", ")): give --add to have \(appID) beside it, or \
+                    --remove-app to have it instead.
+                    """
+                )
+            }
+            kept.append(appID)
+        }
+        let secret = try secret.require("The app secret of \(appID)")
+        return kept.map { Self.app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil) }
+    }
+
+    private static func app(_ id: String, secret: Secret? = nil) -> JSONValue {
+        .object(JSONObject(present: ["appId": .string(id), "appSecret": secret.map { .string($0.reveal()) }]))
+    }
+}

@@ -1,0 +1,199 @@
+import ArgumentParser
+import Federation
+import Identity
+
+struct UserCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user",
+        abstract: "Users: find, see, disable, unlink, export, erase.",
+        subcommands: [
+            UserSearchCommand.self, Show.self, Disable.self, Enable.self, Unlink.self, Export.self, Erase.self,
+        ]
+    )
+
+    struct Show: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a user with identities and sessions.",
+            discussion: """
+                Example:
+                  federation user show demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var output: OutputOptions
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            let user = try await administration.user(user.id, of: user.application.id)
+            try output.show(user, Self.sections)
+        }
+
+        static let sections = [
+            OutputOptions.Section(
+                member: "identities",
+                columns: [
+                    Column("PROVIDER", "provider", .id), Column("APP ID", "appId", .id),
+                    Column("SUBJECT", "subject", .id), Column("CREATED", "created", .moment),
+                    Column("LAST USED", "lastUsed", .moment), Column("GRANTED", "grantedScopes"),
+                    Column("DATA ACCESS UNTIL", "dataAccessExpires", .moment),
+                ]
+            ),
+            OutputOptions.Section(member: "sessions", columns: SessionCommand.columns),
+        ]
+    }
+
+    struct Disable: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Disable a user and end all sessions.",
+            discussion: """
+                Every running instance refuses the user's logins and sessions within a second.
+
+                Example:
+                  federation user disable demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var precondition: PreconditionOption
+        @OptionGroup var output: OutputOptions
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            try output.show(
+                try await UserCommand.set("DISABLED", user, administration, precondition, actor),
+                Show.sections
+            )
+        }
+    }
+
+    struct Enable: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a disabled user log in again.",
+            discussion: """
+                Example:
+                  federation user enable demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var precondition: PreconditionOption
+        @OptionGroup var output: OutputOptions
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            try output.show(
+                try await UserCommand.set("ENABLED", user, administration, precondition, actor),
+                Show.sections
+            )
+        }
+    }
+
+    private static func set(
+        _ status: String,
+        _ user: UserArgument,
+        _ administration: Administration,
+        _ precondition: PreconditionOption,
+        _ actor: Actor
+    ) async throws -> Resource {
+        try await administration.changeUser(
+            user.id,
+            of: user.application.id,
+            patch: .object(["user": .object(["userStatus": .string(status)])]),
+            if: precondition.precondition,
+            by: actor
+        )
+    }
+
+    struct Unlink: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take an identity away from a user.",
+            discussion: """
+                Whoever has that Facebook account becomes a new user at the next login. The last identity of a user cannot be \
+                taken: erase the user instead.
+
+                Example:
+                  federation user unlink demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
+                    --app-id 1234567890 --subject 10150000000000001 \\
+                    --confirm 10150000000000001
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+
+        @Option(help: "The provider.", completion: .list(["facebook"]))
+        var provider = "facebook"
+
+        @Option(help: ArgumentHelp("The Facebook app of the identity.", valueName: "id"))
+        var appID: String
+
+        @Option(help: "The user id that Facebook gives to that app.")
+        var subject: String
+
+        @OptionGroup var confirmation: ConfirmationOption
+        @OptionGroup var precondition: PreconditionOption
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            try confirmation.require(subject, losing: "the identity \(subject) from the user \(user.id)")
+            try await administration.unlink(
+                provider: provider,
+                app: appID,
+                subject: subject,
+                from: user.id,
+                of: user.application.id,
+                if: precondition.precondition,
+                by: actor
+            )
+            try Terminal.report("The identity \(subject) is taken from the user \(user.id).")
+        }
+    }
+
+    struct Export: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print everything that is stored of a person, as JSON.",
+            discussion: """
+                The user, its identities with what the mapping wrote, its sessions, and the entries of the audit log that \
+                name it.
+
+                Example:
+                  federation user export demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 -o ann.json
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var file: OutputFileOption
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            let person = try await administration.exportUser(user.id, of: user.application.id)
+            try file.write(person.indented)
+        }
+    }
+
+    struct Erase: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Erase a user with identities and sessions.",
+            discussion: """
+                Nothing brings the user back. Whoever has that Facebook account becomes a new user at the next login; \
+                disable the user to keep somebody out.
+
+                Example:
+                  federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
+                    --confirm 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var confirmation: ConfirmationOption
+        @OptionGroup var precondition: PreconditionOption
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            let (id, application) = (user.id, user.application.id)
+            try confirmation.require(id, losing: "the user \(id) of \(application) with identities and sessions")
+            try await administration.eraseUser(
+                id,
+                of: application,
+                confirmation: id,
+                if: precondition.precondition,
+                by: actor
+            )
+            try Terminal.report("The user \(id) of \(application) is erased.")
+        }
+    }
+}

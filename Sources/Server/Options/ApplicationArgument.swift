@@ -1,0 +1,7 @@
+import ArgumentParser
+
+/// The application that a command works on.
+struct ApplicationArgument: ParsableArguments {
+    @Argument(help: ArgumentHelp("Id of the application.", valueName: "app"))
+    var id: String
+}

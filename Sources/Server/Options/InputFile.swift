@@ -1,0 +1,44 @@
+import ArgumentParser
+import Glibc
+import Identity
+
+/// A file that a command reads: a path, or `-` for standard input.
+enum InputFile {
+    /// As much as a document may have, and more than a secret ever does.
+    static let mostBytes = JSONLimits.document.bytes
+
+    /// The bytes of the file.
+    ///
+    /// - Throws: An exit code after saying why it cannot be read.
+    static func bytes(_ path: String) throws -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { if path != "-" { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(path) }
+            guard count > 0 else { return bytes }
+            bytes += chunk.prefix(count)
+            guard bytes.count <= mostBytes else {
+                throw Exit.saying("\(name(path)): has more than \(mostBytes) bytes", Exit.dataError)
+            }
+        }
+    }
+
+    /// The JSON value in the file.
+    static func json(_ path: String) throws -> JSONValue {
+        do { return try JSONParser.parse(try bytes(path), limits: .document) } catch let error as JSONError {
+            throw Exit.saying("\(name(path)): \(error)", Exit.dataError)
+        }
+    }
+
+    /// What messages call the file.
+    static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
+
+    private static func unreadable(_ path: String) -> ExitCode {
+        Exit.saying("\(name(path)): cannot be read: \(Exit.systemError)", Exit.noInput)
+    }
+}

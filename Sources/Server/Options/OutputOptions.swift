@@ -1,0 +1,72 @@
+import ArgumentParser
+import Federation
+import Identity
+
+/// How a command shows its result: as tables for people, or as the JSON that the administration API answers.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON, for programs.")
+    var json = false
+
+    /// Shows a list.
+    func show(_ page: Page, _ columns: [Column]) throws {
+        guard !json else { return try print(page.json) }
+        try table(columns, page.items)
+        if let next = page.next { Terminal.say("There are more: repeat the command with --cursor=\(next)") }
+    }
+
+    /// Shows a resource that is a whole list.
+    func show(list resource: Resource, _ columns: [Column]) throws {
+        guard !json else { return try print(resource.body) }
+        try table(columns, resource.body.object?["items"]?.array ?? [])
+    }
+
+    /// Shows one resource: its members, and those that are lists as tables below.
+    func show(_ resource: Resource, _ sections: [Section] = []) throws {
+        guard !json else { return try print(resource.body) }
+        try details(resource.body, tag: resource.tag, sections)
+    }
+
+    /// Shows a result that is no resource.
+    func show(_ value: JSONValue, _ sections: [Section]) throws {
+        guard !json else { return try print(value) }
+        try details(value, tag: nil, sections)
+    }
+
+    func print(_ value: JSONValue) throws {
+        try Terminal.print(value.indented + "\n")
+    }
+
+    // MARK: Tables
+
+    /// A member that holds a list, and the columns in which it is shown.
+    struct Section {
+        let member: String
+        let columns: [Column]
+    }
+
+    func table(_ columns: [Column], _ rows: [JSONValue]) throws {
+        let lines = Table(columns, rows).lines(within: Terminal.columns)
+        try Terminal.print(lines.joined(separator: "\n") + "\n")
+    }
+
+    private func details(_ value: JSONValue, tag: String?, _ sections: [Section]) throws {
+        var rows = Details(value, without: sections.map(\.member) + [Self.warnings]).rows
+        if let tag { rows.append(("tag", TerminalText.escaped(tag))) }
+        let width = rows.map { TerminalText.width(of: $0.name) }.max() ?? 0
+        try Terminal.print(
+            rows.map { row in
+                row.name + String(repeating: " ", count: width - TerminalText.width(of: row.name)) + "  " + row.value
+                    + "\n"
+            }.joined()
+        )
+        for section in sections {
+            guard let elements = value.object?[section.member]?.array, !elements.isEmpty else { continue }
+            try Terminal.print((rows.isEmpty ? "" : "\n") + section.member + "\n")
+            try table(section.columns, elements)
+        }
+        for warning in value.object?[Self.warnings]?.array ?? [] { Terminal.say("warning: \(warning.string ?? "")") }
+    }
+
+    /// The member with sentences that somebody should read who did not ask for them.
+    private static let warnings = "warnings"
+}

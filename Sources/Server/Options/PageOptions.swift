@@ -1,0 +1,29 @@
+import ArgumentParser
+import Federation
+import Identity
+
+/// How much of a list is wanted.
+struct PageOptions: ParsableArguments {
+    @Option(help: "How many to list at most.")
+    var limit = PageRequest.usualItems
+
+    @Option(help: "Go on where a list ended that said so.")
+    var cursor: String?
+
+    func validate() throws {
+        guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }
+    }
+
+    /// Reads pages until there are enough.
+    func read(_ page: (PageRequest) async throws -> Page) async throws -> Page {
+        var items: [JSONValue] = []
+        var cursor = cursor
+        repeat {
+            let wanted = min(limit - items.count, PageRequest.mostItems)
+            let part = try await page(PageRequest(limit: wanted, cursor: cursor))
+            items += part.items
+            cursor = part.next
+        } while cursor != nil && items.count < limit
+        return Page(items: items, next: cursor)
+    }
+}

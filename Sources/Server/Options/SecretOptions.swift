@@ -1,0 +1,113 @@
+import ArgumentParser
+import Identity
+
+/// Where a command takes a secret from: a file, standard input, or a person who types it unseen.
+///
+/// An argument is never taken: every process on the machine can read it, and the shell writes it into its history. The option
+/// that people try is known only to say so.
+protocol SecretOptions: ParsableArguments {
+    /// The name of the options, such as `secret` for `--secret-file`.
+    static var option: String { get }
+    var file: String? { get }
+    var stdin: Bool { get }
+    var argument: String? { get }
+}
+
+extension SecretOptions {
+    func validate() throws {
+        let (file, stdin) = ("--\(Self.option)-file", "--\(Self.option)-stdin")
+        guard argument == nil else {
+            throw ValidationError(
+                """
+                --\(Self.option) is refused: an argument can be read by everybody on this machine, and it stays in the shell's \
+                history. Use \(file) or \(stdin), and replace what you have just typed if it was real.
+                """
+            )
+        }
+        guard self.file == nil || !self.stdin else { throw ValidationError("Give \(file) or \(stdin), not both.") }
+    }
+
+    /// Whether the command was told where to take it from.
+    var isGiven: Bool { file != nil || stdin }
+
+    /// The secret from where the options say.
+    ///
+    /// - Parameter name: What the secret is, for messages.
+    /// - Returns: Nil when no option was given.
+    /// - Throws: An exit code after saying why there is none.
+    func read(_ name: String) throws -> Secret? {
+        if let file { return try Self.secret(try InputFile.bytes(file), name) }
+        guard stdin else { return nil }
+        return Terminal.inputIsTerminal ? try Self.ask(name) : try Self.secret(try InputFile.bytes("-"), name)
+    }
+
+    /// The secret from where the options say, or from the person at the terminal.
+    func require(_ name: String) throws -> Secret {
+        if let secret = try read(name) { return secret }
+        guard Terminal.canAsk else {
+            throw Exit.refusing("\(name) is needed: give --\(Self.option)-file or --\(Self.option)-stdin.")
+        }
+        return try Self.ask(name)
+    }
+
+    private static func ask(_ name: String) throws -> Secret {
+        try secret(Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8), name)
+    }
+
+    /// One line without the line break that files end with.
+    private static func secret(_ bytes: [UInt8], _ name: String) throws -> Secret {
+        var line = bytes[...]
+        if line.last == UInt8(ascii: "\n") { line.removeLast() }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        guard !line.isEmpty else { throw Exit.saying("federation: \(name) is empty", Exit.dataError) }
+        guard line.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
+            throw Exit.saying(
+                "federation: \(name) must be one line of visible ASCII characters without spaces",
+                Exit.dataError
+            )
+        }
+        return Secret(String(decoding: line, as: UTF8.self))
+    }
+}
+
+/// The secret of an app at Facebook.
+struct AppSecretOptions: SecretOptions {
+    static let option = "secret"
+
+    @Option(name: .customLong("secret-file"), help: "File that holds the app secret.", completion: .file())
+    var file: String?
+
+    @Flag(name: .customLong("secret-stdin"), help: "Read the app secret from standard input.")
+    var stdin = false
+
+    @Option(name: [.customLong("secret"), .customLong("app-secret")], help: .private)
+    var argument: String?
+}
+
+/// An API key that exists already.
+struct APIKeyOptions: SecretOptions {
+    static let option = "key"
+
+    @Option(name: .customLong("key-file"), help: "File that holds a key to take.", completion: .file())
+    var file: String?
+
+    @Flag(name: .customLong("key-stdin"), help: "Read a key to take from standard input.")
+    var stdin = false
+
+    @Option(name: [.customLong("key"), .customLong("api-key")], help: .private)
+    var argument: String?
+}
+
+/// An access token of a person.
+struct AccessTokenOptions: SecretOptions {
+    static let option = "access-token"
+
+    @Option(name: .customLong("access-token-file"), help: "File that holds an access token.", completion: .file())
+    var file: String?
+
+    @Flag(name: .customLong("access-token-stdin"), help: "Read an access token from standard input.")
+    var stdin = false
+
+    @Option(name: [.customLong("access-token"), .customLong("token")], help: .private)
+    var argument: String?
+}

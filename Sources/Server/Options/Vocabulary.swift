@@ -1,0 +1,14 @@
+import ArgumentParser
+import Identity
+
+// The words of the domain as arguments: shells complete them, and help lists them.
+
+extension OperatorRole: ExpressibleByArgument {}
+extension ProofForm: ExpressibleByArgument {}
+
+extension PropertyType: ExpressibleByArgument {
+    /// Small letters will do.
+    package init?(argument: String) {
+        self.init(rawValue: argument.uppercased())
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Glibc
+
+/// The three standard streams, each of which may be a terminal with a person in front of it.
+enum Terminal {
+    /// Whether questions make sense: somebody sees them and can type.
+    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Columns of the terminal behind standard output; nil when it is none or does not say.
+    static var columns: Int? {
+        var size = winsize()
+        guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }
+
+    /// Writes a result to standard output.
+    ///
+    /// - Throws: An exit code when it cannot be written, so that a full disk behind `>` is no success.
+    static func print(_ text: String) throws {
+        guard write(text, to: STDOUT_FILENO) else {
+            throw Exit.saying("federation: cannot write to standard output: \(Exit.systemError)", Exit.inputOutput)
+        }
+    }
+
+    /// Says on standard output that something is done.
+    static func report(_ text: String) throws {
+        try print(TerminalText.escaped(text) + "\n")
+    }
+
+    /// Prints a secret that nobody can read again, alone on standard output so that it goes into a file or a variable.
+    static func printOnce(_ secret: String, _ name: String) throws {
+        try print(TerminalText.escaped(secret) + "\n")
+        say("\(name) Only a hash of it is stored, so it will not be shown again: keep it now.")
+    }
+
+    /// Says something about what happens, on standard error.
+    static func say(_ text: String) {
+        _ = write(TerminalText.escapedLines(text) + "\n", to: STDERR_FILENO)
+    }
+
+    /// Writes all of a text; false, with `errno`, when that fails.
+    static func write(_ text: String, to descriptor: Int32) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0, errno != EINTR { return false }
+            rest = rest.dropFirst(max(written, 0))
+        }
+        return true
+    }
+
+    // MARK: Questions
+
+    /// Asks for a line; nil at the end of input.
+    static func ask(_ question: String) -> String? {
+        _ = write(TerminalText.escaped(question) + " ", to: STDERR_FILENO)
+        return readLine()
+    }
+
+    /// Asks for a line that does not appear on the screen; nil at the end of input.
+    ///
+    /// The terminal hands over single keys meanwhile: its own line buffer ends at 4095 bytes, and tokens may be longer.
+    static func askHidden(_ question: String) -> String? {
+        var before = termios()
+        guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
+        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) == 0 else { return nil }
+        _ = write(TerminalText.escaped(question) + " ", to: STDERR_FILENO)
+        let typed = readKeys()
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+        _ = write("\n", to: STDERR_FILENO)
+        switch typed {
+        case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
+        case .end: return nil
+        case .interrupted:
+            // With the terminal as it was, the process ends as it would have without us.
+            kill(getpid(), SIGINT)
+            return nil
+        }
+    }
+
+    private enum Typed {
+        case line([UInt8])
+        case end
+        case interrupted
+    }
+
+    private static func readKeys() -> Typed {
+        var line: [UInt8] = []
+        var key: UInt8 = 0
+        while true {
+            let count = read(STDIN_FILENO, &key, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return .end }
+            switch key {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return .line(line)
+            case 0x03, 0x1C: return .interrupted
+            case 0x04: return line.isEmpty ? .end : .line(line)
+            case 0x08, 0x7F: _ = line.popLast()
+            case 0x15: line = []
+            default: if line.count < InputFile.mostBytes { line.append(key) }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// Text from anywhere, made safe to show: names come from Facebook, and a terminal obeys what it is sent (security.md V-114,
+/// V-119).
+enum TerminalText {
+    /// The text with an escape in place of every character that could move the cursor, change colours, begin a line, hide
+    /// itself or turn the direction of reading.
+    static func escaped(_ text: String) -> String {
+        escaped(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
+    }
+
+    /// The same for text of several lines, which stay lines.
+    static func escapedLines(_ text: String) -> String {
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { escaped(String($0)) }.joined(separator: "\n")
+    }
+
+    /// The same for JSON text, which means the same afterwards.
+    ///
+    /// `JSONWriter` has escaped the controls; such characters are left in texts only, where JSON takes an escape.
+    static func escapedJSON(_ text: String) -> String {
+        escaped(text) { scalar in
+            Character(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            }.joined()
+        }
+    }
+
+    private static func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
+        guard !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isSafe(scalar) {
+                result.append(scalar)
+            } else {
+                result.append(contentsOf: escape(scalar).unicodeScalars)
+            }
+        }
+        return String(result)
+    }
+
+    private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: false
+        // Persian, Hindi and emoji are written with the two joiners; what is left turns text around or is invisible.
+        case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
+        default: true
+        }
+    }
+
+    // MARK: Width
+
+    /// How many columns of a terminal the text takes.
+    static func width(of text: String) -> Int {
+        text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
+    }
+
+    /// The text if it fits, else its beginning and an ellipsis.
+    static func cut(_ text: String, to width: Int) -> String {
+        guard self.width(of: text) > width || text.unicodeScalars.count > mostScalars(width) else { return text }
+        var result = String.UnicodeScalarView()
+        var taken = 0
+        // Marks that stand on other characters take no column, and somebody may have stacked thousands of them.
+        for scalar in text.unicodeScalars.prefix(mostScalars(width)) {
+            taken += self.width(of: scalar)
+            guard taken < width else { break }
+            result.append(scalar)
+        }
+        return String(result) + "…"
+    }
+
+    private static func mostScalars(_ width: Int) -> Int { 4 * width }
+
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: break
+        }
+        // The blocks that UAX 11 gives two columns: Hangul, CJK, kana, full-width forms and emoji.
+        return switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            2
+        default: 1
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Identity
+import Postgres
+
+/// How an application is read: one list of columns and one way to decode them, whoever asks.
+extension StoredApplication {
+    /// What is selected from `federation.applications a`.
+    static let columns: Statement = """
+        a.id, a.name, a.schema_name, a.revision, a.settings,
+        (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
+            (extract(epoch from k.created) * 1000)::bigint) order by k.label), '[]')
+            from federation.api_keys k where k.application_id = a.id),
+        (select jsonb_build_object('enabled', p.enabled, 'graphVersion', p.graph_version, 'proof', p.proof, 'apps',
+            (select coalesce(jsonb_agg(jsonb_build_object('id', f.app_id, 'secret', encode(f.secret, 'hex'),
+                'key', f.secret_key_id,
+                'changed', (extract(epoch from f.secret_changed) * 1000)::bigint) order by f.position), '[]')
+                from federation.provider_apps f where f.application_id = a.id and f.provider = p.provider))
+            from federation.provider_settings p where p.application_id = a.id and p.provider = 'facebook'),
+        (select jsonb_build_array(m.revision, m.document) from federation.mappings m
+            where m.application_id = a.id and m.provider = 'facebook' and m.active),
+        (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
+            order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id),
+        (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
+        a.created, a.updated
+        """
+
+    /// The question for one application.
+    static func statement(for id: ApplicationID) -> Statement {
+        "select \(columns) from federation.applications a where a.id = \(id.text)"
+    }
+
+    /// The applications of a result whose columns are `columns`.
+    static func all(in result: ResultSet) throws(PostgresError) -> [StoredApplication] {
+        var applications: [StoredApplication] = []
+        for row in result.rows {
+            if let application = try StoredApplication(row) { applications.append(application) }
+        }
+        return applications
+    }
+
+    private init?(_ row: Row) throws(PostgresError) {
+        guard let id = ApplicationID(try row.decode(0, as: String.self)) else { return nil }
+        let mapping = try row.decode(7, as: JSONText?.self).flatMap(Self.json)?.array
+        self.init(
+            id: id,
+            name: try row.decode(1, as: String.self),
+            schema: try row.decode(2, as: String.self),
+            revision: try row.decode(3, as: Int64.self),
+            settings: Self.json(try row.decode(4, as: JSONText.self)) ?? .null,
+            keys: Self.keys(Self.json(try row.decode(5, as: JSONText.self))),
+            facebook: Self.facebook(try row.decode(6, as: JSONText?.self).flatMap(Self.json)),
+            mapping: mapping?.last,
+            mappingRevision: mapping?.first?.integer,
+            properties: Self.properties(Self.json(try row.decode(8, as: JSONText.self))),
+            dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
+            created: try row.decode(10, as: Timestamp.self).milliseconds,
+            updated: try row.decode(11, as: Timestamp?.self)?.milliseconds
+        )
+    }
+
+    private static func keys(_ value: JSONValue?) -> [Key] {
+        (value?.array ?? []).compactMap { element in
+            guard let fields = element.array, fields.count == 3, let label = fields[0].string,
+                let hash = fields[1].string, let created = fields[2].integer
+            else { return nil }
+            return Key(label: label, hash: bytes(ofHex: hash), created: created)
+        }
+    }
+
+    private static func facebook(_ value: JSONValue?) -> Facebook? {
+        guard let object = value?.object else { return nil }
+        let apps = (object["apps"]?.array ?? []).compactMap { element -> App? in
+            guard let app = element.object, let id = app["id"]?.string.flatMap(FacebookAppID.init),
+                let secret = app["secret"]?.string, let key = app["key"]?.string
+            else { return nil }
+            return App(
+                id: id,
+                secret: SealedSecret(bytes: bytes(ofHex: secret), keyID: key),
+                secretChanged: app["changed"]?.integer ?? 0
+            )
+        }
+        return Facebook(
+            enabled: object["enabled"]?.bool ?? false,
+            graphVersion: object["graphVersion"]?.string ?? "",
+            proof: object["proof"]?.string.flatMap(ProofForm.init(rawValue:)) ?? .timed,
+            apps: apps
+        )
+    }
+
+    /// Declared properties, with the built-in ones in front unless they are declared again.
+    private static func properties(_ value: JSONValue?) -> [Property] {
+        let declared = (value?.array ?? []).compactMap { element -> Property? in
+            guard let fields = element.array, fields.count == 4,
+                let name = fields[0].string.flatMap({ PropertyName($0) }),
+                let type = fields[1].string.flatMap(PropertyType.init(rawValue:))
+            else { return nil }
+            return Property(
+                name: name,
+                type: type,
+                required: fields[2].bool ?? false,
+                clientMappable: fields[3].bool ?? false
+            )
+        }
+        return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared
+    }
+
+    private static func json(_ text: JSONText) -> JSONValue? {
+        try? JSONParser.parse(text.text, limits: .stored)
+    }
+
+    /// The bytes that `encode(…, 'hex')` wrote.
+    private static func bytes(ofHex text: String) -> [UInt8] {
+        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}

@@ -1,0 +1,75 @@
+import Identity
+import Postgres
+
+extension ChangeTransaction {
+    /// Makes the application and its PostgreSQL schema, or takes over a schema of this service's own making.
+    mutating func create(name: String, schema: String, settings: JSONValue) async throws {
+        try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
+        _ = try await connection.query(
+            """
+            insert into federation.applications (id, name, schema_name, settings)
+            values (\(application.text), \(name), \(schema), \(JSONText(settings.text)))
+            """
+        )
+        // Deleting the application will drop the schema with everything in it.
+        let others = try await connection.query(
+            """
+            select exists (select from pg_class c where c.relnamespace = n.oid)
+                and to_regclass(format('%I.sessions', n.nspname)) is null
+            from pg_namespace n where n.nspname = \(schema)
+            """
+        )
+        if try others.first?.decode(0, as: Bool.self) == true {
+            throw foreign(schema, cause: "it holds something else")
+        }
+        do {
+            _ = try await connection.query("select federation.create_application_schema(\(schema))")
+        } catch {
+            // Class 42: a statement does not fit the objects that it works on; but 42501 is about rights.
+            guard let state = error.sqlState, state.description.hasPrefix("42"), state != "42501" else { throw error }
+            throw foreign(schema, cause: "\(error)")
+        }
+        let columns = try LiveColumn.all(in: try await connection.query(LiveColumn.statement(ofSchema: schema)))
+        guard UserColumns.system.allSatisfy({ name in columns.contains { $0.name.hasSameBytes(as: name) } }) else {
+            throw foreign(schema, cause: "columns are missing")
+        }
+        self.schema = schema
+        isNew = true
+    }
+
+    private func foreign(_ schema: String, cause: String) -> Failure {
+        Failure(
+            .conflict,
+            """
+            The schema \(schema) has tables that this service has not made. Choose another schema for the application's users, or \
+            move those tables out of it.
+            """,
+            cause: cause
+        )
+    }
+
+    func rename(to name: String) async throws {
+        try await expectOne(
+            "update federation.applications set name = \(name) where id = \(application.text)",
+            "application"
+        )
+    }
+
+    func changeSettings(_ settings: JSONValue) async throws {
+        try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
+        try await expectOne(
+            """
+            update federation.applications set settings = \(JSONText(settings.text)) where id = \(application.text)
+            """,
+            "application"
+        )
+    }
+
+    /// Removes the application with its users and everything that others have made of their tables.
+    mutating func delete(schema: String) async throws {
+        // First the row, which all that belongs to the application goes with; logins wait from the second statement on.
+        try await expectOne("delete from federation.applications where id = \(application.text)", "application")
+        _ = try await connection.query("drop schema if exists \(identifier: schema) cascade")
+        self.schema = nil
+    }
+}

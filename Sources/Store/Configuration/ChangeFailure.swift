@@ -1,0 +1,132 @@
+import Identity
+import Postgres
+
+/// Other objects stand in the way of a change of a column; which ones is asked when the transaction has ended.
+struct DependentObjects: Error {
+    let property: PropertyName
+    let users: UsersTable
+    let refusal: PostgresError
+}
+
+extension ChangeTransaction {
+    /// What PostgreSQL's refusal to change a column, or the values in it, means to the operator; the error itself where
+    /// it says nothing about the property.
+    ///
+    /// PostgreSQL's own words stay out of it: they repeat values.
+    static func refusal(
+        of error: PostgresError,
+        about property: PropertyName,
+        in users: UsersTable,
+        advice: String
+    ) -> any Error {
+        func failure(_ reason: Failure.Reason, _ message: String) -> Failure {
+            Failure(reason, message, details: ["property": .string(property.text)], cause: "\(error)")
+        }
+        switch error.sqlState {
+        case "57014":
+            return failure(
+                .conflict,
+                """
+                This would keep logins waiting for too long: the users table is too large for it, or the database is busy. \
+                \(property) stays as it is, and so does everything else. \(advice)
+                """
+            )
+        case "54011":
+            return failure(
+                .conflict,
+                """
+                The users table has had as many columns as PostgreSQL gives a table in its life, 1600; removed ones count. \
+                To have \(property), move the table: dump and restore the schema \(users.schema).
+                """
+            )
+        case "42701":
+            return failure(.conflict, "The users table has a column \(property) already.")
+        case "42703":
+            return columnMissing(property)
+        case "23502":
+            return failure(
+                .constraintViolation,
+                "\(property) cannot be required: some users have no value. Give them one first."
+            )
+        case "22003", "22007", "22008", "22P02", "22P05":
+            return failure(
+                .valueNotConvertible,
+                "Some users have a value of \(property) that does not fit the type. Nothing has changed."
+            )
+        case "0A000", "2BP01", "42601", "42804", "42883":
+            return DependentObjects(property: property, users: users, refusal: error)
+        case let state? where error.handling == .constraintViolation || state == "54000" || state == "P0001":
+            return failure(.constraintViolation, "A rule of the users table refuses the values of \(property).")
+        default:
+            return error
+        }
+    }
+}
+
+extension Store {
+    /// What went wrong with a change, in words for the operator.
+    func changeFailure(of error: any Error) async -> any Error {
+        switch error {
+        case let dependents as DependentObjects: await failure(of: dependents)
+        case let requirement as Requirement:
+            Failure(.conflict, "Another change meddled with \(requirement.property). Nothing has changed. Try again.")
+        case let error as PostgresError:
+            if let failure = Self.taken(error) { failure } else { await failure(of: error, in: nil) }
+        default: error
+        }
+    }
+
+    /// What the tables of the configuration refuse.
+    private static func taken(_ error: PostgresError) -> Failure? {
+        let message: String? =
+            switch (error.sqlState, error.constraint) {
+            case ("42501", _):
+                """
+                The service's database role may not do this. It must own the application's schema and the tables in it; to make \
+                a schema it needs: grant create on database … to …;
+                """
+            case (_, "applications_pkey"): "There is an application of this id already."
+            case (_, "applications_schema_name_key"): "The schema holds the users of another application already."
+            case (_, "api_keys_application_id_label_key"): "There is an API key with this label already."
+            case (_, "api_keys_pkey"): "This API key exists already, under another label."
+            case (_, "properties_pkey"): "A property of this name is declared already."
+            default: nil
+            }
+        return message.map { Failure(.conflict, $0 + " Nothing has changed.", cause: "\(error)") }
+    }
+
+    private func failure(of dependents: DependentObjects) async -> Failure {
+        let names = (try? await objects(dependingOn: dependents.property, in: dependents.users)) ?? []
+        let what = names.isEmpty ? "Something in the database" : names.joined(separator: ", ")
+        return Failure(
+            .conflict,
+            """
+            \(what) depends on the column \(dependents.property) and does not allow this. Nothing has changed. \
+            Drop it, repeat the change, and make it again where it is still wanted.
+            """,
+            details: ["property": .string(dependents.property.text)],
+            cause: "\(dependents.refusal)"
+        )
+    }
+
+    /// What depends on a column, as PostgreSQL describes it: `view report`, `index users_points`, ….
+    private func objects(dependingOn property: PropertyName, in table: UsersTable) async throws -> [String] {
+        // A view depends by its rule, and a default is a thing beside its column.
+        let result = try await postgres.query(
+            """
+            select coalesce(array_agg(distinct description order by description), '{}') from (
+                select coalesce(
+                    (select pg_describe_object('pg_class'::regclass, r.ev_class, 0) from pg_rewrite r
+                        where d.classid = 'pg_rewrite'::regclass and r.oid = d.objid),
+                    pg_describe_object(d.classid, d.objid, d.objsubid)) as description
+                from pg_depend d
+                join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+                where d.refclassid = 'pg_class'::regclass and d.refobjid = \(table.users)::regclass
+                    and a.attname = \(property.text) and d.deptype in ('n', 'a')
+                limit 10
+            ) objects
+            """
+        )
+        return try result.first?.decode(0, as: [String].self) ?? []
+    }
+}

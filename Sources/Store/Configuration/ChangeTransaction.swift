@@ -1,0 +1,114 @@
+import Identity
+import Postgres
+
+/// The transaction of one change: what its steps need to know of the application and of each other.
+///
+/// Within a step the rows of `federation` are written first and the users table is touched last, since logins wait from
+/// then on until the commit.
+struct ChangeTransaction {
+    let connection: PostgresConnection
+    let application: ApplicationID
+    let actor: Actor
+    /// The PostgreSQL schema of the application's users; nil while there is no application.
+    var schema: String?
+    let dynamicNames: Set<PropertyName>
+    /// Whether this transaction has made the application, so that nobody logs in to it yet.
+    var isNew = false
+    /// Properties that this transaction has declared.
+    var declared: Set<PropertyName> = []
+    /// When logins will have waited for as long as they may.
+    private var waitEnds: ContinuousClock.Instant?
+
+    /// How long logins may be kept waiting by a change: they give up after a second.
+    private static let loginsWait = Duration.milliseconds(800)
+
+    init(connection: PostgresConnection, application: ApplicationID, actor: Actor, stored: StoredApplication?) {
+        self.connection = connection
+        self.application = application
+        self.actor = actor
+        schema = stored?.schema
+        dynamicNames = stored?.dynamicNames ?? []
+    }
+
+    /// Does one step.
+    mutating func perform(_ change: ConfigurationChange) async throws {
+        if case .create(let name, let schema, let settings) = change {
+            return try await create(name: name, schema: schema, settings: settings)
+        }
+        let users = try users()
+        switch change {
+        case .create: break
+        case .rename(let name): try await rename(to: name)
+        case .changeSettings(let settings): try await changeSettings(settings)
+        case .delete: try await delete(schema: users.schema)
+        case .addKey(let label, let hash): try await addKey(label: label, hash: hash)
+        case .replaceKey(let label, let hash): try await replaceKey(label: label, hash: hash)
+        case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
+        case .revokeKey(let label): try await revokeKey(label: label)
+        case .setFacebook(let enabled, let version, let proof):
+            try await setFacebook(enabled: enabled, graphVersion: version, proof: proof)
+        case .setFacebookApps(let apps): try await setFacebookApps(apps)
+        case .removeFacebook: try await removeFacebook()
+        case .declareProperty(let property): try await declare(property, in: users)
+        case .renameProperty(let from, let to): try await renameProperty(from: from, to: to, in: users)
+        case .widenProperty(let name, let type): try await widen(name, to: type, in: users)
+        case .changeProperty(let name, let required, let clientMappable):
+            try await changeProperty(name, required: required, clientMappable: clientMappable, in: users)
+        case .removeProperty(let name): try await removeProperty(name, in: users)
+        case .orderProperties(let names): try await orderProperties(names)
+        case .setMapping(let document): try await setMapping(document)
+        }
+    }
+
+    private func users() throws(Failure) -> UsersTable {
+        guard let schema else { throw Failure(.notFound, "There is no application \(application).") }
+        return UsersTable(schema: schema)
+    }
+
+    /// Runs commands that keep logins waiting: those that lock the users table, or many of its rows, until the commit.
+    ///
+    /// - Parameters:
+    ///   - script: The commands.
+    ///   - property: What they are about.
+    ///   - advice: What to do when the table is too large for them.
+    /// - Throws: A failure about the property, or `PostgresError`.
+    mutating func exclusively(_ script: String, for property: PropertyName, orElse advice: String) async throws {
+        var limit = ""
+        if !isNew {
+            let now = ContinuousClock.now
+            let end = waitEnds ?? now + Self.loginsWait
+            waitEnds = end
+            // At least 1, since 0 is no limit at all.
+            limit = "set local statement_timeout = \(max(1, Int((end - now) / .milliseconds(1)))); "
+        }
+        try await explaining(property, orElse: advice) { connection throws(PostgresError) in
+            try await connection.execute(script: limit + script)
+        }
+    }
+
+    /// Whether a question about a property is answered by a row.
+    func exists(_ question: Statement, for property: PropertyName, orElse advice: String) async throws -> Bool {
+        try await explaining(property, orElse: advice) { connection throws(PostgresError) in
+            try await connection.query(question).count > 0
+        }
+    }
+
+    /// Turns what PostgreSQL refuses into words about the property.
+    private func explaining<Value>(
+        _ property: PropertyName,
+        orElse advice: String,
+        _ body: (PostgresConnection) async throws(PostgresError) -> Value
+    ) async throws -> Value {
+        do { return try await body(connection) } catch {
+            throw Self.refusal(of: error, about: property, in: try users(), advice: advice)
+        }
+    }
+
+    /// Runs a statement that has to find what it changes: the plan was made from what it finds, under lock.
+    func expectOne(_ statement: Statement, _ what: String) async throws {
+        let result = try await connection.query(statement)
+        guard result.affectedRows == 1 else {
+            throw Failure(.internal, "The change does not fit the application: there is no \(what).")
+        }
+    }
+}

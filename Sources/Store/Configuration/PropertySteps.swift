@@ -1,0 +1,193 @@
+import Identity
+import Postgres
+
+extension Store {
+    /// How many properties one application may declare; a table of PostgreSQL has 1600 columns in all its life.
+    package static let propertiesAllowed = 500
+}
+
+extension ChangeTransaction {
+    mutating func declare(_ property: Property, in users: UsersTable) async throws {
+        try refuseReserved(property.name)
+        try await register(property)
+        let column = try await users.column(property.name, on: connection)
+        if let column { try column.check(for: property) }
+
+        let values = DynamicValues(of: property, in: users)
+        var movesValues = false
+        if dynamicNames.contains(property.name) {
+            try await forgetDynamicName(property.name)
+            movesValues = try await exists(values.some, for: property.name, orElse: DynamicValues.advice)
+        }
+        if column == nil {
+            let type = property.type.sqlType
+            try await alter(users, "add column \(quoted(property.name.text)) \(type)", for: property.name)
+        }
+        if movesValues {
+            try await exclusively(values.move, for: property.name, orElse: DynamicValues.advice)
+            if try await exists(values.some, for: property.name, orElse: DynamicValues.advice) {
+                throw values.misfit
+            }
+        }
+        if property.required != column?.notNull ?? false {
+            try await alter(users, property.name, required: property.required)
+        }
+        declared.insert(property.name)
+    }
+
+    mutating func renameProperty(from: PropertyName, to: PropertyName, in users: UsersTable) async throws {
+        try refuseBuiltIn(from)
+        try refuseReserved(to)
+        guard !dynamicNames.contains(to) else {
+            throw Failure(
+                .conflict,
+                "Clients have brought in values under the name \(to). Declare it instead, or choose another name.",
+                details: ["property": .string(to.text)]
+            )
+        }
+        try await expectOne(
+            """
+            update federation.properties set name = \(to.text)
+            where application_id = \(application.text) and name = \(from.text)
+            """,
+            "declared property \(from)"
+        )
+        let written = WrittenValues(of: from, in: users)
+        let isTracked = try await exists(written.some, for: from, orElse: WrittenValues.advice)
+        try await alter(users, "rename column \(quoted(from.text)) to \(quoted(to.text))", for: from)
+        if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
+    }
+
+    /// Changes who may write it and whether it is required; a built-in property is declared by that.
+    mutating func changeProperty(
+        _ name: PropertyName,
+        required: Bool,
+        clientMappable: Bool,
+        in users: UsersTable
+    ) async throws {
+        let changed = try await connection.query(
+            """
+            update federation.properties set required = \(required), client_mappable = \(clientMappable)
+            where application_id = \(application.text) and name = \(name.text)
+            """
+        )
+        if changed.affectedRows == 0 {
+            guard let builtIn = Property.builtIn.first(where: { $0.name == name }) else {
+                throw Failure(.internal, "The change does not fit the application: \(name) is not declared.")
+            }
+            try await register(
+                Property(name: name, type: builtIn.type, required: required, clientMappable: clientMappable)
+            )
+        }
+        guard let column = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
+        if required != column.notNull {
+            let mustBeProven = required && !isNew && !declared.contains(name)
+            guard !mustBeProven || column.isProven == true else {
+                throw Requirement(users: users, column: column.number, property: name)
+            }
+            try await alter(users, name, required: required)
+        }
+        if column.isProven != nil {
+            try await alter(users, "drop constraint \(Requirement.constraint(of: column.number))", for: name)
+        }
+    }
+
+    mutating func removeProperty(_ name: PropertyName, in users: UsersTable) async throws {
+        try refuseBuiltIn(name)
+        try await expectOne(
+            "delete from federation.properties where application_id = \(application.text) and name = \(name.text)",
+            "declared property \(name)"
+        )
+        let written = WrittenValues(of: name, in: users)
+        let isTracked = try await exists(written.some, for: name, orElse: WrittenValues.adviceOnRemoval)
+        try await alter(users, "drop column if exists \(quoted(name.text)) restrict", for: name)
+        if isTracked { try await exclusively(written.remove, for: name, orElse: WrittenValues.adviceOnRemoval) }
+    }
+
+    /// Properties that are not named follow in the order that they had.
+    func orderProperties(_ names: [PropertyName]) async throws {
+        let texts = names.map(\.text)
+        _ = try await connection.query(
+            """
+            update federation.properties p set position = ordered.position
+            from (
+                select name, row_number() over (order by array_position(\(texts), name), position, name) as position
+                from federation.properties where application_id = \(application.text)
+            ) ordered
+            where p.application_id = \(application.text) and p.name = ordered.name
+            """
+        )
+    }
+
+    // MARK: What the steps share
+
+    /// Declares a property, behind the others; its column is another matter.
+    private func register(_ property: Property) async throws {
+        let added = try await connection.query(
+            """
+            insert into federation.properties (application_id, name, position, type, required, client_mappable)
+            select \(application.text), \(property.name.text), coalesce(max(position), -1) + 1, \(property.type.rawValue),
+                \(property.required), \(property.clientMappable)
+            from federation.properties where application_id = \(application.text)
+            having count(*) < \(Store.propertiesAllowed)
+            """
+        )
+        guard added.affectedRows == 1 else {
+            throw Failure(.conflict, "An application declares at most \(Store.propertiesAllowed) properties.")
+        }
+    }
+
+    private func forgetDynamicName(_ name: PropertyName) async throws {
+        _ = try await connection.query(
+            """
+            delete from federation.dynamic_properties
+            where application_id = \(application.text) and name = \(name.text)
+            """
+        )
+    }
+
+    /// Changes the users table itself.
+    mutating func alter(
+        _ users: UsersTable,
+        _ action: String,
+        for property: PropertyName,
+        orElse advice: String = "Try again at a quiet hour."
+    ) async throws {
+        try await exclusively("alter table \(users.users) \(action)", for: property, orElse: advice)
+    }
+
+    private mutating func alter(_ users: UsersTable, _ property: PropertyName, required: Bool) async throws {
+        try await alter(
+            users,
+            "alter column \(quoted(property.text)) \(required ? "set" : "drop") not null",
+            for: property,
+            orElse: "Declare it as not required first, and require it in a second change."
+        )
+    }
+
+    private func refuseReserved(_ name: PropertyName) throws(Failure) {
+        guard name.isReserved else { return }
+        throw Failure(
+            .conflict,
+            "The name \(name) belongs to the system. Choose another one.",
+            details: ["property": .string(name.text)]
+        )
+    }
+
+    func refuseBuiltIn(_ name: PropertyName) throws(Failure) {
+        guard Property.builtIn.contains(where: { $0.name == name }) else { return }
+        throw Failure(
+            .conflict,
+            "\(name) is built in: it keeps its name and its type, and cannot be removed.",
+            details: ["property": .string(name.text)]
+        )
+    }
+
+    static func columnMissing(_ name: PropertyName) -> Failure {
+        Failure(
+            .conflict,
+            "The users table has no column \(name), although the property is declared. Add it again by hand.",
+            details: ["property": .string(name.text)]
+        )
+    }
+}

@@ -1,0 +1,59 @@
+package import Identity
+
+/// An application as the database holds it: secrets sealed, documents unread.
+package struct StoredApplication: Sendable {
+    package let id: ApplicationID
+    package let name: String
+    /// The PostgreSQL schema of its users.
+    package let schema: String
+    /// The configuration's revision at the last change of anything of this application: its entity tag.
+    package internal(set) var revision: Int64
+    package let settings: JSONValue
+    /// In the order of their labels.
+    package let keys: [Key]
+    package let facebook: Facebook?
+    /// The active mapping for Facebook.
+    package let mapping: JSONValue?
+    /// The number of the active mapping among its revisions.
+    package let mappingRevision: Int64?
+    /// Built-in and declared properties.
+    package let properties: [Property]
+    package let dynamicNames: Set<PropertyName>
+    /// Milliseconds since 1970 UTC, as everywhere.
+    package let created: Int64
+    package internal(set) var updated: Int64?
+
+    /// An API key.
+    package struct Key: Sendable {
+        package let label: String
+        /// SHA-256 of its text.
+        package let hash: [UInt8]
+        package let created: Int64
+    }
+
+    /// Settings of the provider, and its apps in the order in which they are asked.
+    package struct Facebook: Sendable {
+        package let enabled: Bool
+        package let graphVersion: String
+        package let proof: ProofForm
+        package let apps: [App]
+    }
+
+    /// An app with its sealed secret.
+    package struct App: Sendable {
+        package let id: FacebookAppID
+        package let secret: SealedSecret
+        package let secretChanged: Int64
+    }
+}
+
+/// A secret as it is stored: AES-256-GCM under the master key of that id (decision D15).
+package struct SealedSecret: Sendable, Equatable {
+    package let bytes: [UInt8]
+    package let keyID: String
+
+    package init(bytes: [UInt8], keyID: String) {
+        self.bytes = bytes
+        self.keyID = keyID
+    }
+}

@@ -1,0 +1,72 @@
+import Identity
+import Postgres
+
+/// The users table of an application, and the one of identities beside it, as statements name them.
+struct UsersTable: Sendable, Hashable {
+    let schema: String
+
+    var users: String { quoted(schema) + ".users" }
+    var identities: String { quoted(schema) + ".identities" }
+
+    /// A column as the database has it.
+    struct Column: Sendable {
+        /// Its number in the table, which outlasts its name.
+        let number: Int64
+        let type: String
+        let notNull: Bool
+        let isGenerated: Bool
+        /// Whether the proof that no row lacks a value is complete, nil when there is none; see `Requirement`.
+        let isProven: Bool?
+    }
+
+    /// The column of a property; nil when there is none.
+    func column(
+        _ name: PropertyName,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Column? {
+        let result = try await connection.query(
+            """
+            select a.attnum, format_type(a.atttypid, null), a.attnotnull, a.attgenerated <> '' or a.attidentity = 'a',
+                c.convalidated
+            from pg_attribute a
+            left join pg_constraint c
+                on c.conrelid = a.attrelid and c.conname = \(Requirement.constraintPrefix) || a.attnum
+            where a.attrelid = \(users)::regclass and a.attname = \(name.text) and a.attnum > 0
+            """
+        )
+        guard let row = result.first else { return nil }
+        return Column(
+            number: try row.decode(0, as: Int64.self),
+            type: try row.decode(1, as: String.self),
+            notNull: try row.decode(2, as: Bool.self),
+            isGenerated: try row.decode(3, as: Bool.self),
+            isProven: try row.decode(4, as: Bool?.self)
+        )
+    }
+}
+
+extension UsersTable.Column {
+    /// Whether a property may take a column over that the operator has made by hand.
+    ///
+    /// - Throws: `conflict`.
+    func check(for property: Property) throws(Failure) {
+        let wanted = property.type.columnType
+        guard type.hasSameBytes(as: wanted) else {
+            throw Failure(
+                .conflict,
+                """
+                The users table has a column \(property.name) of the type \(type), and \(property.type.rawValue) needs \
+                \(wanted). Rename or drop the column, or declare the property with a type that it fits.
+                """,
+                details: ["property": .string(property.name.text)]
+            )
+        }
+        guard !isGenerated else {
+            throw Failure(
+                .conflict,
+                "The column \(property.name) of the users table is generated, so no login could write it.",
+                details: ["property": .string(property.name.text)]
+            )
+        }
+    }
+}

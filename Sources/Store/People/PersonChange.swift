@@ -1,0 +1,164 @@
+package import Identity
+import Postgres
+
+/// What an operator can do to a person.
+package enum PersonChange: Sendable {
+    /// Disabling ends the sessions as well.
+    case setStatus(UserStatus)
+    case endSessions
+    case endSession(id: String)
+    case unlink(provider: String, app: String, subject: String)
+    /// Removes the row and all that hangs on it.
+    case erase
+}
+
+extension Store {
+    /// Changes a person in one transaction: reads all of it under lock, asks what to do, does it, writes the audit log.
+    ///
+    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`): a login of the person
+    /// is over before the lock is had, or waits and sees the outcome.
+    ///
+    /// - Parameters:
+    ///   - id: The person.
+    ///   - application: Whose user it is.
+    ///   - actor: Who does it.
+    ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is to be done.
+    /// - Returns: The person as it is afterwards; nil when it was erased.
+    /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it.
+    package func change(
+        _ id: ObjectID,
+        of application: Application,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredPerson) throws -> PersonChange?
+    ) async throws -> StoredPerson? {
+        let reader = PersonReader(application: application)
+        let work = PersonWork(id: id, application: application.id, schema: application.schema)
+        do {
+            return try await postgres.withTransaction { connection in
+                @Sendable func current() async throws -> StoredPerson? {
+                    let result = try await connection.query(reader.statement(for: id))
+                    return try read { () throws(PostgresError) in try reader.person(in: result) }
+                }
+                _ = try await connection.query(work.lock)
+                guard let person = try await current() else { throw Failure.noSuchUser }
+                guard let change = try plan(person), let entry = try await work.carryOut(change, on: person, connection)
+                else { return person }
+                try await connection.record([entry], by: actor)
+                return try await current()
+            }
+        } catch let error as PostgresError {
+            if case .server(let refusal) = error, ["23503", "23001"].contains(refusal.sqlState) {
+                throw Self.stillReferred(by: refusal)
+            }
+            throw await failure(of: error, in: application)
+        }
+    }
+
+    /// Tables of the operator's own may refer to users.
+    private static func stillReferred(by refusal: ServerError) -> Failure {
+        let table = [refusal.schema, refusal.table].compactMap(\.self).joined(separator: ".")
+        return Failure(
+            .conflict,
+            "Rows of the table \(table) refer to this user. Remove them, or let their foreign key do so, and try again.",
+            details: ["table": .string(table), "constraint": .string(refusal.constraint ?? "")]
+        )
+    }
+}
+
+extension Failure {
+    /// The same for every id that names no user of the application, whatever it is otherwise (security.md V-117).
+    package static let noSuchUser = Failure(.notFound, "This application has no such user.")
+}
+
+/// The steps of a change of one person.
+private struct PersonWork: Sendable {
+    let id: ObjectID
+    let application: ApplicationID
+    let schema: String
+
+    var lock: Statement {
+        "select from \(identifier: schema).users where object_id = \(id.uuid) for update"
+    }
+
+    /// Does what is to be done.
+    ///
+    /// - Returns: What the audit log gets; nil when nothing changed.
+    func carryOut(
+        _ change: PersonChange,
+        on person: StoredPerson,
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> AuditRecord? {
+        switch change {
+        case .setStatus(let status): return try await set(status, of: person, connection)
+        case .endSessions: return try await endSessions(of: person, connection)
+        case .endSession(let session):
+            let ended = try await connection.query(
+                """
+                delete from \(identifier: schema).sessions
+                where object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
+                """
+            )
+            return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
+        case .unlink(let provider, let app, let subject):
+            let unlinked = try await connection.query(
+                """
+                delete from \(identifier: schema).identities where object_id = \(id.uuid)
+                    and provider = \(provider) and provider_app = \(app) and subject = \(subject)
+                """
+            )
+            let identity: JSONObject = [
+                "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
+            ]
+            return entry("user.unlink", if: unlinked, from: .object(identity))
+        case .erase:
+            let erased = try await connection.query(
+                "delete from \(identifier: schema).users where object_id = \(id.uuid)"
+            )
+            return entry("user.erase", if: erased)
+        }
+    }
+
+    private func set(
+        _ status: UserStatus,
+        of person: StoredPerson,
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> AuditRecord? {
+        guard status != person.user.status else {
+            // Somebody may have disabled the user by SQL, which leaves the sessions for when the user is enabled again.
+            return status == .disabled ? try await endSessions(of: person, connection) : nil
+        }
+        let set = try await connection.query(
+            "update \(identifier: schema).users set user_status = \(status.rawValue) where object_id = \(id.uuid)"
+        )
+        if status == .disabled { _ = try await connection.query(deleteSessions) }
+        return entry(
+            status == .disabled ? "user.disable" : "user.enable",
+            if: set,
+            from: .string(person.user.status.rawValue),
+            to: .string(status.rawValue)
+        )
+    }
+
+    private func endSessions(
+        of person: StoredPerson,
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> AuditRecord? {
+        guard !person.sessions.isEmpty else { return nil }
+        return entry("user.sessions.end", if: try await connection.query(deleteSessions))
+    }
+
+    private var deleteSessions: Statement {
+        "delete from \(identifier: schema).sessions where object_id = \(id.uuid)"
+    }
+
+    /// An entry, unless the statement found nothing to do.
+    private func entry(
+        _ action: String,
+        if result: ResultSet,
+        from: JSONValue? = nil,
+        to: JSONValue? = nil
+    ) -> AuditRecord? {
+        guard let rows = result.affectedRows, rows > 0 else { return nil }
+        return AuditRecord(application: application, action: action, target: id.description, from: from, to: to)
+    }
+}

@@ -1,0 +1,96 @@
+package import Identity
+import Postgres
+
+extension Store {
+    /// One person; nil when there is none.
+    package func person(_ id: ObjectID, of application: Application) async throws(Failure) -> StoredPerson? {
+        let reader = PersonReader(application: application)
+        let result = try await query(reader.statement(for: id), of: application)
+        return try read { () throws(PostgresError) in try reader.person(in: result) }
+    }
+}
+
+/// Reads all that is stored of a person, as of one moment.
+struct PersonReader: Sendable {
+    private let application: Application
+    private let columns: UserColumns
+
+    /// A person who logs in again and again without ever logging out must stay one that an operator can look at and disable.
+    private static let sessionsRead = 1000
+
+    init(application: Application) {
+        self.application = application
+        columns = UserColumns(application: application)
+    }
+
+    func statement(for id: ObjectID) -> Statement {
+        """
+        select
+            (select coalesce(jsonb_agg(jsonb_build_array(i.provider, i.provider_app, i.subject,
+                \(unsafeRaw: Self.milliseconds("i.created")), \(unsafeRaw: Self.milliseconds("i.last_used")),
+                i.granted_scopes, \(unsafeRaw: Self.milliseconds("i.data_access_expires")), i.written)
+                order by i.created, i.provider, i.provider_app, i.subject), '[]')
+                from \(identifier: application.schema).identities i where i.object_id = u.object_id),
+            (select coalesce(jsonb_agg(jsonb_build_array(\(unsafeRaw: Self.sessionID),
+                \(unsafeRaw: Self.milliseconds("created")), \(unsafeRaw: Self.milliseconds("last_seen")),
+                \(unsafeRaw: Self.milliseconds("expires"))) order by created desc, token_hash), '[]')
+                from (
+                    select s.* from \(identifier: application.schema).sessions s
+                    where s.object_id = u.object_id and s.expires > now()
+                        and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
+                    order by s.created desc, s.token_hash limit \(Self.sessionsRead)
+                ) live),
+            \(unsafeRaw: columns.list(of: "u"))
+        from \(identifier: application.schema).users u where u.object_id = \(id.uuid)
+        """
+    }
+
+    /// The id of a session, of a row of the sessions table.
+    static let sessionID = "encode(substring(sha256(token_hash) for 16), 'hex')"
+
+    /// Milliseconds since 1970, rounded towards the past; NULL for infinity, which no number of JSON is.
+    private static func milliseconds(_ column: String) -> String {
+        "case when isfinite(\(column)) then floor(extract(epoch from \(column)) * 1000)::bigint end"
+    }
+
+    func person(in result: ResultSet) throws(PostgresError) -> StoredPerson? {
+        guard let row = result.first else { return nil }
+        return StoredPerson(
+            user: try columns.user(in: row, from: 2),
+            identities: Self.elements(try row.decode(0, as: JSONText.self)).compactMap(Self.identity),
+            sessions: Self.elements(try row.decode(1, as: JSONText.self)).compactMap(Self.session)
+        )
+    }
+
+    private static func elements(_ list: JSONText) -> [JSONValue] {
+        (try? JSONParser.parse(list.text, limits: .stored))?.array ?? []
+    }
+
+    private static func identity(_ value: JSONValue) -> StoredPerson.Identity? {
+        guard let fields = value.array, fields.count == 8, let provider = fields[0].string, let app = fields[1].string,
+            let subject = fields[2].string
+        else { return nil }
+        return StoredPerson.Identity(
+            provider: provider,
+            app: app,
+            subject: subject,
+            created: moment(fields[3]),
+            lastUsed: moment(fields[4]),
+            grantedScopes: (fields[5].array ?? []).compactMap(\.string),
+            dataAccessExpires: fields[6].integer,
+            written: fields[7].object ?? [:]
+        )
+    }
+
+    private static func session(_ value: JSONValue) -> StoredPerson.Session? {
+        guard let fields = value.array, fields.count == 4, let id = fields[0].string else { return nil }
+        return StoredPerson.Session(
+            id: id,
+            created: moment(fields[1]),
+            lastSeen: moment(fields[2]),
+            expires: moment(fields[3])
+        )
+    }
+
+    private static func moment(_ value: JSONValue) -> Int64 { value.integer ?? Timestamp.infinity.milliseconds }
+}

@@ -1,0 +1,32 @@
+package import Identity
+
+/// Everything that is stored of one person.
+package struct StoredPerson: Sendable {
+    package let user: User
+    /// In the order in which they came.
+    package let identities: [Identity]
+    /// The newest first, at most 1,000; ended ones are not among them.
+    package let sessions: [Session]
+
+    /// Who the person is at a provider.
+    package struct Identity: Sendable {
+        package let provider: String
+        package let app: String
+        package let subject: String
+        package let created: Int64
+        package let lastUsed: Int64
+        package let grantedScopes: [String]
+        package let dataAccessExpires: Int64?
+        /// What the mapping wrote last into properties that it writes until they are edited.
+        package let written: JSONObject
+    }
+
+    /// A session; its token is nowhere, and its id is no way to it.
+    package struct Session: Sendable {
+        /// The first 16 bytes of the hash of the token's hash, in hex.
+        package let id: String
+        package let created: Int64
+        package let lastSeen: Int64
+        package let expires: Int64
+    }
+}

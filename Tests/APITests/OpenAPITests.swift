@@ -1,0 +1,168 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import Identity
+import TestSupport
+import Testing
+
+@testable import API
+
+@Suite("The OpenAPI documents")
+struct OpenAPITests {
+    @Test("the one of the management listener has its routes and methods, and no others")
+    func managementRoutes() throws {
+        let document = try OpenAPIDocument("management")
+        #expect(Set(document.operations.keys) == Set(try Parts().managementRouter.routes.map(Self.label)))
+        #expect(AdministrationRoute.all.count == document.operations.count - 2, "health is the rest")
+    }
+
+    @Test("the one of the public listener has its routes and methods, under each base path, and no others")
+    func publicRoutes() throws {
+        let document = try OpenAPIDocument("public")
+        let routes = Set(try Parts().publicRouter.routes.map(Self.label))
+        // The router spells the provider out as a parameter; its handlers know one.
+        var expected: Set<String> = []
+        for label in document.operations.keys {
+            let parts = label.split(separator: " ").map(String.init)
+            guard parts[1] != "/openapi.json" else {
+                expected.insert(label)
+                continue
+            }
+            let path = parts[1].replacing("/facebook/", with: "/{provider}/").replacing("/Users/", with: "/{table}/")
+            for base in ["/{applicationId}/{apiKey}", "/api/{apiKey}", "/api"] {
+                expected.insert("\(parts[0]) \(base)\(path)")
+            }
+        }
+        #expect(routes == expected)
+        #expect(
+            document.json["servers"]?.array?.compactMap { $0.object?["url"]?.string?.suffix(4) } == ["key}", "/api"]
+        )
+    }
+
+    @Test(
+        "each administrative operation says which role it needs and takes the query of its route",
+        arguments: AdministrationRoute.all
+    )
+    func rolesAndQueries(route: AdministrationRoute) throws {
+        let document = try OpenAPIDocument("management")
+        let operation = try #require(document.operations["\(route.method.rawValue) \(route.path)"])
+        #expect(operation["x-federation-role"]?.string == route.role.rawValue)
+        let parameters = document.parameters(of: operation)
+        #expect(parameters.filter { $0.place == "query" }.map(\.name).sorted() == route.query.sorted())
+        #expect(parameters.filter { $0.place == "path" }.map(\.name) == route.parameters)
+    }
+
+    @Test("each administrative operation lists the failures that its kind can have", arguments: AdministrationRoute.all)
+    func failures(route: AdministrationRoute) throws {
+        let document = try OpenAPIDocument("management")
+        let operation = try #require(document.operations["\(route.method.rawValue) \(route.path)"])
+        let headers = document.parameters(of: operation).filter { $0.place == "header" }.map(\.name)
+        let statuses = Set(operation["responses"]?.object?.members.map(\.key) ?? [])
+        #expect(statuses.isSuperset(of: ["400", "401", "405", "429", "500", "503"]))
+        #expect(statuses.contains("403") == (route.role > .viewer))
+        #expect(statuses.contains("404") == route.path.contains("{"))
+        #expect(statuses.contains("304") == headers.contains("If-None-Match"))
+        for status in ["412", "428"] { #expect(statuses.contains(status) == headers.contains("If-Match")) }
+        for status in ["413", "415"] { #expect(statuses.contains(status) == (operation["requestBody"] != nil)) }
+    }
+
+    @Test("the reasons of failures are those of the code, in both", arguments: ["public", "management"])
+    func reasons(name: String) throws {
+        let schemas = try OpenAPIDocument(name).json["components"]?.object?["schemas"]?.object
+        let reasons = schemas?["Reason"]?.object?["enum"]?.array?.compactMap(\.string) ?? []
+        #expect(Set(reasons) == Set(Failure.Reason.allCases.map(\.rawValue)))
+        #expect(reasons.count == Failure.Reason.allCases.count)
+    }
+
+    @Test("the public one is served as it lies in the repository")
+    func served() async throws {
+        let reply = try await Listeners().call(.get, "/openapi.json")
+        #expect(reply.status == 200)
+        #expect(reply.headers[.contentType] == "application/json")
+        #expect(reply.text == (try OpenAPIDocument.text("public")))
+        #expect(OpenAPI.management == Array(try OpenAPIDocument.text("management").utf8))
+    }
+
+    @Test("docs/administration.md lists every administrative route with its role")
+    func administrationPage() throws {
+        let rows = try Self.codeRows("docs/administration.md").filter {
+            Self.methods.contains($0[0].prefix { $0 != " " })
+        }
+        let expected = AdministrationRoute.all.map {
+            [Self.label($0.method, $0.path.dropFirst("/admin/v1/".count)), $0.role.rawValue]
+        }
+        #expect(Set(rows.map { Array($0.prefix(2)) }) == Set(expected))
+        #expect(rows.count == expected.count)
+    }
+
+    @Test("docs/api.md lists every public route")
+    func publicPage() throws {
+        // Paths stand without their base; those of the management listener have none.
+        let rows = try Self.codeRows("docs/api.md").map { $0[0] }.filter {
+            Self.methods.contains($0.prefix { $0 != " " }) && !$0.contains(" /")
+        }
+        let expected = try OpenAPIDocument("public").operations.keys.filter { $0 != "GET /openapi.json" }.map {
+            $0.replacing(" /", with: " ")
+        }
+        #expect(rows.sorted() == expected.sorted())
+    }
+
+    private static let methods: Set<Substring> = ["GET", "PUT", "POST", "PATCH", "DELETE"]
+
+    private static func label(_ route: Router<APIContext>.RouteDescription) -> String {
+        label(route.method, route.path.description[...])
+    }
+
+    private static func label(_ method: HTTPRequest.Method, _ path: Substring) -> String {
+        "\(method.rawValue) \(path)"
+    }
+
+    /// The cells of the table rows of a page whose first cell is code, links and marks of code taken away.
+    private static func codeRows(_ page: String) throws -> [[String]] {
+        try OpenAPIDocument.file(page).split(separator: "\n").filter { $0.hasPrefix("| `") || $0.hasPrefix("| [`") }.map
+        { line in
+            line.dropFirst().split(separator: "|").map { cell in
+                let code = cell.split(separator: "`", omittingEmptySubsequences: false)
+                return code.count == 3
+                    ? String(code[1]) : cell.trimmingPrefix(" ").split(separator: " ").joined(separator: " ")
+            }
+        }
+    }
+}
+
+/// One of the documents as it lies in the repository.
+private struct OpenAPIDocument {
+    let json: JSONObject
+
+    init(_ name: String) throws {
+        json = try #require(try JSONParser.parse(Self.text(name), limits: .stored).object)
+    }
+
+    static func text(_ name: String) throws -> String { try file("docs/openapi/\(name).json") }
+
+    static func file(_ path: String) throws -> String {
+        try String(contentsOfFile: PackageLayout.path(path), encoding: .utf8)
+    }
+
+    /// Operations by method and path, such as `GET /health/live`.
+    var operations: [String: JSONObject] {
+        var operations: [String: JSONObject] = [:]
+        for path in json["paths"]?.object?.members ?? [] {
+            for member in path.value.object?.members ?? [] where member.key != "servers" {
+                operations["\(member.key.uppercased()) \(path.key)"] = member.value.object
+            }
+        }
+        return operations
+    }
+
+    /// The parameters of an operation; references lead to `components/parameters`.
+    func parameters(of operation: JSONObject) -> [(name: String, place: String)] {
+        let shared = json["components"]?.object?["parameters"]?.object
+        return (operation["parameters"]?.array ?? []).compactMap(\.object).compactMap { parameter in
+            let key = parameter["$ref"]?.string?.split(separator: "/").last.map { String($0) }
+            let found = key.map { shared?[$0]?.object } ?? parameter
+            guard let name = found?["name"]?.string, let place = found?["in"]?.string else { return nil }
+            return (name, place)
+        }
+    }
+}

@@ -1,0 +1,265 @@
+import Federation
+import FoundationEssentials
+import Identity
+import TestSupport
+import Testing
+
+/// The JSON Schema is held to the reader by the validator that others use: Python's `jsonschema`.
+@Suite("mappings/application.schema.json")
+struct DocumentSchemaTests {
+    /// Whether the schema accepts each of the documents.
+    private static func verdicts(on documents: [String]) async throws -> [Bool] {
+        let file = FileManager.default.temporaryDirectory.path + "/federation-documents-\(UUID()).json"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try Data(("[" + documents.joined(separator: ",\n") + "]").utf8).write(to: URL(filePath: file))
+        let program = """
+            import json, jsonschema, sys
+            schema, documents = (json.load(open(path)) for path in sys.argv[1:])
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            print(json.dumps([validator.is_valid(document) for document in documents]))
+            """
+        let python = try await ManagedProcess.start(
+            "python3",
+            ["-c", program, PackageLayout.path("mappings/application.schema.json"), file]
+        )
+        let end = try await python.waitForExit(within: .seconds(120))
+        try #require(end == .exited(0), "\(python.standardError)")
+        return try json(python.standardOutput).array?.compactMap(\.bool) ?? []
+    }
+
+    /// Holds the schema to what the reader says of documents.
+    private static func expect(
+        _ documents: [String],
+        areRight: Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let verdicts = try await verdicts(on: documents)
+        try #require(verdicts.count == documents.count)
+        for (document, verdict) in zip(documents, verdicts) {
+            let problems = ApplicationDocument.problems(document)
+            #expect((problems == nil) == areRight, "the reader: \(document)", sourceLocation: sourceLocation)
+            #expect(verdict == areRight, "the schema: \(document)", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// A whole document around a part of one.
+    private static func whole(_ part: String) -> String { #"{"application":"a",\#(part)}"# }
+
+    /// A whole document around entries that write properties of every type: `pSTRING`, `pTEXT`, ….
+    private static func mapping(_ mapping: String) -> String {
+        let properties = PropertyType.allCases.map { #""p\#($0.rawValue)":{"type":"\#($0.rawValue)"}"# }
+        return whole(#""properties":{\#(properties.joined(separator: ","))},"mapping":{"facebook":\#(mapping)}"#)
+    }
+
+    private static func entry(_ rest: String) -> String { mapping(#"[{"from":"x","to":"pJSON",\#(rest)}]"#) }
+
+    @Test("accepts every document that ships and every example")
+    func shipped() async throws {
+        let shipped = try DocumentFiles.ready.map { try DocumentFiles.text($0) }
+        try await Self.expect(shipped + DocumentFiles.examples(), areRight: true)
+    }
+
+    @Test("accepts whatever the reader accepts: every form of every member, at its bounds")
+    func right() async throws {
+        let long = String(repeating: "x", count: 63)
+        let documents = [
+            #"{"application":"\#(long)"}"#, #"{"application":"9_-"}"#, #"{"application":"public","schema":"p"}"#,
+            #"{"application":"a","$schema":"https://example.com/s.json"}"#, Self.whole(#""schema":"A-b_9""#),
+            Self.whole(#""name":"\#(String(repeating: "n", count: 200))""#), Self.whole(#""name":"\u00e9\u4e2d""#),
+            Self.whole(#""settings":{},"keys":[],"providers":{},"properties":{},"mapping":{}"#),
+            Self.whole(#""settings":{"sessionIdleSeconds":60,"sessionAbsoluteSeconds":60}"#),
+            Self.whole(#""settings":{"sessionIdleSeconds":31622400,"sessionAbsoluteSeconds":31622400}"#),
+            Self.whole(#""settings":{"allowedOrigins":["http://localhost:8080","https://[::1]:80"]}"#),
+            Self.whole(#""settings":{"hostNames":["a","a-b.c","\#(long).x","1.2.3.4"]}"#),
+            Self.whole(#""keys":[{"label":"\#(String(repeating: "l", count: 100))","key":{"env":"_9aZ"}}]"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false,"apps":[]}}"#),
+            Self.whole(
+                #""providers":{"facebook":{"graphVersion":"v999.99","proof":"classic","apps":[{"appId":"00","appSecret":{"env":"A"}}]}}"#
+            ),
+            Self.whole(
+                #""properties":{"\#(long)":{"type":"INT","required":false,"clientMappable":true},"Name":{"type":"JSON"}}"#
+            ),
+            Self.whole(#""properties":{"email":{"type":"STRING","clientMappable":false},"roles2":{"type":"TEXT"}}"#),
+            Self.mapping("[]"), Self.mapping("{}"),
+            Self.mapping(#"{"a.b_1.c":"pJSON","{a}{{}}{b.c} \u4e2d":"pTEXT","{{{id}}}":"pSTRING"}"#),
+            Self.mapping(#"{"a.b.c.d.e.f.g.h":"pINT","\#(String(repeating: "a", count: 128))":"pTEXT"}"#),
+            Self.entry(#""type":null,"sync":null,"required":null,"default":null,"transform":null"#),
+            Self.entry(#""type":"DATE","sync":"untilEdited","required":true,"transform":[]"#),
+            Self.entry(#""default":{"a":[1,{"b":null}]}"#), Self.entry(#""default":"x","type":"STRING""#),
+            Self.entry(#""transform":["trim","lowercase","uppercase","first",{"join":""}]"#),
+            Self.entry(#""transform":{"lookup":{}}"#),
+            Self.entry(#""transform":{"lookup":{"":1.5,"a b":null,"c":true,"d":"x"},"else":null}"#),
+            Self.entry(#""transform":{"date":"yyyyMMdd"}"#), Self.entry(#""transform":{"date":"dd. (MM) ~yyyy["}"#),
+            Self.entry(#""transform":[{"date":"MM/dd/yyyy"},{"lookup":{"a":"b"},"else":"c"}]"#),
+        ]
+        try await Self.expect(documents, areRight: true)
+    }
+
+    /// As many of everything as there may be, and some more.
+    private static func counted(more: Int) -> [String] {
+        func list(_ count: Int, _ element: (Int) -> String) -> String {
+            (0..<count + more).map(element).joined(separator: ",")
+        }
+        let apps = list(100) { #"{"appId":"\#($0)","appSecret":{"env":"A"}}"# }
+        return [
+            whole(#""settings":{"allowedOrigins":[\#(list(100) { #""https://h\#($0)""# })]}"#),
+            whole(#""settings":{"hostNames":[\#(list(20) { #""h\#($0)""# })]}"#),
+            whole(#""keys":[\#(list(100) { #"{"label":"k\#($0)","key":{"env":"A"}}"# })]"#),
+            whole(#""providers":{"facebook":{"apps":[\#(apps)]}}"#),
+            whole(
+                #""properties":{"email":{"type":"STRING"},"name":{"type":"STRING"},\#(list(500) { #""p\#($0)":{"type":"INT"}"# })}"#
+            ),
+            whole(
+                #""properties":{\#(list(256) { #""p\#($0)":{"type":"JSON"}"# })},"mapping":{"facebook":[\#(list(256) { #"{"from":"x","to":"p\#($0)"}"# })]}"#
+            ),
+            whole(
+                #""properties":{\#(list(256) { #""p\#($0)":{"type":"JSON"}"# })},"mapping":{"facebook":{\#(list(256) { #""x\#($0)":"p\#($0)""# })}}"#
+            ),
+            mapping(#"{"\#(list(16) { _ in "{a}" })":"pTEXT"}"#),
+            entry(#""transform":[\#(list(16) { _ in #""trim""# })]"#),
+            entry(#""transform":{"lookup":{\#(list(512) { #""r\#($0)":1"# })}}"#),
+            mapping(#"[{"from":"\#(String(repeating: "x", count: 1021 + more)){a}","to":"pTEXT"}]"#),
+            entry(#""transform":{"join":"\#(String(repeating: "x", count: 1024 + more))"}"#),
+            entry(#""transform":{"date":"yyyyMMdd\#(String(repeating: "-", count: 24 + more))"}"#),
+        ]
+    }
+
+    @Test("has the reader's bounds: so many of everything and no more")
+    func bounds() async throws {
+        try await Self.expect(Self.counted(more: 0), areRight: true)
+        try await Self.expect(Self.counted(more: 1), areRight: false)
+    }
+
+    @Test("refuses what the reader refuses, as far as a schema can say it")
+    func broken() async throws {
+        let tooLong = String(repeating: "x", count: 64)
+        let documents = [
+            "{}", "[]", "7", "null", #"{"application":7}"#, #"{"application":""}"#, #"{"application":"-a"}"#,
+            #"{"application":"\#(tooLong)"}"#, #"{"application":"\u00e9"}"#, #"{"application":"public"}"#,
+            #"{"application":"pg_x"}"#, Self.whole(#""$schema":7"#), Self.whole(#""nonsense":1"#),
+            Self.whole(#""name":"""#), Self.whole(#""name":null"#), Self.whole(#""schema":"federation""#),
+            Self.whole(#""name":"\#(String(repeating: "n", count: 201))""#),
+            Self.whole(#""schema":"a.b""#), Self.whole(#""schema":null"#),
+            Self.whole(#""settings":[]"#), Self.whole(#""settings":{"speed":9}"#),
+            Self.whole(#""settings":{"clientMapping":"yes"}"#), Self.whole(#""settings":{"multipleLogins":null}"#),
+            Self.whole(#""settings":{"sessionIdleSeconds":59}"#),
+            Self.whole(#""settings":{"sessionIdleSeconds":60.5}"#),
+            Self.whole(#""settings":{"sessionAbsoluteSeconds":31622401}"#),
+            Self.whole(#""settings":{"allowedOrigins":["example.com"]}"#),
+            Self.whole(#""settings":{"allowedOrigins":["https://a/b"]}"#),
+            Self.whole(#""settings":{"hostNames":["A"]}"#), Self.whole(#""settings":{"hostNames":["a:80"]}"#),
+            Self.whole(#""settings":{"hostNames":["a."]}"#), Self.whole(#""settings":{"hostNames":["\#(tooLong)"]}"#),
+            Self.whole(#""keys":{}"#), Self.whole(#""keys":[{"label":"a"}]"#),
+            Self.whole(#""keys":[{"key":{"env":"A"}}]"#),
+            Self.whole(#""keys":[{"label":"","key":{"env":"A"}}]"#),
+            Self.whole(#""keys":[{"label":"a","key":"secret"}]"#),
+            Self.whole(#""keys":[{"label":"a","key":{"value":"secret"}}]"#),
+            Self.whole(#""keys":[{"label":"a","key":{"env":"A-B"}}]"#),
+            Self.whole(#""keys":[{"label":"a","key":{"env":""}}]"#),
+            Self.whole(#""keys":[{"label":"a","key":{"env":"A","x":1}}]"#),
+            Self.whole(#""providers":{"twitter":{}}"#), Self.whole(#""providers":{"facebook":{}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":true,"apps":[]}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false,"graphVersion":"25.0"}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false,"proof":"none"}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":1,"appSecret":{"env":"A"}}]}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1"}]}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":"s"}]}}"#),
+            Self.whole(#""properties":[]"#), Self.whole(#""properties":{"a-b":{"type":"INT"}}"#),
+            Self.whole(#""properties":{"\#(tooLong)":{"type":"INT"}}"#), Self.whole(#""properties":{"p":{}}"#),
+            Self.whole(#""properties":{"p":{"type":"int"}}"#), Self.whole(#""properties":{"p":{"type":"INT","x":1}}"#),
+            Self.whole(#""properties":{"p":{"type":"INT","required":null}}"#),
+            Self.whole(#""properties":{"email":{"type":"TEXT"}}"#),
+            Self.whole(#""properties":{"name":{"type":"INT"}}"#),
+            Self.whole(#""mapping":[]"#), Self.whole(#""mapping":{"twitter":{}}"#), Self.mapping("null"),
+            Self.mapping("7"),
+            Self.mapping("[7]"), Self.mapping("[[]]"), Self.mapping(#"{"x":7}"#), Self.mapping(#"{"x":null}"#),
+            Self.mapping(#"{"":"pINT"}"#), Self.mapping(#"{"X":"pINT"}"#), Self.mapping(#"{"a..b":"pINT"}"#),
+            Self.mapping(#"{"a.b.c.d.e.f.g.h.i":"pINT"}"#), Self.mapping(#"{"x":"objectId"}"#),
+            Self.mapping(#"{"x":"XMIN"}"#),
+            Self.mapping(#"{"{a":"pTEXT"}"#), Self.mapping(#"{"a}":"pTEXT"}"#), Self.mapping(#"{"{{a}}":"pTEXT"}"#),
+            Self.mapping(#"{"{A}":"pTEXT"}"#), Self.mapping(#"{"{a}\u0000":"pTEXT"}"#),
+            Self.mapping(#"{"{a}\u2028":"pTEXT"}"#),
+            Self.mapping(#"[{"from":"x"}]"#), Self.mapping(#"[{"to":"pINT"}]"#),
+            Self.mapping(#"[{"from":7,"to":"pINT"}]"#),
+            Self.mapping(#"[{"from":"x","to":null}]"#),
+            Self.entry(#""transfrom":"trim""#), Self.entry(#""type":"NUMBER""#), Self.entry(#""sync":"never""#),
+            Self.entry(#""required":"yes""#), Self.entry(#""transform":"reverse""#), Self.entry(#""transform":[null]"#),
+            Self.entry(#""transform":{}"#), Self.entry(#""transform":{"join":7}"#),
+            Self.entry(#""transform":{"join":",","x":1}"#), Self.entry(#""transform":{"else":1}"#),
+            Self.entry(#""transform":{"lookup":[]}"#), Self.entry(#""transform":{"lookup":{"a":[]}}"#),
+            Self.entry(#""transform":{"lookup":{"a":1},"else":{}}"#), Self.entry(#""transform":{"date":"yyyy-MM"}"#),
+            Self.entry(#""transform":{"date":"yyyyMMddyyyy"}"#), Self.entry(#""transform":{"date":"yyyyMMddT"}"#),
+        ]
+        try await Self.expect(documents, areRight: false)
+    }
+
+    @Test("knows every reserved name in every spelling, and none that is not")
+    func reserved() async throws {
+        let names = [
+            "objectId", "ownerId", "created", "updated", "lastLogin", "userStatus", "socialAccount", "accountType",
+            "oAuthIdentities", "blUserLocale", "password", "roles", "id", "code", "message", "object_id",
+            "email_verified", "user_status", "social_account", "last_login", "locale", "dynamic", "oid", "tableoid",
+            "xmin", "cmin", "xmax", "cmax", "ctid",
+        ]
+        func declaring(_ name: String) -> String { Self.whole(#""properties":{"\#(name)":{"type":"INT"}}"#) }
+        let spelt = names.flatMap { [$0, $0.lowercased(), $0.uppercased()] }
+        try await Self.expect(spelt.map(declaring), areRight: false)
+        try await Self.expect(spelt.flatMap { [declaring($0 + "x"), declaring("x" + $0)] }, areRight: true)
+    }
+
+    @Test("accepts each document of random parts that the reader accepts")
+    func atRandom() async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = Random(seed)
+        let pieces = [
+            "null", "true", "false", "7", "60", "1e3", #""x""#, #""""#, "[]", "{}", #""STRING""#, #""email""#,
+            #""{a} {b}""#,
+            #""a.b""#, #"{"env":"A"}"#, #"["https://a.b"]"#, #"["a.b"]"#, #""trim""#, #"{"join":","}"#, #""timed""#,
+            #"{"type":"JSON"}"#, #""v25.0""#, #""always""#, #""pJSON""#, #"[{"appId":"1","appSecret":{"env":"A"}}]"#,
+        ]
+        func piece() -> String { pieces.randomElement(using: &random) ?? "null" }
+        func members(_ keys: [String], _ value: (String) -> String) -> String {
+            let chosen = keys.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+            return chosen.map { "\"\($0)\":\(value($0))" }.joined(separator: ",")
+        }
+        func object(_ keys: [String], _ value: (String) -> String) -> String { "{" + members(keys, value) + "}" }
+        var accepted: [String] = []
+        for _ in 0..<30_000 {
+            let keys = ["from", "to", "type", "sync", "required", "default", "transform"]
+            let document =
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0:
+                    Self.whole(
+                        #""settings":"#
+                            + object(
+                                [
+                                    "clientMapping", "multipleLogins", "sessionIdleSeconds", "allowedOrigins",
+                                    "hostNames",
+                                ]
+                            ) { _ in piece() }
+                    )
+                case 1:
+                    Self.whole(
+                        #""providers":{"facebook":"#
+                            + object(["enabled", "graphVersion", "proof", "apps"]) { _ in piece() } + "}"
+                    )
+                case 2: Self.mapping("[" + object(keys) { $0 == "to" ? #""pJSON""# : piece() } + "]")
+                default:
+                    Self.whole(
+                        #""name":"n","#
+                            + members(["$schema", "schema", "settings", "keys", "properties", "mapping"]) { _ in
+                                piece()
+                            }
+                    ).replacing(",}", with: "}")
+                }
+            if ApplicationDocument.problems(document) == nil { accepted.append(document) }
+        }
+        #expect(accepted.count > 300, "seed \(seed)")
+        let verdicts = try await Self.verdicts(on: accepted)
+        for (document, verdict) in zip(accepted, verdicts) {
+            #expect(verdict, "seed \(seed): \(document)")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Curl
+import Federation
+import Graph
+import Identity
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+/// The administration on a database of its own, with an application `demo` in it; Graph is out of reach.
+struct Office {
+    let administration: Administration
+    let database: TestDatabase
+    let store: Store
+    private let graph: GraphClient
+
+    static let actor = Actor(name: "ann", source: "192.0.2.7")
+    static let oldKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    static let newKey = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+
+    static func lend(_ body: (Office) async throws -> Void) async throws {
+        try await withDatabase(.empty) { database in
+            let client = PostgresClient(configuration: try PostgresConfiguration(url: database.url))
+            async let life: Void = client.run()
+            do {
+                let store = Store(postgres: client)
+                try await store.migrate()
+                let graph = GraphClient(
+                    curl: try CurlClient(configuration: CurlConfiguration()),
+                    configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9")
+                )
+                let office = Office(
+                    administration: try Self.administration(store, graph, keys: [oldKey]),
+                    database: database,
+                    store: store,
+                    graph: graph
+                )
+                let demo = try json(#"{"application": "demo"}"#)
+                _ = try await office.administration.createApplication(demo, by: actor)
+                try await body(office)
+            } catch {
+                client.shutdown()
+                await life
+                throw error
+            }
+            client.shutdown()
+            await life
+        }
+    }
+
+    /// The administration with other master keys, the current one in front.
+    func with(keys: [String]) throws -> Administration { try Self.administration(store, graph, keys: keys) }
+
+    private static func administration(
+        _ store: Store,
+        _ graph: GraphClient,
+        keys: [String]
+    ) throws -> Administration {
+        let keys = try keys.map { try MasterKey(base64: Secret($0)) }
+        let current = try #require(keys.first)
+        let masterKeys = MasterKeys(current: current, previous: Array(keys.dropFirst()))
+        return Administration(store: store, graph: graph, masterKeys: masterKeys)
+    }
+
+    /// Entries of the audit log, as `action target`.
+    func audit() async throws -> [String] {
+        try await database.psql("select concat_ws(' ', action, target) from federation.audit_log order by id")
+            .compactMap { $0.first ?? nil }
+    }
+}
+
+/// What a use case fails with; nil when it succeeds.
+///
+/// Not to be called inside `#expect`: Swift 6.3 takes a closure there for another one of the same function.
+func failure<Value>(_ body: () async throws -> Value) async throws -> Failure? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let failure as Failure {
+        return failure
+    }
+}
+
+extension Failure {
+    /// The places of the problems of a document.
+    var pointers: [String] {
+        (details["problems"]?.array ?? []).compactMap { $0.object?["pointer"]?.string }
+    }
+}
+
+/// A JSON text as a value.
+func json(_ text: String) throws -> JSONValue { try JSONParser.parse(text, limits: .document) }

@@ -1,0 +1,121 @@
+import Federation
+import Identity
+import TestSupport
+import Testing
+
+@Suite("The Facebook provider")
+struct ProviderTests {
+    private static let first =
+        #"{"apps":[{"appId":"1","appSecret":"CANARY-one"},{"appId":"2","appSecret":"CANARY-two"}]}"#
+
+    private static func put(
+        _ office: Office,
+        _ document: String,
+        if precondition: Precondition = .any
+    ) async throws -> Resource {
+        try await office.administration.putFacebook(of: "demo", json(document), if: precondition, by: Office.actor)
+    }
+
+    private static func sealed(_ office: Office) async throws -> [[String?]] {
+        try await office.database.psql(
+            "select app_id, encode(secret, 'hex') from federation.provider_apps order by position"
+        )
+    }
+
+    @Test("T-111: secrets are write-only, and stay when they are left out or come back as they were read")
+    func secrets() async throws {
+        try await Office.lend { office in
+            let before = try await failure { try await office.administration.facebook(of: "demo") }
+            #expect(before?.reason == .notFound)
+            let put = try await Self.put(office, Self.first)
+            #expect(put.body.object?["enabled"] == .bool(true))
+            #expect(put.body.object?["graphVersion"] == .string("v25.0"))
+            #expect(put.body.object?["proof"] == .string("timed"))
+            #expect(!put.body.text.contains("CANARY"))
+            let secrets = try await Self.sealed(office)
+            let tag = put.tag
+
+            #expect(try await Self.put(office, put.body.text).tag == tag, "what was read changes nothing")
+            #expect(
+                try await Self.put(office, #"{"apps":[{"appId":"1"},{"appId":"2","appSecret":"CANARY-two"}]}"#).tag
+                    == tag
+            )
+            #expect(try await Self.sealed(office) == secrets)
+
+            let swapped = try await Self.put(
+                office,
+                #"{"enabled":false,"apps":[{"appId":"2"},{"appId":"1","appSecret":"new"}]}"#
+            )
+            #expect(swapped.body.object?["enabled"] == .bool(false))
+            let after = try await Self.sealed(office)
+            #expect(after.map(\.first) == ["2", "1"])
+            #expect(after.first == secrets.last)
+            #expect(after.last?.last != secrets.first?.last)
+
+            let patched = try await office.administration.changeFacebook(
+                of: "demo",
+                patch: json(#"{"enabled":true,"proof":"classic","graphVersion":"v24.0"}"#),
+                if: .any,
+                by: Office.actor
+            )
+            #expect(patched.body.object?["proof"] == .string("classic"))
+            #expect(patched.body.object?["apps"]?.array?.count == 2)
+            #expect(try await Self.sealed(office) == after)
+            let dump = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
+            #expect(!"\(dump)".contains("CANARY"))
+
+            try await office.administration.removeFacebook(of: "demo", if: .any, by: Office.actor)
+            #expect(try await Self.sealed(office).isEmpty)
+        }
+    }
+
+    @Test("what cannot be is refused with its place, and no secret is repeated")
+    func problems() async throws {
+        try await Office.lend { office in
+            let long = String(repeating: "CANARY", count: 50)
+            for (document, pointers) in [
+                ("[]", [""]), ("{}", ["/apps"]), (#"{"enabled":false,"more":1}"#, ["/more"]),
+                (#"{"apps":[{"appId":"1"}]}"#, ["/apps/0/appSecret"]),
+                (#"{"apps":[{"appId":"1","appSecret":{"set":true}}]}"#, ["/apps/0/appSecret"]),
+                (#"{"apps":[{"appId":"1","appSecret":"CANARY with space"}]}"#, ["/apps/0/appSecret"]),
+                (#"{"apps":[{"appId":"1","appSecret":"CANÄRY"}]}"#, ["/apps/0/appSecret"]),
+                (#"{"apps":[{"appId":"1","appSecret":"\#(long)"}]}"#, ["/apps/0/appSecret"]),
+                (
+                    #"{"apps":[{"appId":"one","appSecret":"CANARY"},{"appId":"2"}]}"#,
+                    ["/apps/0/appId", "/apps/1/appSecret"]
+                ),
+                (
+                    #"{"apps":[{"appId":"1","appSecret":"CANARY"},{"appId":"1","appSecret":"CANARY"}]}"#,
+                    ["/apps/1/appId"]
+                ),
+                (
+                    #"{"graphVersion":"25","proof":"none","apps":[{"appId":"1","appSecret":"CANARY"}]}"#,
+                    ["/graphVersion", "/proof"]
+                ),
+            ] {
+                let refused = try await failure {
+                    try await office.administration.putFacebook(
+                        of: "demo",
+                        try json(document),
+                        if: .any,
+                        by: Office.actor
+                    )
+                }
+                #expect(refused?.reason == .documentInvalid, "\(document)")
+                #expect(refused?.pointers == pointers, "\(document)")
+                let said = [refused?.message ?? "", refused.map { JSONValue.object($0.details).text } ?? ""]
+                #expect(!said.contains { $0.contains("CANARY") })
+            }
+            let missing = try await failure {
+                try await office.administration.changeFacebook(
+                    of: "demo",
+                    patch: .object([:]),
+                    if: .any,
+                    by: Office.actor
+                )
+            }
+            #expect(missing?.reason == .notFound)
+            #expect(try await office.audit() == ["application.create"])
+        }
+    }
+}

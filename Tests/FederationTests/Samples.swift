@@ -1,0 +1,93 @@
+import Identity
+import Testing
+
+@testable import Federation
+@testable import Store
+
+/// An application as the database might hold it, made part by part.
+///
+/// The secrets are known: ``secret(of:)`` and ``key(of:)``.
+struct Sample {
+    var id = "demo"
+    var name = "Demo"
+    var schema: String?
+    var settings = "{}"
+    var keys: [String] = []
+    var apps: [String]? = nil
+    var enabled = true
+    var proof = ProofForm.timed
+    /// Like the `properties` of a document.
+    var properties = "{}"
+    var mapping: String? = nil
+    var dynamicNames: [String] = []
+
+    static let masterKey = try? MasterKey(base64: Secret("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="))
+    static let otherMasterKey = try? MasterKey(base64: Secret("MTEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="))
+
+    static func masterKeys() throws -> MasterKeys { MasterKeys(current: try #require(masterKey)) }
+
+    static func secret(of app: String) -> Secret { Secret("canary-secret-of-\(app)") }
+
+    static func key(of label: String) -> String {
+        "canary-key-" + Digest.sha256(label).prefix(8).map { String($0, radix: 16) }.joined(separator: "-")
+    }
+
+    func stored(_ masterKeys: MasterKeys? = nil) throws -> StoredApplication {
+        let id = try #require(ApplicationID(id))
+        let masterKeys = try masterKeys ?? Self.masterKeys()
+        let facebook = try apps.map { apps in
+            StoredApplication.Facebook(
+                enabled: enabled,
+                graphVersion: "v25.0",
+                proof: proof,
+                apps: try apps.map { app in
+                    let app = try #require(FacebookAppID(app))
+                    let secret = masterKeys.desired(Self.secret(of: app.text), of: app, in: id, stored: nil)
+                    guard case .sealed(let sealed) = secret else { throw NotSealed() }
+                    return StoredApplication.App(id: app, secret: sealed, secretChanged: 0)
+                }
+            )
+        }
+        return StoredApplication(
+            id: id,
+            name: name,
+            schema: schema ?? id.text,
+            revision: 7,
+            settings: try json(settings),
+            keys: keys.map { StoredApplication.Key(label: $0, hash: Digest.sha256(Self.key(of: $0)), created: 0) },
+            facebook: facebook,
+            mapping: try mapping.map(json),
+            mappingRevision: mapping == nil ? nil : 1,
+            properties: try Self.properties(properties),
+            dynamicNames: Set(dynamicNames.compactMap { PropertyName($0) }),
+            created: 0,
+            updated: nil
+        )
+    }
+
+    private static func properties(_ text: String) throws -> [Property] {
+        let declared = try (json(text).object?.members ?? []).map { member in
+            Property(
+                name: try #require(PropertyName(member.key)),
+                type: try #require(member.value.object?["type"]?.string.flatMap(PropertyType.init(rawValue:))),
+                required: member.value.object?["required"]?.bool ?? false,
+                clientMappable: member.value.object?["clientMappable"]?.bool ?? false
+            )
+        }
+        return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared
+    }
+
+    private struct NotSealed: Error {}
+}
+
+extension ApplicationDocument {
+    /// What is wrong with a document; nil when nothing is.
+    static func problems(_ text: String, origin: Origin = .file) -> DocumentProblems? {
+        do {
+            _ = try ApplicationDocument(text: Array(text.utf8), origin: origin)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

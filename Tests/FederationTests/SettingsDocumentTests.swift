@@ -1,0 +1,57 @@
+import Federation
+import Identity
+import Testing
+
+@Suite("Settings of an application")
+struct SettingsDocumentTests {
+    @Test("what is written back reads as the same settings, and all of them are written")
+    func roundTrip() throws {
+        let text = #"""
+            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"]}
+            """#
+        let settings = try SettingsDocument.parse(try json(text))
+        #expect(SettingsDocument.document(of: settings).text == text)
+        let defaults = try SettingsDocument.parse(.object([:]))
+        #expect(defaults == ApplicationSettings())
+        #expect(try SettingsDocument.parse(SettingsDocument.document(of: defaults)) == defaults)
+    }
+
+    @Test("an idle time that is not given is never longer than the absolute one that is")
+    func idle() throws {
+        #expect(try SettingsDocument.parse(try json(#"{"sessionAbsoluteSeconds":3600}"#)).sessionIdleSeconds == 3600)
+        #expect(
+            try SettingsDocument.parse(try json(#"{"sessionAbsoluteSeconds":31622400}"#)).sessionIdleSeconds
+                == 1_209_600
+        )
+    }
+
+    @Test(
+        "a host name is a DNS name as a Host header has it, without port",
+        arguments: [
+            ("users.example.com", true), ("localhost", true), ("a", true), ("1.2.3.4", true), ("a-b.c--d", true),
+            ("xn--bcher-kva.example", true),
+            (String(repeating: "a", count: 63), true), (String(repeating: "a", count: 64), false),
+            (Array(repeating: String(repeating: "a", count: 62), count: 4).joined(separator: ".") + ".b", true),
+            (Array(repeating: String(repeating: "a", count: 62), count: 4).joined(separator: ".") + ".bc", false),
+            ("", false), (".", false), ("a.", false), (".a", false), ("a..b", false), ("-a", false), ("a-", false),
+            ("a.-b", false), ("Users.example.com", false), ("a_b", false), ("a:80", false), ("a/b", false),
+            ("b\u{FC}cher.example", false), ("a b", false), ("[::1]", false), ("a\u{0301}", false),
+        ]
+    )
+    func hostNames(name: String, isRight: Bool) {
+        let text = JSONValue.object(["hostNames": .array([.string(name)])])
+        #expect((try? SettingsDocument.parse(text))?.hostNames == (isRight ? [name] : nil))
+    }
+
+    @Test("at most 20 host names and 100 origins")
+    func bounds() throws {
+        func parsed(_ key: String, _ count: Int, _ text: (Int) -> String) -> ApplicationSettings? {
+            let list = JSONValue.array((0..<count).map { .string(text($0)) })
+            return try? SettingsDocument.parse(.object(JSONObject([JSONObject.Member(key, list)])))
+        }
+        #expect(parsed("hostNames", 20) { "h\($0)" }?.hostNames.count == 20)
+        #expect(parsed("hostNames", 21) { "h\($0)" } == nil)
+        #expect(parsed("allowedOrigins", 100) { "https://h\($0)" }?.allowedOrigins.count == 100)
+        #expect(parsed("allowedOrigins", 101) { "https://h\($0)" } == nil)
+    }
+}

@@ -1,0 +1,129 @@
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import Postgres
+
+extension WithPostgreSQL {
+    @Suite("Tables that others change under prepared statements")
+    struct StalePlans {
+        /// What the other session does to the table `changing (a bigint, b text)`, and its columns afterwards.
+        static let changes = [
+            ("ADD c bigint", ["a", "b", "c"]), ("DROP b", ["a"]), ("RENAME b TO renamed", ["a", "renamed"]),
+            ("ALTER a TYPE text", ["a", "b"]),
+        ]
+
+        private func makeTable(_ cluster: Cluster) async throws {
+            try await cluster.psql("DROP TABLE IF EXISTS changing")
+            try await cluster.psql("CREATE TABLE changing (a bigint, b text)")
+            try await cluster.psql("INSERT INTO changing VALUES (1, 'x')")
+        }
+
+        @Test("single statements go on without an error, on every connection", arguments: changes)
+        func single(change: String, columns: [String]) async throws {
+            let cluster = try await Cluster.shared
+            try await makeTable(cluster)
+            try await withClient(
+                nil,
+                { configuration in
+                    configuration.pipelinedConnections = 4
+                    configuration.pipelineDepth = 1
+                }
+            ) { client in
+                /// One statement on each connection at once: its columns, by the connection's backend.
+                @Sendable func everywhere() async throws -> [Int: [String]] {
+                    try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
+                        for _ in 0..<4 {
+                            group.addTask {
+                                let set = try await client.query(
+                                    "SELECT pg_backend_pid()::bigint, pg_sleep(0.1)::text, changing.* FROM changing"
+                                )
+                                let pid = try set.first?.decode(0, as: Int.self) ?? 0
+                                return (pid, Array(set.columnNames.dropFirst(2)))
+                            }
+                        }
+                        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                    }
+                }
+                let open = await eventually { await client.status().pipelinedOpen == 4 }
+                #expect(open)
+                let before = try await everywhere()
+                #expect(before.values.allSatisfy { $0 == ["a", "b"] })
+                try await cluster.psql("ALTER TABLE changing \(change)")
+                for _ in 0..<2 {
+                    let after = try await everywhere()
+                    #expect(after.keys.sorted() == before.keys.sorted())
+                    #expect(after.values.allSatisfy { $0 == columns })
+                }
+                // It is prepared again, and the plan of old is gone.
+                let prepared = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            try await client.query(
+                                """
+                                SELECT count(*), pg_sleep(0.1)::text FROM pg_prepared_statements
+                                WHERE statement LIKE 'SELECT pg_backend_pid()%'
+                                """
+                            ).first?.decode(0, as: Int.self) ?? 0
+                        }
+                    }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(prepared == [1, 1, 1, 1])
+                #expect(await client.status().connectionsLost == 0)
+            }
+        }
+
+        @Test("a transaction runs once more at most, however many of its statements and connections are concerned")
+        func transactions() async throws {
+            let cluster = try await Cluster.shared
+            try await makeTable(cluster)
+            try await withClient(nil, { $0.exclusiveConnections = 4 }) { client in
+                /// Four transactions at once, of five statements each; how often each of them ran.
+                @Sendable func transactions(columns: Int) async throws -> [Int] {
+                    try await withThrowingTaskGroup(of: Int.self) { group in
+                        for _ in 0..<4 {
+                            group.addTask {
+                                let runs = NIOLockedValueBox(0)
+                                try await client.withTransaction { connection in
+                                    runs.withLockedValue { $0 += 1 }
+                                    _ = try await connection.query("SELECT pg_sleep(0.1)")
+                                    for number in 0..<5 {
+                                        let text = "SELECT changing.* FROM changing WHERE \(number) = \(number)"
+                                        let set = try await connection.query(Statement(sql: text))
+                                        #expect(set.columnCount == columns)
+                                    }
+                                }
+                                return runs.withLockedValue { $0 }
+                            }
+                        }
+                        return try await group.reduce(into: []) { $0.append($1) }
+                    }
+                }
+                #expect(try await transactions(columns: 2) == [1, 1, 1, 1])
+                try await cluster.psql("ALTER TABLE changing ADD c bigint")
+                let runs = try await transactions(columns: 3)
+                #expect(runs.max() == 2)
+                #expect(try await transactions(columns: 3) == [1, 1, 1, 1])
+                #expect(await client.status().connectionsLost == 0)
+            }
+        }
+
+        @Test("a statement that the change has made wrong fails with its own error, until the change is undone")
+        func wrong() async throws {
+            let cluster = try await Cluster.shared
+            try await makeTable(cluster)
+            try await withClient(nil, { $0.pipelinedConnections = 1 }) { client in
+                for _ in 0..<2 {
+                    #expect(try await client.query("SELECT b FROM changing").count == 1)
+                    try await cluster.psql("ALTER TABLE changing RENAME b TO renamed")
+                    for _ in 0..<2 {
+                        let error = await postgresError { _ = try await client.query("SELECT b FROM changing") }
+                        #expect(error?.sqlState == "42703")
+                    }
+                    try await cluster.psql("ALTER TABLE changing RENAME renamed TO b")
+                }
+                #expect(try await client.query("SELECT b FROM changing").count == 1)
+            }
+        }
+    }
+}

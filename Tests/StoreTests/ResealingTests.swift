@@ -1,0 +1,157 @@
+import Identity
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+/// The master keys that secrets are under before; none of them is to be kept.
+private let formerKeys = ["old1", "old2"]
+
+@Suite("Resealing secrets")
+struct ResealingTests {
+    /// Lends a tenant with a second application, three apps under two old keys and one under the new key.
+    private func lend(_ body: (Tenant) async throws -> Void) async throws {
+        try await Tenant.lend { tenant in
+            let other = try #require(ApplicationID("other"))
+            let settings = ConfigurationChange.setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed)
+            try await tenant.change(
+                settings,
+                .setFacebookApps([(try app("1"), sealed("old1")), (try app("2"), sealed("old2"))])
+            )
+            try await tenant.change(
+                [
+                    .create(name: "Other", schema: "other", settings: .object([:])), settings,
+                    .setFacebookApps([(try app("1"), sealed("new")), (try app("3"), sealed("old1"))]),
+                ],
+                of: other
+            )
+            try await tenant.database.psql(
+                "update federation.provider_apps set secret_changed = '2001-02-03 04:05:06Z'"
+            )
+            try await body(tenant)
+        }
+    }
+
+    private func app(_ id: String) throws -> FacebookAppID { try #require(FacebookAppID(id)) }
+    private func sealed(_ key: String) -> SealedSecret { SealedSecret(bytes: Array(key.utf8), keyID: key) }
+
+    /// What a real resealing does to the bytes is of no matter here; the place of each must be right.
+    private static func reseal(_ stored: StoredSecret) -> SealedSecret {
+        SealedSecret(bytes: Array("\(stored.application)/\(stored.app)".utf8), keyID: "new")
+    }
+
+    @Test("in steps, until none is left; only the ciphertext and its key change, and every instance hears of it")
+    func steps() async throws {
+        try await lend { tenant in
+            let counts = try await tenant.store.secretsByKey()
+            #expect(counts.map(\.keyID) == ["new", "old1", "old2"])
+            #expect(counts.map(\.count) == [1, 2, 1])
+            let before = try await tenant.store.configuration(changedAfter: 0)
+            var steps: [Int] = []
+            repeat {
+                steps.append(
+                    try await tenant.store.reseal(
+                        notUnder: "new",
+                        among: formerKeys,
+                        limit: 2,
+                        by: Tenant.actor,
+                        reseal: Self.reseal
+                    )
+                )
+            } while steps.last != 0
+            #expect(steps == [2, 1, 0])
+            #expect(try await tenant.store.secretsByKey().map(\.count) == [4])
+
+            let after = try await tenant.store.configuration(changedAfter: before.revision)
+            #expect(after.revision == before.revision + 2)
+            #expect(Set(after.changed.map(\.id.text)) == ["tenant", "other"])
+            for application in after.changed {
+                for app in application.facebook?.apps ?? [] {
+                    #expect(app.secretChanged == 981_173_106_000)
+                    let untouched = application.id.text == "other" && app.id.text == "1"
+                    let bytes = Array((untouched ? "new" : "\(application.id)/\(app.id)").utf8)
+                    #expect(app.secret == SealedSecret(bytes: bytes, keyID: "new"))
+                }
+            }
+            let entries = try await tenant.store.audit(
+                matching: AuditFilter(action: "secrets.reseal"),
+                before: nil,
+                limit: 10
+            )
+            #expect(entries.map(\.application) == ["tenant", "tenant", "other"])
+            #expect(
+                entries.first?.details
+                    == .object([
+                        "from": .object(["keyIds": .array([.string("old2")])]),
+                        "to": .object(["keyId": .string("new"), "secrets": .integer(1)]),
+                    ])
+            )
+        }
+    }
+
+    @Test("what cannot be sealed anew leaves everything as it was")
+    func failure() async throws {
+        struct Unopened: Error {}
+        try await lend { tenant in
+            let before = try await tenant.state()
+            await #expect(throws: Unopened.self) {
+                try await tenant.store.reseal(notUnder: "new", among: formerKeys, limit: 10, by: Tenant.actor) {
+                    stored in
+                    guard stored.secret.keyID != "old2" else { throw Unopened() }
+                    return Self.reseal(stored)
+                }
+            }
+            #expect(try await tenant.state() == before)
+        }
+    }
+
+    @Test("what others hold is skipped without waiting, and done the next time")
+    func skipping() async throws {
+        try await lend { tenant in
+            let held = "select from federation.applications where id = 'tenant' for update"
+            try await tenant.database.holding(held) {
+                let count = try await tenant.store.reseal(
+                    notUnder: "new",
+                    among: formerKeys,
+                    limit: 10,
+                    by: Tenant.actor,
+                    reseal: Self.reseal
+                )
+                #expect(count == 1)
+            }
+            let rest = try await tenant.store.reseal(
+                notUnder: "new",
+                among: formerKeys,
+                limit: 10,
+                by: Tenant.actor,
+                reseal: Self.reseal
+            )
+            #expect(rest == 2)
+        }
+    }
+
+    @Test("four at once seal each secret once")
+    func atOnce() async throws {
+        try await lend { tenant in
+            let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        var sum = 0
+                        while try await tenant.store.secretsByKey().count > 1 {
+                            sum += try await tenant.store.reseal(
+                                notUnder: "new",
+                                among: formerKeys,
+                                limit: 1,
+                                by: Tenant.actor,
+                                reseal: Self.reseal
+                            )
+                        }
+                        return sum
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(sum == 3)
+        }
+    }
+}
