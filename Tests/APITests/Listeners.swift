@@ -94,7 +94,11 @@ struct Parts: Sendable {
     static let nowhere = "postgres://nobody@127.0.0.1:1/nothing"
 
     init(database url: String = nowhere) throws {
-        postgres = PostgresClient(configuration: try PostgresConfiguration(url: url))
+        var configuration = try PostgresConfiguration(url: url)
+        // No test is about these, and a busy machine takes its time.
+        (configuration.lockTimeout, configuration.statementTimeout) = (.seconds(60), .seconds(60))
+        (configuration.leaseTimeout, configuration.idleInTransactionTimeout) = (.seconds(60), .seconds(60))
+        postgres = PostgresClient(configuration: configuration)
         let store = Store(postgres: postgres)
         let graph = GraphClient(curl: try CurlClient(), configuration: try GraphConfiguration())
         let key = try MasterKey(base64: Secret("a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleTE="))
@@ -115,7 +119,7 @@ struct Parts: Sendable {
 }
 
 /// What came back.
-struct Reply {
+struct Reply: Sendable {
     let status: Int
     let headers: HTTPFields
     let text: String

@@ -12,7 +12,7 @@ struct OperatorGateTests {
     func everyRoute(route: AdministrationRoute) async throws {
         let listeners = try Listeners()
         for method in Self.methods {
-            try await expectRefusal(try await listeners.manage(method, Self.filled(route.path)), of: method)
+            try await expectRefusal(try await listeners.manage(method, route.filledPath), of: method)
         }
     }
 
@@ -106,10 +106,6 @@ struct OperatorGateTests {
                 #expect(!reply.headers.contains { $0.name.canonicalName.hasPrefix("access-control-") })
             }
         }
-    }
-
-    private static func filled(_ path: String) -> String {
-        path.split(separator: "/").map { $0.hasPrefix("{") ? "/x" : "/" + $0 }.joined()
     }
 
     private func expectRefusal(_ reply: Reply, of method: HTTPRequest.Method) async throws {

@@ -33,10 +33,8 @@ package struct ApplicationPlan: Sendable {
 extension Administration {
     /// The application as a document that `apply` takes back; keys and secrets as names of environment variables.
     package func document(of application: String) async throws(Failure) -> Resource {
-        guard let id = ApplicationID(application), let stored = try await store.application(id) else {
-            throw .noSuchApplication
-        }
-        return Resource(DocumentExport.document(of: stored), tag: String(stored.revision))
+        let stored = try await existing(application)
+        return Resource(DocumentExport.document(of: stored), tag: stored.tag)
     }
 
     /// What applying the document would do.
@@ -65,7 +63,7 @@ extension Administration {
         // A transaction that has to run again plans again; the last plan is the one that was carried out.
         let carriedOut = NIOLockedValueBox<ApplicationPlan?>(nil)
         _ = try await store.change(document.id, by: actor) { stored, columns in
-            if let stored { try precondition.check(String(stored.revision)) } else { try precondition.checkAbsent() }
+            if let stored { try precondition.check(stored.tag) } else { try precondition.checkAbsent() }
             let plan = try plan(document, stored, columns, environment)
             carriedOut.withLockedValue { $0 = plan }
             return plan.changes

@@ -108,7 +108,7 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) {
         guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
-            throw Failure(.malformedRequest, "Erasing a user needs its objectId once more, as confirmation.")
+            throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
         }
         _ = try await change(id, of: application, if: precondition, by: actor) { _ in .erase }
     }
@@ -116,10 +116,7 @@ extension Administration {
     // MARK: What all of them need
 
     private func owner(_ id: String) async throws(Failure) -> Application {
-        guard let id = ApplicationID(id), let stored = try await store.application(id) else {
-            throw Failure(.notFound, "There is no such application.")
-        }
-        return try Application(stored)
+        try Application(try await existing(id))
     }
 
     private func person(_ id: String, of owner: Application) async throws(Failure) -> StoredPerson {

@@ -1,0 +1,129 @@
+import HTTPTypes
+import Identity
+import Postgres
+import TestSupport
+import Testing
+
+@testable import API
+
+@Suite("What operators may do")
+struct AccessTests {
+    @Test("T-113: each route refuses the roles below its own, and each refusal is one entry of the audit log")
+    func roles() async throws {
+        try await Operators.lend { operators in
+            for route in AdministrationRoute.all {
+                for role in OperatorRole.allCases {
+                    let entries = try await operators.auditCount()
+                    let reply = try await operators.send(route.method, route.filledPath, as: role)
+                    let place: Comment = "\(role) at \(route.method.rawValue) \(route.path): \(reply.text)"
+                    guard role < route.role else {
+                        #expect(![401, 403, 405, 500].contains(reply.status), place)
+                        #expect(try await operators.auditCount() == entries, place)
+                        continue
+                    }
+                    #expect(reply.reason == "operator_forbidden", place)
+                    #expect(reply.status == 403, place)
+                    #expect(reply.json?["errorData"]?.object?["role"]?.string == route.role.rawValue, place)
+                    #expect(try await operators.auditCount() == entries + 1, place)
+                }
+            }
+            let rows = try await operators.database.psql(
+                "select distinct actor, source, application_id from federation.audit_log where actor <> 'test'"
+            )
+            #expect(Set(rows.map { $0[0] }) == ["viewer", "editor"])
+            #expect(Set(rows.map { $0[1] }) == ["192.0.2.1"])
+            #expect(Set(rows.map { $0[2] }) == ["x", nil])
+        }
+    }
+
+    @Test("the caller is told name and role, and a change of role counts with the next request")
+    func caller() async throws {
+        try await Operators.lend { operators in
+            #expect(
+                try await operators.send(.get, "operator", as: .editor).text == #"{"name":"editor","role":"editor"}"#
+            )
+            let headers: HTTPFields = [.ifMatch: "*"]
+            try await operators.send(.patch, "operators/editor", headers: headers, json: #"{"role": "viewer"}"#)
+            #expect(
+                try await operators.send(.get, "operator", as: .editor).text == #"{"name":"editor","role":"viewer"}"#
+            )
+            #expect(try await operators.send(.post, "applications/x/properties", as: .editor).status == 403)
+            #expect(try await operators.send(.delete, "operators/editor", headers: headers).status == 204)
+            #expect(try await operators.send(.get, "operator", as: .editor).status == 401)
+        }
+    }
+
+    @Test(
+        "T-80: a token that counted lately is exempt from the waiting of its source; a new one, and a revoked one, are not"
+    )
+    func exemption() async throws {
+        try await Operators.lend { operators in
+            #expect(try await operators.send(.get, "operator", as: .editor).status == 200)
+            for _ in 1...5 {
+                let unknown: HTTPFields = [.authorization: "Bearer fedop_" + String(repeating: "A", count: 43)]
+                #expect(
+                    try await operators.listeners.manage(.get, "/admin/v1/operator", headers: unknown).status == 401
+                )
+            }
+            #expect(try await operators.send(.get, "operator", as: .editor).status == 200)
+            #expect(try await operators.send(.get, "operator", as: .viewer).status == 429)
+            #expect(try await operators.send(.get, "operator", as: .viewer, from: "192.0.2.2").status == 200)
+            #expect(try await operators.send(.get, "operator", as: .viewer).status == 200)
+            let headers: HTTPFields = [.ifMatch: "*"]
+            let gone = try await operators.send(.delete, "operators/editor", headers: headers, from: "192.0.2.2")
+            #expect(gone.status == 204)
+            #expect(try await operators.send(.get, "operator", as: .editor).status == 401)
+            #expect(try await operators.send(.get, "operator", as: .editor).status == 429)
+        }
+    }
+
+    @Test("sixteen requests are under way at once; one more is told to come back, and a stranger is still refused")
+    func overload() async throws {
+        try await Operators.lend { operators in
+            let (replies, arrived) = AsyncStream.makeStream(of: Reply.self)
+            let tasks = try await operators.listeners.parts.postgres.withTransaction { connection in
+                try await connection.execute(script: "lock table federation.operator_tokens in access exclusive mode")
+                let tasks = (1...40).map { _ in
+                    Task { arrived.yield(try await operators.send(.get, "operator")) }
+                }
+                // The sixteen wait for the lock, so that only the others are answered.
+                var refused = 0
+                for await reply in replies {
+                    #expect(reply.reason == "overloaded")
+                    #expect(reply.headers[.retryAfter] == "1")
+                    refused += 1
+                    if refused == 24 { break }
+                }
+                #expect(try await operators.listeners.manage(.get, "/admin/v1/operator").status == 401)
+                return tasks
+            }
+            var answered = 0
+            for await reply in replies {
+                #expect(reply.status == 200)
+                answered += 1
+                if answered == 16 { break }
+            }
+            for task in tasks { _ = try await task.value }
+            #expect(try await operators.send(.get, "operator").status == 200)
+        }
+    }
+
+    @Test("with a token, a path tells its methods, and what is not there is not found")
+    func methods() async throws {
+        try await Operators.lend { operators in
+            for (path, allowed) in [
+                ("applications", "GET, POST"), ("applications/x", "DELETE, GET, PATCH"),
+                ("applications/x/mappings/facebook", "GET, PUT"), ("operator", "GET"),
+            ] {
+                for method in [HTTPRequest.Method.head, .options, .trace, .connect] {
+                    let reply = try await operators.send(method, path)
+                    #expect(reply.status == 405)
+                    #expect(reply.headers[.allow] == allowed)
+                }
+            }
+            for path in ["", "/admin", "applications/x/providers", "applications/x/providers/twitter", "nothing"] {
+                #expect(try await operators.send(.get, path).reason == "not_found", "\(path)")
+            }
+        }
+    }
+}
