@@ -77,8 +77,11 @@ struct ConfigurationDifferenceTests {
                 #"application.settings : {"multipleLogins":true,"hostNames":["a.example"]} -> {"multipleLogins":false,"hostNames":[]}"#
             ]
         )
+        // Another version may understand them; whoever changes something else must not wipe them.
         let broken = Sample(settings: #"{"speed":9}"#)
-        #expect(try Self.lines(broken) { _ in }.map { $0.prefix(37) } == [#"application.settings : {"speed":9} ->"#])
+        #expect(try Self.lines(broken) { $0.name = "Other" } == [#"application.rename : "Demo" -> "Other""#])
+        let mended = try Self.lines(broken) { $0.settings = ApplicationSettings() }
+        #expect(mended.map { $0.prefix(37) } == [#"application.settings : {"speed":9} ->"#])
     }
 
     @Test("keys are told by their text, labels are names for them")

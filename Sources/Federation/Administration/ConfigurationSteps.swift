@@ -29,7 +29,7 @@ enum ApplicationSteps {
             )
         }
         let old = try? SettingsDocument.parse(stored.settings)
-        if (old ?? ApplicationSettings()) != desired.settings {
+        if !desired.keepsUnreadableSettings, old != desired.settings {
             let before = old.map { SettingsDocument.document(of: $0) } ?? stored.settings
             let names = (settings.object?.members ?? []).map(\.key).filter {
                 settings.object?[$0] != before.object?[$0]

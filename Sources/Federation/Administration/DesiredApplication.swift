@@ -10,7 +10,9 @@ package struct DesiredApplication: Sendable {
     package var name: String
     /// The PostgreSQL schema of its users; that of an application that exists cannot change.
     package var schema: String
-    package var settings: ApplicationSettings
+    package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
+    /// Whether the stored settings cannot be read and nobody has set others.
+    private(set) var keepsUnreadableSettings = false
     /// Each is told by its hash: the same hash under another label is the same key, relabelled.
     package var keys: [Key]
     /// Nil when the provider is not configured.
@@ -92,7 +94,11 @@ package struct DesiredApplication: Sendable {
     /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
     package init(_ stored: StoredApplication) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema)
-        settings = (try? SettingsDocument.parse(stored.settings)) ?? ApplicationSettings()
+        if let settings = try? SettingsDocument.parse(stored.settings) {
+            self.settings = settings
+        } else {
+            keepsUnreadableSettings = true
+        }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash) }
         facebook = stored.facebook.map { facebook in
             Facebook(
