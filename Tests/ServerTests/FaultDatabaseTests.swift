@@ -17,8 +17,11 @@ extension FaultTests {
         func killedBackend() async throws {
             let attempts = try await faults.underLoad {
                 for _ in 0..<3 {
-                    let pid = try await eventually("the service is connected") { try await backends().first }
+                    // The fault is felt for certain when a login is inside PostgreSQL, where a lock holds it.
+                    async let lock = try? faults.database.psql("begin; lock table demo.users; select pg_sleep(60)")
+                    let pid = try await eventually("a login waits in PostgreSQL") { try await waiting().first }
                     cluster.killBackend(pid)
+                    _ = await lock
                     // A killed one is listed until the server has begun anew.
                     try await eventually("the server is back, and the service connected") {
                         let backends = try await backends()
@@ -119,13 +122,23 @@ extension FaultTests {
             try await faults.checkInvariants()
         }
 
-        /// What may fail while PostgreSQL is away, and that most of it does not; a fault that falls between two statements may
-        /// be over before anybody feels it.
+        /// What may fail while PostgreSQL is away, and that most of it does not.
         private func expectOnlyStoreFailures(_ attempts: [LoginAttempt]) {
             let problems = attempts.problems
             #expect(Set(problems.keys).isSubset(of: ["store_unavailable", "overloaded"]), "\(problems)")
+            #expect(!problems.isEmpty, "the fault was felt")
             #expect(attempts.contains { $0.signedIn != nil })
             #expect(attempts.map(\.elapsed).max() ?? .zero < .seconds(6))
+        }
+
+        /// The backends in which a statement of the instances waits for a lock.
+        private func waiting() async throws -> [Int32] {
+            try await cluster.psql(
+                """
+                select pid from pg_stat_activity
+                where application_name = 'federation' and datname = 'faults' and wait_event_type = 'Lock'
+                """
+            ).compactMap { row in row.first.flatMap(\.self).flatMap { Int32($0) } }
         }
 
         /// The backends that serve the instances, the one that was busy last in front.
