@@ -1,7 +1,7 @@
 /// One statement or script on its way, and the caller who waits for its end.
 ///
-/// Unchecked: a caller fills it in, puts it into the mailbox and from then on only passes it on; all that changes is
-/// changed by the loop.
+/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. The caller fills it in before it puts it
+/// into the mailbox, whose lock hands it over; from then on the loop's thread alone reads and writes what can change.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<ResultSet, PostgresError>
 
@@ -97,7 +97,8 @@ struct Lease: Sendable, Hashable {
 
 /// A caller who waits for a lease.
 ///
-/// Unchecked for the same reason as ``Request``.
+/// `@unchecked Sendable`: the caller sets the continuation before it puts the request into the mailbox, whose lock hands it over;
+/// from then on the loop's thread alone touches it.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?
