@@ -115,9 +115,15 @@ package final class HTTPConnection {
         }
         let head = HTTPRequestHead(version: .http1_1, method: .init(rawValue: method), uri: path, headers: fields)
         return try await HTTPFailure.translating {
-            try await outbound.write(.head(head))
-            if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
-            try await outbound.write(.end(nil))
+            do {
+                try await outbound.write(.head(head))
+                if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
+                try await outbound.write(.end(nil))
+            } catch {
+                // A server may answer and close before it has read everything: it has answered then.
+                if let reply = try? await readReply() { return reply }
+                throw error
+            }
             return try await readReply()
         }
     }
