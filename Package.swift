@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -63,7 +64,7 @@ let package = Package(
         ),
         .target(name: "Identity", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Identity"], swiftSettings: strict),
-        .target(name: "Verification", dependencies: ["Identity"], swiftSettings: strict),
+        .target(name: "Verification", dependencies: ["Identity", crypto, cryptoExtras], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
         .target(name: "Graph", dependencies: ["Curl", "Identity", crypto, nioLocks], swiftSettings: strict),
@@ -101,7 +102,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "GraphSimulator",
-            dependencies: ["CZlib", crypto, nioCore, nioHTTP1, nioLocks, nioPosix],
+            dependencies: ["CZlib", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -114,7 +115,7 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "API", "Curl", "Federation", "Identity", "Mapping", "Postgres", "Store", "TestSupport",
-                argumentParser, crypto, histogram, httpTypes, hummingbird, nioCore, nioLocks,
+                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -130,7 +131,11 @@ let package = Package(
         ),
         .testTarget(name: "IdentityTests", dependencies: ["Identity"], swiftSettings: strict),
         .testTarget(name: "MappingTests", dependencies: ["Identity", "Mapping"], swiftSettings: strict),
-        .testTarget(name: "VerificationTests", dependencies: ["Identity", "Verification"], swiftSettings: strict),
+        .testTarget(
+            name: "VerificationTests",
+            dependencies: ["Identity", "Verification", crypto, cryptoExtras],
+            swiftSettings: strict
+        ),
         .testTarget(name: "CurlTests", dependencies: ["Curl"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
@@ -140,20 +145,23 @@ let package = Package(
         ),
         .testTarget(
             name: "GraphSimulatorTests",
-            dependencies: ["CZlib", "GraphSimulator", "graph-simulator", nioCore, nioLocks, nioPosix],
+            dependencies: [
+                "CZlib", "GraphSimulator", "graph-simulator", crypto, cryptoExtras, nioCore, nioLocks, nioPosix,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Curl", "Federation", "Graph", "Identity", "Mapping", "Postgres", "Store", "TestSupport", nioLocks,
+                "Curl", "Federation", "Graph", "Identity", "Mapping", "Postgres", "Store", "TestSupport", logging,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         // The executables are dependencies so that they lie beside the tests, which start them.
         .testTarget(
             name: "ServerTests",
-            dependencies: ["Identity", "Server", "TestSupport", "graph-simulator"],
+            dependencies: ["Identity", "Server", "TestSupport", "graph-simulator", crypto],
             swiftSettings: strict
         ),
         .testTarget(

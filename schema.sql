@@ -77,6 +77,9 @@ create table if not exists federation.provider_settings (
     primary key (application_id, provider)
 );
 
+-- What else the operator decides about the provider: see docs/administration.md.
+alter table federation.provider_settings add column if not exists options jsonb not null default '{}';
+
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master key
 -- secret_key_id; its associated data name this table, the application, the row and the column.
 create table if not exists federation.provider_apps (
@@ -169,6 +172,41 @@ create or replace trigger audit_log_is_append_only
     before update or delete or truncate on federation.audit_log
     for each statement execute function federation.refuse_change();
 
+-- Who asked Facebook to have their data deleted. The code is what the person gets and what the page of the request's state is found
+-- by; who they are is forgotten when it is done.
+create table if not exists federation.deletion_requests (
+    code text collate "C" primary key check (code ~ '^[A-Z2-7]{26}$'),
+    application_id text collate "C" not null references federation.applications on delete cascade,
+    -- SHA-256 of the signed request: the same request gives the same code.
+    request_hash bytea not null check (octet_length(request_hash) = 32),
+    provider text collate "C" not null,
+    provider_app text collate "C",
+    subject text collate "C",
+    -- When Facebook signed it: an identity that came later is another one.
+    issued timestamptz not null,
+    requested timestamptz not null default now(),
+    due timestamptz not null,
+    done timestamptz,
+    -- When it was last tried in vain, and what stood in the way: a table whose rows refer to the user.
+    attempted timestamptz,
+    hindrance text,
+    unique (application_id, request_hash)
+);
+create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
+
+-- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
+create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
+language plpgsql as $body$
+begin
+    if not exists (
+        select from pg_attribute
+        where attrelid = table_name::regclass and attname = column_name and not attisdropped
+    ) then
+        execute format('alter table %s add column %I %s', table_name, column_name, definition);
+    end if;
+end
+$body$;
+
 -- A JSON object of one member; NULL when the value is NULL, since it is strict.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
@@ -185,6 +223,9 @@ $body$;
 -- Makes the schema of an application, or brings it up to this file.
 create or replace function federation.create_application_schema(schema_name text) returns void
 language plpgsql as $body$
+declare
+    identities constant text := format('%I.identities', schema_name);
+    sessions constant text := format('%I.sessions', schema_name);
 begin
     execute format('create schema if not exists %I', schema_name);
 
@@ -229,6 +270,33 @@ begin
         execute format('create index identities_object_id on %I.identities (object_id)', schema_name);
     end if;
 
+    -- What the person declined when the dialog asked last; some of it may have been granted since.
+    perform federation.add_column(identities, 'declined_scopes', $$text[] not null default '{}'$$);
+    -- The provider token of the last login, if the application keeps it: AES-256-GCM under the master key token_key_id, bound to the
+    -- application, the row and the column.
+    perform federation.add_column(identities, 'token', 'bytea');
+    perform federation.add_column(identities, 'token_key_id', 'text');
+    perform federation.add_column(identities, 'token_kind', $$text check (token_kind in ('access', 'id'))$$);
+    perform federation.add_column(identities, 'token_expires', 'timestamptz');
+    -- When Facebook is asked next whether the kept token still stands, when it was last, and when the profile was read last.
+    perform federation.add_column(identities, 'check_due', 'timestamptz');
+    perform federation.add_column(identities, 'checked', 'timestamptz');
+    perform federation.add_column(identities, 'refreshed', 'timestamptz');
+    -- When Facebook said that the person has removed the app or ended its access, and by which word.
+    perform federation.add_column(identities, 'revoked', 'timestamptz');
+    perform federation.add_column(identities, 'revoked_by', 'text');
+    -- Unix seconds of the newest event of each permission that Facebook has told of: events arrive late, twice and out of order.
+    perform federation.add_column(identities, 'permission_events', $$jsonb not null default '{}'$$);
+    if to_regclass(format('%I.identities_check_due', schema_name)) is null then
+        execute format('create index identities_check_due on %s (check_due) where check_due is not null', identities);
+    end if;
+    -- Kept tokens are found by the key that they are under: when keys are rotated, and when an application keeps none any more.
+    if to_regclass(format('%I.identities_token_key', schema_name)) is null then
+        execute format(
+            'create index identities_token_key on %s (token_key_id) where token_key_id is not null', identities
+        );
+    end if;
+
     -- Sessions by SHA-256 of their token; the token itself is nowhere.
     execute format($ddl$
         create table if not exists %1$I.sessions (
@@ -241,12 +309,42 @@ begin
     if to_regclass(format('%I.sessions_object_id', schema_name)) is null then
         execute format('create index sessions_object_id on %I.sessions (object_id)', schema_name);
     end if;
+    -- Sessions that are over are removed, by either of their two ends.
+    if to_regclass(format('%I.sessions_expires', schema_name)) is null then
+        execute format('create index sessions_expires on %I.sessions (expires)', schema_name);
+    end if;
+    if to_regclass(format('%I.sessions_last_seen', schema_name)) is null then
+        execute format('create index sessions_last_seen on %I.sessions (last_seen)', schema_name);
+    end if;
+    -- The identity by which the session was opened.
+    perform federation.add_column(sessions, 'provider', 'text collate "C"');
+    perform federation.add_column(sessions, 'provider_app', 'text collate "C"');
+    perform federation.add_column(sessions, 'subject', 'text collate "C"');
+
+    -- What may be used once, by SHA-256 of its text: states of dialogs and login codes that were given out, and ID tokens and their
+    -- nonces that have been seen. `owner` is who has used it: the same attempt may come again when it lost a race or its reply. The
+    -- payload is sealed like a provider token.
+    execute format($ddl$
+        create table if not exists %1$I.single_use (
+            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken')),
+            hash bytea not null check (octet_length(hash) = 32),
+            owner bytea,
+            used timestamptz,
+            payload bytea,
+            payload_key_id text,
+            created timestamptz not null default now(),
+            expires timestamptz not null,
+            primary key (kind, hash)
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.single_use_expires', schema_name)) is null then
+        execute format('create index single_use_expires on %I.single_use (expires)', schema_name);
+    end if;
 end
 $body$;
 
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3) on conflict do nothing;
 
 commit;

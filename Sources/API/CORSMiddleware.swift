@@ -29,7 +29,7 @@ struct CORSMiddleware: RouterMiddleware {
         if let allowed {
             headers[.accessControlAllowOrigin] = allowed
             headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
-            headers[.accessControlAllowHeaders] = "content-type, user-token"
+            headers[.accessControlAllowHeaders] = "content-type, user-token, idempotency-key"
             headers[.accessControlMaxAge] = "3600"
         }
         return Response(status: .noContent, headers: headers)

@@ -12,10 +12,27 @@ extension Request {
     /// - Returns: The bytes of the body.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     func jsonBody(upTo limit: Int, as types: [String] = ["application/json"]) async throws(Failure) -> [UInt8] {
+        try requireType(types)
+        return try await wholeBody(upTo: limit)
+    }
+
+    /// The whole body of a request that may do without one; nil when it does.
+    func jsonBodyIfAny(upTo limit: Int) async throws(Failure) -> [UInt8]? {
+        let body = try await wholeBody(upTo: limit)
+        guard !body.isEmpty else { return nil }
+        try requireType(["application/json"])
+        return body
+    }
+
+    private func requireType(_ types: [String]) throws(Failure) {
         guard let type = headers[.contentType], types.contains(where: { Self.essence(of: type, is: $0) }) else {
             let types = types.joined(separator: " or ")
             throw Failure(.unsupportedMediaType, "The body must be JSON, sent with Content-Type: \(types).")
         }
+    }
+
+    /// The whole body, of whatever type it is.
+    func wholeBody(upTo limit: Int) async throws(Failure) -> [UInt8] {
         let tooLarge = Failure(.payloadTooLarge, "The body is larger than \(limit) bytes.")
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         do {
@@ -30,7 +47,7 @@ extension Request {
     }
 
     /// Whether a media type is this one, with or without parameters, in any case.
-    private static func essence(of type: String, is expected: String) -> Bool {
+    static func essence(of type: String, is expected: String) -> Bool {
         let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
         return essence.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }.elementsEqual(expected.utf8)
     }

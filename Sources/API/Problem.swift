@@ -24,6 +24,10 @@ enum Problem {
         case .credentialExpired: (8113, .unauthorized)
         case .credentialRevoked: (8114, .unauthorized)
         case .userActionRequired: (8115, .unauthorized)
+        case .credentialReplayed: (8116, .unauthorized)
+        case .loginCancelled: (8117, .unauthorized)
+        case .loginStateInvalid: (8118, .badRequest)
+        case .callbackRefused: (8119, .forbidden)
         case .permissionMissing: (8120, .forbidden)
         case .profileIncomplete: (8121, .unprocessableContent)
         case .mappingInvalid: (8130, .badRequest)
@@ -53,16 +57,7 @@ enum Problem {
     static func response(to failure: Failure, requestID: String) -> Response {
         let row = row(of: failure.reason)
         var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("code", row.code)
-            writer.member("message", failure.message)
-            writer.key("errorData")
-            writer.object { writer in
-                writer.member("reason", failure.reason.rawValue)
-                writer.member("requestId", requestID)
-                for member in failure.details.members { writer.member(member.key, member.value) }
-            }
-        }
+        write(failure, requestID: requestID, into: &writer)
         var headers = HTTPFields()
         // A client that is told to come back is told when, whatever the failure knew.
         if [.serviceUnavailable, .gatewayTimeout, .tooManyRequests].contains(row.status) {
@@ -71,6 +66,20 @@ enum Problem {
         if failure.reason == .methodNotAllowed { headers[.allow] = failure.details["allow"]?.string }
         if failure.reason == .operatorTokenInvalid { headers[.wwwAuthenticate] = "Bearer" }
         return .json(writer, status: row.status, headers: headers)
+    }
+
+    /// Writes the object that stands for a failure.
+    static func write(_ failure: Failure, requestID: String, into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("code", row(of: failure.reason).code)
+            writer.member("message", failure.message)
+            writer.key("errorData")
+            writer.object { writer in
+                writer.member("reason", failure.reason.rawValue)
+                writer.member("requestId", requestID)
+                for member in failure.details.members { writer.member(member.key, member.value) }
+            }
+        }
     }
 }
 

@@ -12,8 +12,12 @@ package enum PublicAPI {
         router.get("/openapi.json") { _, _ in Response.json(OpenAPI.public) }
         let routes = ApplicationRoutes(router: router, directory: directory)
         LoginRoutes(federation: federation).mount(on: routes)
+        DialogRoutes(federation: federation).mount(on: routes)
+        NonceRoutes(federation: federation).mount(on: routes)
         SessionRoutes(federation: federation).mount(on: routes)
+        IdentityRoutes(federation: federation).mount(on: routes)
         UserRoutes(federation: federation).mount(on: routes)
+        CallbackRoutes(federation: federation).mount(on: routes)
         router.add(middleware: MethodNotAllowed(router))
         return router
     }

@@ -35,11 +35,13 @@ struct ReplyMiddleware: RouterMiddleware {
 
 extension HTTPField.Name {
     static let xRequestID = HTTPField.Name(known: "X-Request-Id")
+    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     static let userToken = HTTPField.Name(known: "user-token")
+    static let idempotencyKey = HTTPField.Name(known: "Idempotency-Key")
     static let userCreated = HTTPField.Name(known: "Federation-User-Created")
     static let missingPermissions = HTTPField.Name(known: "Federation-Missing-Permissions")
 
-    private init(known name: String) {
+    init(known name: String) {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
         self = name
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 
 // Benchmarks — what a login costs, against the floor: a program that does only what no such service can avoid.
 //
-// It owns the load generator, the floor and the report. `scripts/benchmark login` starts PostgreSQL and the simulator and calls it.
+// It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and calls it.
 //
 // Every figure is a comparison inside one run; absolute times of a shared machine mean nothing.
 
@@ -11,6 +11,6 @@ struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks",
         abstract: "Measures the release build; call it through scripts/benchmark.",
-        subcommands: [LoginCommand.self, FloorCommand.self]
+        subcommands: [LoginCommand.self, LimitedLoginCommand.self, UpkeepCommand.self, FloorCommand.self]
     )
 }

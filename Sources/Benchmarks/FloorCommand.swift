@@ -7,26 +7,54 @@ import Hummingbird
 import NIOConcurrencyHelpers
 import NIOCore
 import Postgres
+import Store
 
 /// The floor: the unavoidable parts of a login and nothing else.
 ///
 /// The same HTTP server reads the same request and writes a reply of the same bytes; the same client asks Graph the same two
-/// questions; the same statement is written. Everything is prepared before the first call: nothing is parsed, checked, mapped,
-/// proven or logged.
+/// questions, or for an ID token one signature is verified; the same statement is written. Everything is prepared before the first
+/// call: nothing is parsed, checked, mapped, proven or logged.
 struct FloorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
 
     @Option var port: Int
     @Option var tokens: String
+    @Option var credential: Credential
+
+    /// By what people log in.
+    enum Credential: String, ExpressibleByArgument {
+        case accessToken
+        case idToken
+    }
 
     func run() async throws {
         let setting = try Setting()
         let people = try JSONDecoder().decode(People.self, from: Data(contentsOf: URL(filePath: tokens)))
         let postgres = PostgresClient(configuration: try PostgresConfiguration(url: setting.databaseURL))
         let curl = try CurlClient(configuration: CurlConfiguration(userAgent: "floor"))
-        let plan = try FloorPlan()
-        let logins = try people.tokens.enumerated().map {
-            try FloorLogin(number: $0.offset, token: $0.element, setting: setting, plan: plan)
+        let login: @Sendable (_ number: Int, _ run: Int64) async throws -> Statement
+        switch credential {
+        case .accessToken:
+            let plan = try FloorPlan(use: .repeated)
+            let logins = try people.tokens.enumerated().map {
+                try FloorLogin(number: $0.offset, token: $0.element, setting: setting, plan: plan)
+            }
+            login = { number, run in
+                let login = logins[number % logins.count]
+                async let inspection = curl.send(login.inspection)
+                async let profile = curl.send(login.profile)
+                _ = try await (inspection, profile)
+                return login.statement(run: run, number: number)
+            }
+        case .idToken:
+            let plan = try FloorPlan(use: .once)
+            let key = try await FloorIDLogin.key(of: setting, for: people.tokens, curl: curl)
+            let logins = try people.tokens.map { try FloorIDLogin(token: $0, plan: plan) }
+            login = { number, run in
+                let login = logins[number % logins.count]
+                guard login.isSigned(by: key) else { throw WrongSignature() }
+                return login.statement(run: run, number: number)
+            }
         }
         let counter = NIOLockedValueBox(0)
         let started = Int64(Date().timeIntervalSince1970 * 1000)
@@ -38,11 +66,7 @@ struct FloorCommand: AsyncParsableCommand {
                     value += 1
                     return value
                 }
-                let login = logins[number % logins.count]
-                async let inspection = curl.send(login.inspection)
-                async let profile = curl.send(login.profile)
-                _ = try await (inspection, profile)
-                _ = try await postgres.query(login.statement(run: started, number: number))
+                _ = try await postgres.query(try await login(number, started))
                 return Response(
                     status: .ok,
                     headers: [

@@ -12,7 +12,8 @@ struct FloorPlan {
     let mapping: CompiledMapping
     let statement: SignInStatement
 
-    init() throws {
+    /// Prepares the mapping and the statement for credentials that count as often as `use` says.
+    init(use: SignInStatement.Use) throws {
         let document = try ApplicationDocument(text: Array(Setting.document.utf8))
         let application = Application(
             id: document.id,
@@ -32,7 +33,32 @@ struct FloorPlan {
         )
         statement = SignInStatement(
             application: application,
-            targets: mapping.targets.map { .init(name: $0.name, type: $0.type, sync: $0.sync) }
+            targets: mapping.targets.map { .init(name: $0.name, type: $0.type, sync: $0.sync) },
+            use: use
+        )
+    }
+
+    /// What the service writes of a person with these fields of Graph's, who came by an access token if the permissions are listed.
+    func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> SignInWrite {
+        guard let app = FacebookAppID(Setting.appID), let subject = Subject(subject) else {
+            throw MissingSetting(name: "an app id")
+        }
+        return SignInWrite(
+            person: VerifiedPerson(
+                appID: app,
+                subject: subject,
+                profile: profile,
+                scopes: People.scopes,
+                scopesAreListed: listsScopes,
+                dataAccessExpiresAt: listsScopes ? 1_900_000_000 : nil
+            ),
+            freshID: ObjectID(UUID()),
+            tokenHash: [],
+            previousTokenHash: nil,
+            sessionSeconds: 2_592_000,
+            values: try mapping.apply(to: profile, grantedScopes: People.scopes).values,
+            dynamic: JSONObject(),
+            once: once
         )
     }
 
@@ -55,18 +81,14 @@ struct FloorLogin: Sendable {
             bearer: app
         )
         profile = try Self.request(base + "me?fields=\(fields)&appsecret_proof=\(Self.proof(of: token))", bearer: token)
-        statement = plan.statement.filled(with: try Self.write(number: number, plan: plan))
+        let profile = try JSONParser.parse(People.profile(number), limits: .reply).object ?? JSONObject()
+        let write = try plan.write(subject: People.subject(number), profile: profile, listsScopes: true)
+        statement = plan.statement.filled(with: write)
     }
 
     /// The write of the service, with a session of its own.
     func statement(run: Int64, number: Int) -> Statement {
-        var hash = [UInt8](repeating: 0, count: 32)
-        withUnsafeBytes(of: number) { hash.replaceSubrange(0..<8, with: $0) }
-        withUnsafeBytes(of: run) { hash.replaceSubrange(8..<16, with: $0) }
-        var binds = statement.binds
-        binds[SignInStatement.freshIDParameter] = .uuid(UUID())
-        binds[SignInStatement.tokenHashParameter] = .bytes(hash)
-        return Statement(sql: statement.sql, binds: binds)
+        statement.asLogin(run: run, number: number)
     }
 
     /// The classic form, since the timed one would be too old after five minutes.
@@ -85,27 +107,24 @@ struct FloorLogin: Sendable {
             maxReplyBytes: 262_144
         )
     }
+}
 
-    /// What the service writes for this person.
-    private static func write(number: Int, plan: FloorPlan) throws -> SignInWrite {
-        guard let app = FacebookAppID(Setting.appID), let subject = Subject(People.subject(number)) else {
-            throw MissingSetting(name: "an app id")
-        }
-        let profile = try JSONParser.parse(People.profile(number), limits: .reply).object ?? JSONObject()
-        return SignInWrite(
-            person: VerifiedPerson(
-                appID: app,
-                subject: subject,
-                profile: profile,
-                scopes: People.scopes,
-                dataAccessExpiresAt: 1_900_000_000
-            ),
-            freshID: ObjectID(UUID()),
-            tokenHash: [],
-            previousTokenHash: nil,
-            sessionSeconds: 2_592_000,
-            values: try plan.mapping.apply(to: profile, grantedScopes: People.scopes).values,
-            dynamic: JSONObject()
-        )
+extension Statement {
+    /// The statement with what differs from login to login: the id that a new user would get, and the session.
+    ///
+    /// - Parameters:
+    ///   - run: Tells runs apart.
+    ///   - number: The login's number in the run.
+    ///   - credentialHash: Where the hash of a credential that counts once is among the parameters.
+    /// - Returns: The statement to run.
+    func asLogin(run: Int64, number: Int, credentialHash: Int? = nil) -> Statement {
+        var hash = [UInt8](repeating: 0, count: 32)
+        withUnsafeBytes(of: number) { hash.replaceSubrange(0..<8, with: $0) }
+        withUnsafeBytes(of: run) { hash.replaceSubrange(8..<16, with: $0) }
+        var binds = binds
+        binds[SignInStatement.freshIDParameter] = .uuid(UUID())
+        binds[SignInStatement.tokenHashParameter] = .bytes(hash)
+        if let credentialHash { binds[credentialHash] = .bytes(hash) }
+        return Statement(sql: sql, binds: binds)
     }
 }

@@ -23,6 +23,11 @@ struct Load: Sendable {
         return await run(connections: connections) { _ in .now < end ? .now : nil }
     }
 
+    /// Each request once; each connection sends the next one as soon as it has its reply.
+    func once(connections: Int) async -> Outcome {
+        await run(connections: connections) { [count = requests.count] in $0 < count ? .now : nil }
+    }
+
     /// Calls are due at a fixed rate whatever becomes of those before them; what a call waits for a free connection counts.
     func openLoop(rate: Double, connections: Int, seconds: Double) async -> Outcome {
         let start = ContinuousClock.now

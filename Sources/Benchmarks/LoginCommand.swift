@@ -28,8 +28,8 @@ struct LoginCommand: AsyncParsableCommand {
         let setting = try Setting()
         let control = HTTPClient(port: setting.controlPort)
         let world = try await People.make(people, control: control)
-        let service = try await startService(setting)
-        let floor = try await startFloor(world)
+        let service = try await Programs.startService(setting)
+        let floor = try await Programs.startFloor(world, of: .accessToken)
         let targets = [
             Target(
                 name: "service",
@@ -39,7 +39,9 @@ struct LoginCommand: AsyncParsableCommand {
             Target(name: "floor", process: floor.process, load: Load(port: floor.port, requests: world.logins())),
         ]
         let report = Report()
-        report.head(setting: self)
+        report.head(
+            "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
+        )
 
         for target in targets {
             let warm = await target.load.closedLoop(connections: connections, seconds: 3)
@@ -48,7 +50,10 @@ struct LoginCommand: AsyncParsableCommand {
         var costs: [String: [Cost]] = [:]
         for _ in 0..<rounds {
             for target in targets {
-                costs[target.name, default: []].append(try await cost(of: target, database: setting.databasePID))
+                let cost = try await target.cost(database: setting.databasePID) {
+                    await $0.closedLoop(connections: connections, seconds: seconds)
+                }
+                costs[target.name, default: []].append(cost)
             }
         }
         report.costs(costs)
@@ -70,45 +75,6 @@ struct LoginCommand: AsyncParsableCommand {
         try await floor.process.kill()
     }
 
-    /// A program under load.
-    struct Target {
-        let name: String
-        let process: ManagedProcess
-        let load: Load
-
-        /// A benchmark of failures would be worth nothing.
-        func check(_ outcome: Load.Outcome) throws {
-            guard outcome.replies.keys.allSatisfy({ $0 == 200 }), outcome.count > 0 else {
-                throw WrongReplies(
-                    name: name,
-                    replies: outcome.replies,
-                    output: process.standardOutput.suffix(2000).description
-                )
-            }
-        }
-    }
-
-    /// Processor time of one measurement, in microseconds a login.
-    struct Cost {
-        let perSecond: Double
-        let process: Double
-        let database: Double
-        let residentMegabytes: Double
-    }
-
-    private func cost(of target: Target, database: Int32) async throws -> Cost {
-        let (process, server) = (ProcessorTime.of(target.process.pid), ProcessorTime.ofFamily(database))
-        let outcome = await target.load.closedLoop(connections: connections, seconds: seconds)
-        try target.check(outcome)
-        let count = Double(outcome.count)
-        return Cost(
-            perSecond: count / outcome.seconds,
-            process: (ProcessorTime.of(target.process.pid) - process) * 1_000_000 / count,
-            database: (ProcessorTime.ofFamily(database) - server) * 1_000_000 / count,
-            residentMegabytes: Double(try target.process.usage().residentBytes) / 1_048_576
-        )
-    }
-
     /// So many logins at once while Graph accepts requests and never answers.
     private func hang(
         _ target: Target,
@@ -127,44 +93,4 @@ struct LoginCommand: AsyncParsableCommand {
         report.hang(outcome, healthReplies: live, peakBytes: try target.process.usage().peakResidentBytes)
         _ = try await control.send("DELETE", "/faults")
     }
-
-    private func startService(_ setting: Setting) async throws -> ServiceProcess {
-        let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
-        let environment = [
-            "FEDERATION_DATABASE_URL": setting.databaseURL, "FEDERATION_MASTER_KEY": key,
-            "FEDERATION_GRAPH_URL": setting.graphURL,
-            "BENCHMARK_API_KEY": Setting.apiKey, "BENCHMARK_APP_SECRET": Setting.appSecret,
-        ]
-        let file = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(getpid()).json")
-        try Setting.document.write(to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
-        for arguments in [["migrate"], ["apply", file.path]] {
-            let command = try await runFederation(arguments, environment: environment)
-            guard command.exitStatus == .exited(0) else {
-                throw WrongReplies(name: "federation \(arguments[0])", replies: [:], output: command.standardError)
-            }
-        }
-        return try await ServiceProcess.start(environment: environment)
-    }
-
-    private func startFloor(_ people: People) async throws -> (process: ManagedProcess, port: Int) {
-        let port = try freePort()
-        let file = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(getpid())-tokens.json")
-        try JSONEncoder().encode(people).write(to: file)
-        let process = try await ManagedProcess.start(
-            try PackageLayout.executable("benchmarks"),
-            ["floor", "--port", String(port), "--tokens", file.path],
-            environment: ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("FEDERATION_BENCHMARK_") }
-        )
-        try await process.waitUntilReady { (try? Connection(port: port)) != nil }
-        try FileManager.default.removeItem(at: file)
-        return (process, port)
-    }
-}
-
-struct WrongReplies: Error, CustomStringConvertible {
-    let name: String
-    let replies: [Int: Int]
-    let output: String
-    var description: String { "\(name) did not work: statuses \(replies); it said: \(output)" }
 }

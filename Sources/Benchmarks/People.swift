@@ -37,6 +37,21 @@ struct People: Codable {
         """
     }
 
+    /// ID tokens of people who were made before, in turns, each good once.
+    static func idTokens(_ count: Int, of people: Int, control: HTTPClient) async throws -> People {
+        try await control.withConnection { connection in
+            var tokens: [String] = []
+            tokens.reserveCapacity(count)
+            for number in 0..<count {
+                let wish = #"{"person": "benchmark-\#(number % people)", "app": "\#(Setting.appID)"}"#
+                let reply = try await connection.send("POST", "/id-tokens", body: Array(wish.utf8))
+                guard reply.status == 201 else { throw ControlRefused(path: "/id-tokens", reply: reply.text) }
+                tokens.append(try JSONDecoder().decode(Minted.self, from: Data(reply.body)).token)
+            }
+            return People(tokens: tokens)
+        }
+    }
+
     private struct Minted: Codable {
         let token: String
     }
@@ -66,10 +81,10 @@ struct People: Codable {
         }
     }
 
-    /// The login of each person, ready to be sent.
-    func logins() -> [[UInt8]] {
+    /// The login by each token, ready to be sent.
+    func logins(as member: String = "accessToken") -> [[UInt8]] {
         tokens.map { token in
-            let body = #"{"accessToken":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
+            let body = #"{"\#(member)":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
             let head = """
                 POST /\(Setting.application)/\(Setting.apiKey)/users/loginWithFacebook HTTP/1.1\r
                 Host: 127.0.0.1\r

@@ -3,18 +3,17 @@ import Histogram
 
 /// Prints figures as they come, for people.
 struct Report {
-    func head(setting: LoginCommand) {
+    func head(_ what: String) {
         print(
             """
-            Logins of \(setting.people) people, each returning; \(setting.connections) connections; \
-            \(setting.rounds) rounds of \(setting.seconds) s, service and floor in turns, medians.
+            \(what), service and floor in turns, medians.
             Processor time is that of the process in microseconds a login. Compare within this run only.
 
             """
         )
     }
 
-    func costs(_ costs: [String: [LoginCommand.Cost]]) {
+    func costs(_ costs: [String: [Cost]]) {
         line(["closed loop", "logins/s", "CPU µs", "PostgreSQL CPU µs", "memory MB"])
         for name in ["service", "floor"] {
             let of = costs[name] ?? []
@@ -26,6 +25,11 @@ struct Report {
         let ratios = zip(costs["service"] ?? [], costs["floor"] ?? []).map { $0.process / $1.process }
         print("\nCPU of the service over the floor: \(figure(median(ratios), 2)) (each round: ", terminator: "")
         print(ratios.map { figure($0, 2) }.joined(separator: ", ") + "); the aim is at most 1.30\n")
+    }
+
+    /// How often Facebook was asked while ID tokens were verified.
+    func calls(_ count: Int) {
+        print("calls to Facebook in all rounds: \(count) (the aim is none: the keys are known)")
     }
 
     /// What a login takes beyond the slower of its two calls.
@@ -48,6 +52,18 @@ struct Report {
             \(figure(slower(99), 2))): p50 \(added(50, over: slower(50))), p99 \(added(99, over: slower(99)))
             """
         )
+    }
+
+    /// Latencies of logins without and with work in the background beside them.
+    func upkeep(_ name: String, _ outcome: Load.Outcome, checks: Int) {
+        func milliseconds(_ percentile: Double) -> String {
+            figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
+        }
+        line([
+            name, "\(outcome.count) logins", "\(checks) checks", "p50 \(milliseconds(50)) ms",
+            "p99 \(milliseconds(99)) ms",
+            "p99.9 \(milliseconds(99.9)) ms",
+        ])
     }
 
     func hang(_ outcome: Load.Outcome, healthReplies: Int, peakBytes: Int) {

@@ -7,6 +7,8 @@ struct Setting {
     let databasePID: Int32
     let graphURL: String
     let graphPort: Int
+    /// Where the simulator publishes the keys of ID tokens.
+    var keysURL: String { graphURL + "/.well-known/oauth/openid/jwks/" }
     let controlPort: Int
 
     /// The application of every login, and its key and secret; they exist in this benchmark only.
@@ -53,5 +55,5 @@ struct Setting {
 
 struct MissingSetting: Error, CustomStringConvertible {
     let name: String
-    var description: String { "\(name) is missing; call scripts/benchmark login" }
+    var description: String { "\(name) is missing; call scripts/benchmark" }
 }

@@ -9,26 +9,11 @@ package import Store
 /// with its connection; what has changed is loaded anew, the rest stays. While the database is away the last copy stays in use: a
 /// login then fails where it needs the database, with a clear reason.
 package final class ApplicationDirectory: Sendable {
-    private struct Copy {
-        var revision: Int64
-        /// Whether the database may have been replaced by one that has lost changes: then all is read anew.
-        var isDoubtful = false
-        var applications: [ApplicationID: LoadedApplication]
-        /// Applications by their host names, for the form `/api` of public paths.
-        var hosts: [String: LoadedApplication]
-
-        func application(host: Substring) -> LoadedApplication? {
-            // No host name is longer (RFC 1035 §2.3.4), and a longer text is never hashed.
-            guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-            return hosts[String(host)]
-        }
-    }
-
     /// Looks at the database by connections that no slow question of an operator occupies.
     private let store: Store
     private let masterKeys: MasterKeys
     private let logger: Logger
-    private let copy = NIOLockedValueBox<Copy?>(nil)
+    private let memory = NIOLockedValueBox(ConfigurationMemory())
 
     /// A change whose announcement was lost is seen after this at the latest.
     private static let interval = Duration.seconds(5)
@@ -69,18 +54,18 @@ package final class ApplicationDirectory: Sendable {
     /// The browser origins that may call an application; nil when there is no such application.
     package func allowedOrigins(of id: Substring) -> [String]? {
         guard let id = ApplicationID(id) else { return nil }
-        return copy.withLockedValue { $0?.applications[id]?.application.settings.allowedOrigins }
+        return memory.withLockedValue { $0.copy?.applications[id]?.application.settings.allowedOrigins }
     }
 
     /// The browser origins that may call the application of a host; nil when there is no such application.
     package func allowedOrigins(ofHost host: Substring) -> [String]? {
-        copy.withLockedValue { $0?.application(host: host)?.application.settings.allowedOrigins }
+        memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
     /// The application as it is now, when it has changed since; nil when it has not, or is gone.
     func successor(of loaded: LoadedApplication) async -> LoadedApplication? {
         func current() -> LoadedApplication? {
-            copy.withLockedValue { $0?.applications[loaded.application.id] }
+            memory.withLockedValue { $0.copy?.applications[loaded.application.id] }
         }
         if let current = current(), current !== loaded { return current }
         try? await refresh()
@@ -88,8 +73,13 @@ package final class ApplicationDirectory: Sendable {
         return current
     }
 
+    /// All applications; none while no copy of the configuration is in memory.
+    var applications: [LoadedApplication] {
+        memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
+    }
+
     /// Whether a copy of the configuration is in memory.
-    package var isLoaded: Bool { copy.withLockedValue { $0 != nil } }
+    package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
     /// Keeps the copy true until the task is cancelled.
     ///
@@ -99,7 +89,7 @@ package final class ApplicationDirectory: Sendable {
         let (looks, due) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let announced = Task {
             for await announcement in store.configurationAnnouncements() {
-                if case .connected = announcement { copy.withLockedValue { $0?.isDoubtful = true } }
+                if case .connected = announcement { memory.withLockedValue { $0.doubt() } }
                 due.yield()
             }
         }
@@ -118,16 +108,20 @@ package final class ApplicationDirectory: Sendable {
 
     /// Looks once; what goes wrong on the way to the database is logged, and the copy stays as it is.
     package func refresh() async throws(MissingMasterKey) {
-        let current = copy.withLockedValue { $0 }
-        var known = current?.revision
+        var look = memory.withLockedValue { $0.look() }
         let read: ConfigurationCopy
         do throws(Failure) {
-            if let current {
+            if let known = look.since {
                 let revision = try await store.configurationRevision()
-                guard revision != current.revision || current.isDoubtful else { return }
-                if revision < current.revision || current.isDoubtful { known = nil }
+                guard revision != known else { return }
+                if revision < known {
+                    look = memory.withLockedValue {
+                        $0.doubt()
+                        return $0.look()
+                    }
+                }
             }
-            read = try await store.configuration(changedAfter: known ?? 0)
+            read = try await store.configuration(changedAfter: look.since ?? 0)
         } catch {
             logger.warning(
                 "configuration could not be read",
@@ -135,12 +129,12 @@ package final class ApplicationDirectory: Sendable {
             )
             return
         }
-        if current == nil { try MissingMasterKey.check(read.changed, held: masterKeys) }
-        take(read, since: known)
+        if !isLoaded { try MissingMasterKey.check(read.changed, held: masterKeys) }
+        take(read, of: look)
     }
 
-    private func loadedCopy() throws(Failure) -> Copy {
-        guard let copy = copy.withLockedValue({ $0 }) else {
+    private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {
+        guard let copy = memory.withLockedValue(\.copy) else {
             throw Failure(
                 .storeUnavailable,
                 "The service has not read its configuration yet. Try again shortly.",
@@ -150,12 +144,8 @@ package final class ApplicationDirectory: Sendable {
         return copy
     }
 
-    /// Puts what was read into the copy, unless another look was faster.
-    ///
-    /// - Parameters:
-    ///   - read: What was read.
-    ///   - known: The revision after which it was read; nil when it is everything, which replaces whatever was there.
-    private func take(_ read: ConfigurationCopy, since known: Int64?) {
+    /// Puts what was read into the copy, unless another look knows better.
+    private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys) }
         for application in loaded {
             guard let defect = application.defect else { continue }
@@ -164,18 +154,8 @@ package final class ApplicationDirectory: Sendable {
                 metadata: ["application": "\(application.application.id)", "cause": "\(defect)"]
             )
         }
-        let isTaken = copy.withLockedValue { copy in
-            // What was read is all that changed after `known`, so it fits every copy from there on.
-            if let known, let copy, !(known <= copy.revision && copy.revision < read.revision) { return false }
-            var applications = known == nil ? [:] : copy?.applications ?? [:]
-            for application in loaded { applications[application.application.id] = application }
-            applications = applications.filter { read.ids.contains($0.key) }
-            copy = Copy(
-                revision: read.revision,
-                applications: applications,
-                hosts: Self.hosts(of: applications.values)
-            )
-            return true
+        let isTaken = memory.withLockedValue {
+            $0.take(revision: read.revision, ids: read.ids, changed: loaded, of: look)
         }
         guard isTaken else { return }
         logger.info(
@@ -184,15 +164,6 @@ package final class ApplicationDirectory: Sendable {
                 "revision": "\(read.revision)", "applications": "\(read.ids.count)", "changed": "\(loaded.count)",
             ]
         )
-    }
-
-    private static func hosts(
-        of applications: some Sequence<LoadedApplication>
-    ) -> [String: LoadedApplication] {
-        let claims = applications.flatMap { loaded in
-            Set(loaded.application.settings.hostNames).map { ($0, loaded) }
-        }
-        return Dictionary(grouping: claims, by: \.0).compactMapValues { $0.count == 1 ? $0[0].1 : nil }
     }
 }
 

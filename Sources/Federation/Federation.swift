@@ -14,7 +14,12 @@ package struct Federation: Sendable {
     let store: Store
     let graph: GraphClient
     let directory: ApplicationDirectory
+    let masterKeys: MasterKeys
+    /// Where the public listener is reached from outside, like `https://users.example.com`; nil when the deployment does not say.
+    let publicURL: String?
     let limits: Limits
+    let admission: Admission
+    let signingKeys: SigningKeys
 
     /// Limits of whole use cases (decision D9).
     package struct Limits: Sendable {
@@ -50,13 +55,21 @@ package struct Federation: Sendable {
         }
     }
 
-    package init(store: Store, graph: GraphClient, directory: ApplicationDirectory, limits: Limits) {
+    package init(
+        store: Store,
+        graph: GraphClient,
+        directory: ApplicationDirectory,
+        masterKeys: MasterKeys,
+        publicURL: String? = nil,
+        limits: Limits
+    ) {
         self.store = store
         self.graph = graph
         self.directory = directory
+        self.masterKeys = masterKeys
+        self.publicURL = publicURL
         self.limits = limits
         admission = Admission(limit: limits.concurrentLogins)
+        signingKeys = SigningKeys(graph: graph)
     }
-
-    let admission: Admission
 }

@@ -33,6 +33,12 @@ package final class LoadedApplication: Sendable {
                 defects.append("the secret of app \(app.id) is under master key \(app.secret.keyID), ours: \(ours)")
             }
         }
+        var options = FacebookOptions()
+        if let facebook = stored.facebook {
+            do { options = try FacebookOptionsDocument.parse(facebook.options) } catch {
+                defects.append("its options of Facebook cannot be read: \(error)")
+            }
+        }
         var mapping: Mapping?
         if let document = stored.mapping {
             do { mapping = try Mapping(document) } catch {
@@ -47,7 +53,13 @@ package final class LoadedApplication: Sendable {
             settings: settings,
             properties: stored.properties,
             facebook: stored.facebook.map {
-                FacebookSettings(enabled: $0.enabled, graphVersion: $0.graphVersion, proof: $0.proof, apps: apps)
+                FacebookSettings(
+                    enabled: $0.enabled,
+                    graphVersion: $0.graphVersion,
+                    proof: $0.proof,
+                    apps: apps,
+                    options: options
+                )
             }
         )
         storedMapping = mapping

@@ -5,7 +5,10 @@ import Store
 /// What logins of one application with one client mapping have in common: made once, used until the configuration changes.
 struct LoginPlan: Sendable {
     let mapping: CompiledMapping
+    /// For a credential that may be used again.
     let statement: SignInStatement
+    /// For a credential that counts once.
+    let singleUseStatement: SignInStatement
     /// For each target of the statement the position of its value among the mapping's targets.
     private let positions: [Int]
     /// Dynamic targets: name and position of its value.
@@ -28,6 +31,12 @@ struct LoginPlan: Sendable {
         self.positions = positions
         self.dynamic = dynamic
         statement = SignInStatement(application: application, targets: targets)
+        singleUseStatement = SignInStatement(application: application, targets: targets, use: .once)
+    }
+
+    /// For a profile that was read without a login; with the values of `columnValues(of:)`.
+    func refreshStatement(of application: Application) -> ProfileRefreshStatement {
+        ProfileRefreshStatement(application: application, targets: statement.targets)
     }
 
     /// The mapped values in the order of the statement's targets.

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 package import Identity
+import Store
 
 /// The key under which app secrets are stored: AES-256-GCM, with the place of a value as associated data (decision D15).
 ///
@@ -26,6 +27,11 @@ package struct MasterKey: Sendable {
         }.joined()
     }
 
+    /// A key for one purpose, derived from this one, which it does not give away (HKDF with SHA-256).
+    func derivedKey(for purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: 32)
+    }
+
     /// A place in the database: what a ciphertext is bound to.
     package struct Place: Sendable {
         let table: String
@@ -40,6 +46,26 @@ package struct MasterKey: Sendable {
                 application: application.text,
                 row: "facebook/" + app.text,
                 column: "secret"
+            )
+        }
+
+        /// The kept token of one identity.
+        static func providerToken(application: ApplicationID, app: FacebookAppID, subject: Subject) -> Place {
+            Place(
+                table: "identities",
+                application: application.text,
+                row: "facebook/\(app)/\(subject)",
+                column: "token"
+            )
+        }
+
+        /// The payload of something that can be used once, under the hash of its text.
+        static func singleUse(application: ApplicationID, kind: SingleUseKind, hash: [UInt8]) -> Place {
+            Place(
+                table: "single_use",
+                application: application.text,
+                row: kind.rawValue + "/" + Base64URL.encode(hash),
+                column: "payload"
             )
         }
 

@@ -16,12 +16,21 @@ package struct LoginRequest: Sendable {
     package let appID: String?
     /// The session that the client already has; it ends when it is the same user's.
     package let previousToken: SessionToken?
+    /// What the client gives to one login and all its repetitions.
+    package let idempotencyKey: String?
 
-    package init(credential: CredentialFields, mapping: JSONValue?, appID: String?, previousToken: SessionToken?) {
+    package init(
+        credential: CredentialFields,
+        mapping: JSONValue?,
+        appID: String?,
+        previousToken: SessionToken?,
+        idempotencyKey: String? = nil
+    ) {
         self.credential = credential
         self.mapping = mapping
         self.appID = appID
         self.previousToken = previousToken
+        self.idempotencyKey = idempotencyKey
     }
 }
 
@@ -66,44 +75,35 @@ extension Federation {
         to loaded: LoadedApplication,
         started: ContinuousClock.Instant
     ) async throws(Failure) -> SignedIn {
-        let token = try Credential(request.credential).accessToken()
-        let (settings, apps) = try loaded.facebook(appID: request.appID)
-        let plan = try loaded.plan(clientMapping: request.mapping)
-        let person = try await graph.prove(
-            token,
-            by: apps,
-            settings: settings,
-            mapping: plan.mapping,
-            application: loaded.application.id,
-            deadline: started + limits.login - limits.storeReserve
-        )
-        let mapped = try plan.mapping.apply(to: person.profile, grantedScopes: person.scopes)
-        if !plan.mapping.newDynamicNames.isEmpty {
-            try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: loaded.application.id)
+        let attempt = LoginAttempt(request: request, loaded: loaded, end: started + limits.login, limits: limits)
+        switch try Credential(request.credential) {
+        case .accessToken(let token):
+            let plan = try loaded.plan(clientMapping: request.mapping)
+            let proof = try await prove(accessToken: token, in: attempt, mapping: plan.mapping)
+            return try await complete(proof, by: plan, in: attempt)
+        case .idToken(let token, let nonce):
+            let plan = try loaded.plan(clientMapping: request.mapping)
+            let proof = try await prove(idToken: token, nonce: nonce, in: attempt)
+            return try await complete(proof, by: plan, in: attempt)
+        case .code(let code, let redirectURI, let codeVerifier):
+            let plan = try loaded.plan(clientMapping: request.mapping)
+            let proof = try await prove(
+                code: code,
+                redirectURI: redirectURI,
+                codeVerifier: codeVerifier,
+                in: attempt,
+                mapping: plan.mapping
+            )
+            return try await completeOnce(proof, mapping: request.mapping, in: attempt)
+        case .loginCode(let code, let codeVerifier):
+            // The mapping was asked for when the dialog began.
+            let (proof, mapping) = try await redeem(loginCode: code, codeVerifier: codeVerifier, in: attempt)
+            return try await completeOnce(proof, mapping: mapping, in: attempt)
         }
-        let session = SessionToken(random: Random.bytes(32))
-        let written = try await store.signIn(
-            SignInWrite(
-                person: person,
-                freshID: ObjectID(UUID()),
-                tokenHash: session.hash,
-                previousTokenHash: request.previousToken?.hash,
-                sessionSeconds: loaded.application.settings.sessionAbsoluteSeconds,
-                values: plan.columnValues(of: mapped),
-                dynamic: plan.dynamicValues(of: mapped)
-            ),
-            by: plan.statement,
-            deadline: started + limits.login
-        )
-        return SignedIn(
-            user: written.user,
-            token: session,
-            created: written.created,
-            missingPermissions: mapped.missingPermissions
-        )
     }
 
-    private func log(
+    /// Says in one log line how a login went.
+    func log(
         _ outcome: Result<SignedIn, Failure>,
         of loaded: LoadedApplication,
         started: ContinuousClock.Instant,

@@ -14,6 +14,7 @@ final class AppLink: Sendable {
 
     fileprivate struct State: Sendable {
         var breaker = CircuitBreaker()
+        var background = BackgroundGate()
         var usage: GraphUsage?
         var usageHeader: [UInt8] = []
         var answer: Answer?
@@ -42,6 +43,16 @@ final class AppLink: Sendable {
         state.withLockedValue { $0.breaker.record(outcome, of: pass, at: .now) }
     }
 
+    /// How fast work in the background may ask.
+    func backgroundPace() -> BackgroundPace {
+        state.withLockedValue { $0.breaker.isOpen ? $0.background.pace(at: .now) : .none }
+    }
+
+    /// Takes in what a question of the background came to; logins go on as before.
+    func noteInBackground(_ significance: Significance?) {
+        state.withLockedValue { $0.background.note(significance, at: .now) }
+    }
+
     /// The usage that Graph told last.
     var usage: GraphUsage? { state.withLockedValue { $0.usage } }
 
@@ -60,9 +71,12 @@ final class AppLink: Sendable {
 
 extension AppLink.State {
     fileprivate mutating func note(usageHeader header: String) {
-        guard !header.utf8.elementsEqual(usageHeader), let usage = GraphUsage(header: header) else { return }
-        usageHeader = Array(header.utf8)
-        self.usage = usage
+        if !header.utf8.elementsEqual(usageHeader) {
+            guard let usage = GraphUsage(header: header) else { return }
+            usageHeader = Array(header.utf8)
+            self.usage = usage
+        }
+        if let percent = usage?.highest { background.note(usage: percent, at: .now) }
     }
 
     fileprivate mutating func note(version: String, asked: String) {

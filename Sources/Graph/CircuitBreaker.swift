@@ -81,6 +81,11 @@ struct CircuitBreaker: Sendable {
         }
     }
 
+    /// Whether every login passes.
+    var isOpen: Bool {
+        if case .open = state { true } else { false }
+    }
+
     /// Whether a login may still repeat a question: not as a probe, and not when the way has closed since it began.
     func allowsRepeats(_ pass: Pass) -> Bool {
         !pass.isProbe && pass.generation == generation

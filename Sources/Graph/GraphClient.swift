@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 /// Safe to share; one is enough for all applications.
 package final class GraphClient: Sendable {
     let curl: CurlClient
-    let configuration: GraphConfiguration
+    package let configuration: GraphConfiguration
     private let links = NIOLockedValueBox<[AppLink.Key: AppLink]>([:])
 
     /// Apps that are remembered at once.
@@ -93,7 +93,7 @@ package final class GraphClient: Sendable {
 
     /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
     package func usage(of app: FacebookAppID, application: ApplicationID) -> GraphUsage? {
-        links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }?.usage
+        knownLink(of: app, application)?.usage
     }
 
     /// The version of Graph that answered last, to a login or to a check; nil as long as none has said so.
@@ -109,9 +109,14 @@ package final class GraphClient: Sendable {
         application: ApplicationID,
         asked version: String? = nil
     ) -> String? {
-        let answer = links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }?.answer
+        let answer = knownLink(of: app, application)?.answer
         guard let answer, version.map({ answer.asked.hasSameBytes(as: $0) }) ?? true else { return nil }
         return answer.answered
+    }
+
+    /// What was learnt about an app; nil when nothing was.
+    func knownLink(of app: FacebookAppID, _ application: ApplicationID) -> AppLink? {
+        links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }
     }
 
     func link(_ key: AppLink.Key) -> AppLink {

@@ -1,6 +1,6 @@
 package import Curl
 
-/// Where Graph is, and how long we wait for it.
+/// Where Facebook is, and how long we wait for it.
 package struct GraphConfiguration: Sendable {
     /// Scheme, host and port, and a path in front of Graph's own ones if the base URL has one.
     let base: HTTPURL
@@ -8,6 +8,14 @@ package struct GraphConfiguration: Sendable {
     let basePath: String
     /// Whether Graph is reached by TLS; everything but a loopback address is.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
+    /// Where the keys are published that ID tokens are signed with.
+    let keysURL: HTTPURL
+    /// What ID tokens may name as their issuer, compared as bytes.
+    package let issuers: [String]
+    /// Scheme and host of the login dialog, which a browser opens.
+    let dialogBase: String
+    /// Scheme, host and port of what serves Limited Login.
+    let limitedBase: HTTPURL
     /// Limit of one call, from name resolution to the last byte.
     package let callTimeout: Duration
     /// Limit of connecting and the TLS handshake.
@@ -19,12 +27,20 @@ package struct GraphConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - baseURL: `https://graph.facebook.com`; plain `http` is for loopback addresses. No query.
+    ///   - keysURL: The JWKS document.
+    ///   - issuers: The exact texts of `iss` that are taken.
+    ///   - dialogURL: Where the login dialog is.
+    ///   - limitedURL: Where Limited Login is given up.
     ///   - callTimeout: Limit of one call.
     ///   - connectTimeout: Limit of connecting.
     ///   - maxReplyBytes: Most bytes of a decoded reply.
     /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
     package init(
         baseURL: String = "https://graph.facebook.com",
+        keysURL: String = "https://limited.facebook.com/.well-known/oauth/openid/jwks/",
+        issuers: [String] = ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
+        dialogURL: String = "https://www.facebook.com",
+        limitedURL: String = "https://www.limited.facebook.com",
         callTimeout: Duration = .milliseconds(2500),
         connectTimeout: Duration = .seconds(1),
         maxReplyBytes: Int = 262_144
@@ -37,6 +53,10 @@ package struct GraphConfiguration: Sendable {
         var path = base.path[...]
         while path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
         basePath = String(path)
+        self.keysURL = try HTTPURL(keysURL)
+        self.issuers = issuers
+        dialogBase = try HTTPURL(dialogURL).origin
+        limitedBase = try HTTPURL(limitedURL)
         self.callTimeout = callTimeout
         self.connectTimeout = connectTimeout
         self.maxReplyBytes = maxReplyBytes

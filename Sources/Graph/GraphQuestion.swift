@@ -4,10 +4,13 @@ internal import Identity
 /// A request to Graph that is ready but for its limits of time.
 struct GraphQuestion {
     let url: HTTPURL
-    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL.
-    let bearer: Secret
+    /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL; nil where the form says
+    /// who asks.
+    let bearer: Secret?
     /// The version of Graph that is asked for.
     let version: String
+    /// What is posted; a question without a form is a `GET`.
+    var form: Parameters?
 
     /// A call with less time left than this is not begun.
     static let leastTime: Duration = .milliseconds(10)
@@ -38,11 +41,15 @@ struct GraphQuestion {
         configuration: GraphConfiguration
     ) throws(CurlError) -> HTTPRequest {
         try HTTPRequest(
+            method: form == nil ? .get : .post,
             url: url,
-            headers: [("Authorization", "Bearer " + bearer.reveal())],
+            headers: bearer.map { [("Authorization", "Bearer " + $0.reveal())] } ?? [],
+            body: form?.bytes,
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
-            maxReplyBytes: configuration.maxReplyBytes
+            maxReplyBytes: configuration.maxReplyBytes,
+            // What a form asks for may be done by the first sending already, so it is sent once (decision D13).
+            reusesConnection: form == nil
         )
     }
 }

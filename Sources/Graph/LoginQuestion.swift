@@ -33,7 +33,14 @@ struct LoginQuestion {
     /// - Throws: `credential_invalid` or `provider_misconfigured`.
     func check() throws(Failure) {
         guard Self.isToken(token) else { throw Self.noToken }
-        guard Self.isSecret(app.secret.reveal()) else {
+        try Self.check(secretOf: app)
+    }
+
+    /// Holds the secret of an app to its rule.
+    ///
+    /// - Throws: `provider_misconfigured`.
+    static func check(secretOf app: FacebookApp) throws(Failure) {
+        guard isSecret(app.secret.reveal()) else {
             throw Failure(
                 .providerMisconfigured,
                 "The secret of the Facebook app is missing or has characters that no secret has. The operator has to set it.",

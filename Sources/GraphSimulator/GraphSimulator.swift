@@ -1,8 +1,8 @@
-/// A stand-in for Facebook's Graph API that answers over real HTTP.
+/// A stand-in for Facebook that answers over real HTTP.
 ///
-/// What this module owns: how Graph looks from outside — `debug_token`, `/me` and its fields, app tokens,
-/// `appsecret_proof`, errors, headers, escapes — the people and tokens behind it, and every way in which a remote
-/// service can fail. What it must not know: who calls. Nothing here depends on the federation service, and nothing in
+/// What this module owns: how Facebook looks from outside — Graph with its fields, tokens, errors, headers and escapes,
+/// the login dialog, ID tokens and their keys, the signed calls to an app — the people behind it, and every way in which
+/// a remote service can fail. What it must not know: who calls. Nothing here depends on the federation service, and nothing in
 /// the service depends on this.
 ///
 /// A simulator runs inside the calling process (this type) or as the `graph-simulator` command, which adds a control
@@ -22,7 +22,7 @@ public final class GraphSimulator: Sendable {
     /// Where the control port listens, if there is one.
     public let controlAddress: Address?
 
-    private let simulation: Simulation
+    let simulation: Simulation
     private let listener: Listener
 
     /// Starts a simulator.

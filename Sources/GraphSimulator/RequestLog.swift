@@ -65,7 +65,8 @@ extension GraphSimulator {
         public internal(set) var openConnections = 0
         /// Requests received completely.
         public internal(set) var requests = 0
-        /// Requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `other`.
+        /// Requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
+        /// `.well-known/oauth/openid/jwks`, `other`.
         public internal(set) var requestsByPath: [String: Int] = [:]
         /// Replies per HTTP status.
         public internal(set) var repliesByStatus: [Int: Int] = [:]
@@ -76,6 +77,11 @@ typealias LoggedRequest = GraphSimulator.LoggedRequest
 
 /// The latest requests, a bounded number of them.
 struct RequestLog: Sendable {
+    /// The paths that have a counter of their own.
+    private static let endpoints = [
+        "debug_token", "me", "oauth/access_token", "app", "dialog/oauth", ".well-known/oauth/openid/jwks",
+    ]
+
     let capacity: Int
     private(set) var counters = GraphSimulator.Counters()
     private var lastNumber = 0
@@ -109,7 +115,7 @@ struct RequestLog: Sendable {
     mutating func append(path: String, _ entry: (Int) -> LoggedRequest) -> Int {
         lastNumber += 1
         counters.requests += 1
-        let known = ["debug_token", "me", "oauth/access_token", "app"].first { $0.utf8.elementsEqual(path.utf8) }
+        let known = Self.endpoints.first { $0.utf8.elementsEqual(path.utf8) }
         counters.requestsByPath[known ?? "other", default: 0] += 1
         if ring.count < capacity {
             ring.append(entry(lastNumber))

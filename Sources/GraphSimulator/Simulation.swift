@@ -62,6 +62,14 @@ final class Simulation: Sendable {
         }
     }
 
+    /// Makes a key and rotates to it; the state is free while the key is made.
+    /// - Returns: The new key's `kid`.
+    func rotateKeys() throws -> String {
+        let key = try SigningKey.generate()
+        state.withLockedValue { $0.world.keys.rotate(to: key) }
+        return key.kid
+    }
+
     /// Counts a new connection, gives it its number, and says what it is to suffer.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
@@ -77,14 +85,22 @@ final class Simulation: Sendable {
         let time = clock()
         return state.withLockedValue { state in
             let now = time + state.offset
-            let reply = state.world.answer(request, now: now, trace: trace)
             var verdict = FaultSchedule.Verdict()
             if !state.faults.isEmpty {
                 verdict = state.faults.verdict(
                     path: request.path,
                     app: state.world.app(concerning: request)?.id,
-                    tokens: [request.accessToken, request.parameter("input_token")].compactMap { $0 }
+                    tokens: ([request.accessToken] + ["input_token", "fb_exchange_token"].map(request.parameter))
+                        .compactMap { $0 }
                 )
+            }
+            // Where a fault stands in Graph's place, nothing happens to the world.
+            let reply: GraphReply
+            if verdict.effect?.comesFirst ?? false {
+                var bystander = state.world
+                reply = bystander.answer(request, now: now, trace: trace)
+            } else {
+                reply = state.world.answer(request, now: now, trace: trace)
             }
             let number = state.log.append(path: request.path) { number in
                 LoggedRequest(

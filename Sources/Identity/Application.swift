@@ -61,12 +61,20 @@ package struct FacebookSettings: Sendable {
     package let proof: ProofForm
     /// The application's apps at Facebook whose secret opens, the one asked first in front.
     package let apps: [FacebookApp]
+    package let options: FacebookOptions
 
-    package init(enabled: Bool, graphVersion: String, proof: ProofForm, apps: [FacebookApp]) {
+    package init(
+        enabled: Bool,
+        graphVersion: String,
+        proof: ProofForm,
+        apps: [FacebookApp],
+        options: FacebookOptions = FacebookOptions()
+    ) {
         self.enabled = enabled
         self.graphVersion = graphVersion
         self.proof = proof
         self.apps = apps
+        self.options = options
     }
 }
 

@@ -6,6 +6,8 @@ package struct CredentialFields: Sendable {
     package var code: String?
     package var redirectURI: String?
     package var codeVerifier: String?
+    /// The one-time code with which a login through the server ends.
+    package var loginCode: String?
 
     package init(
         accessToken: String? = nil,
@@ -13,7 +15,8 @@ package struct CredentialFields: Sendable {
         nonce: String? = nil,
         code: String? = nil,
         redirectURI: String? = nil,
-        codeVerifier: String? = nil
+        codeVerifier: String? = nil,
+        loginCode: String? = nil
     ) {
         self.accessToken = accessToken
         self.idToken = idToken
@@ -21,5 +24,6 @@ package struct CredentialFields: Sendable {
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = codeVerifier
+        self.loginCode = loginCode
     }
 }

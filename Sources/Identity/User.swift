@@ -67,29 +67,3 @@ package struct SessionToken: Sendable {
         secret = Secret(String(text))
     }
 }
-
-/// base64url without padding (RFC 4648 §5).
-package enum Base64URL {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var result: [UInt8] = []
-        result.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                result.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
-            }
-        }
-        if bits > 0 { result.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)]) }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    package static func isCharacter(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
-}

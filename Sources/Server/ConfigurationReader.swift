@@ -48,6 +48,8 @@ struct ConfigurationReader {
         let graph = reader.graph()
         let curl = reader.curl(graph)
         let limits = reader.limits()
+        let upkeep = reader.upkeep()
+        let publicURL = reader.publicURL()
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
         let level = reader.logLevel()
@@ -65,6 +67,8 @@ struct ConfigurationReader {
             curl: curl,
             graph: graph,
             limits: limits,
+            upkeep: upkeep,
+            publicURL: publicURL,
             listen: listen,
             managementListen: managementListen,
             logLevel: level,
@@ -162,15 +166,69 @@ struct ConfigurationReader {
     }
 
     private mutating func graph() -> GraphConfiguration? {
-        let url = text("graph.url") ?? "https://graph.facebook.com"
+        let graph = upstream("graph.url", default: "https://graph.facebook.com")
+        let keys = upstream(
+            "facebook.jwks.url",
+            default: "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
+        )
+        let dialog = upstream("facebook.dialog.url", default: "https://www.facebook.com")
+        let limited = upstream("facebook.limited.url", default: "https://www.limited.facebook.com")
+        let issuers = issuers()
         let call = milliseconds("graph.call", default: 2500)
         let connect = milliseconds("graph.connect", default: 1000)
+        guard let graph, let keys, let dialog, let limited else { return nil }
         do {
-            return try GraphConfiguration(baseURL: url, callTimeout: call, connectTimeout: connect)
+            return try GraphConfiguration(
+                baseURL: graph,
+                keysURL: keys,
+                issuers: issuers,
+                dialogURL: dialog,
+                limitedURL: limited,
+                callTimeout: call,
+                connectTimeout: connect
+            )
         } catch {
-            problem("graph.url", "must be an https URL, or an http one of a loopback address: \(error)")
+            problem("graph.url", "cannot be used: \(error)")
             return nil
         }
+    }
+
+    /// The URL of something that we call, or send a browser to.
+    private mutating func upstream(_ key: String, default value: String) -> String? {
+        checked(text(key) ?? value, of: key)
+    }
+
+    /// The text, if it is a URL that may be called.
+    private mutating func checked(_ url: String, of key: String) -> String? {
+        do {
+            _ = try HTTPURL(url)
+            return url
+        } catch {
+            problem(key, "must be an https URL, or an http one of a loopback address: \(error)")
+            return nil
+        }
+    }
+
+    /// The issuers of ID tokens, separated by commas.
+    private mutating func issuers() -> [String] {
+        let text =
+            text("facebook.issuers") ?? "https://www.facebook.com,https://facebook.com,https://limited.facebook.com"
+        let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
+        if issuers.isEmpty || !issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) {
+            problem("facebook.issuers", "must be a list of https URLs with commas between them")
+        }
+        return issuers
+    }
+
+    /// Where the public listener is reached from outside, without a slash at its end.
+    private mutating func publicURL() -> String? {
+        guard let given = text("public.url"), var url = checked(given, of: "public.url")?[...] else { return nil }
+        while url.utf8.last == UInt8(ascii: "/") { url.removeLast() }
+        guard !url.utf8.contains(where: { "?#@".utf8.contains($0) }) else {
+            problem("public.url", "must be a URL without query, fragment or user name, like https://users.example.com")
+            return nil
+        }
+        return String(url)
     }
 
     private mutating func curl(_ graph: GraphConfiguration?) -> CurlConfiguration {
@@ -191,6 +249,17 @@ struct ConfigurationReader {
             storeReserve: min(.seconds(1), login / 5),
             concurrentLogins: integer("concurrent.logins", default: 2048, in: 1...100_000)
         )
+    }
+
+    /// The work in the background; nil when it is switched off.
+    private mutating func upkeep() -> Upkeep.Settings? {
+        let isEnabled = boolean("upkeep.enabled", default: true)
+        let settings = Upkeep.Settings(
+            interval: milliseconds("upkeep.interval", default: 5000),
+            lease: milliseconds("upkeep.lease", default: 60_000),
+            checksPerSecond: integer("upkeep.checks.per.second", default: 10, in: 1...1000)
+        )
+        return isEnabled ? settings : nil
     }
 
     private mutating func address(_ key: String, default value: String) -> ListenAddress? {

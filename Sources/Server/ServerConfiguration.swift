@@ -12,6 +12,9 @@ struct ServerConfiguration: Sendable {
     var curl: CurlConfiguration
     var graph: GraphConfiguration
     var limits: Federation.Limits
+    /// Nil when this instance does no work in the background.
+    var upkeep: Upkeep.Settings?
+    var publicURL: String?
     var listen: ListenAddress
     var managementListen: ListenAddress
     var logLevel: Logger.Level

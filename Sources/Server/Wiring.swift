@@ -31,12 +31,30 @@ enum Wiring {
             graph: graph,
             masterKeys: configuration.masterKeys
         )
-        let federation = Federation(store: store, graph: graph, directory: directory, limits: configuration.limits)
+        let federation = Federation(
+            store: store,
+            graph: graph,
+            directory: directory,
+            masterKeys: configuration.masterKeys,
+            publicURL: configuration.publicURL,
+            limits: configuration.limits
+        )
+        var background: [any Service] = [DirectoryService(directory: directory)]
+        if let settings = configuration.upkeep {
+            // On the connections of the administration: what nobody waits for never keeps a login waiting.
+            let upkeep = Upkeep(
+                store: Store(postgres: administrationPostgres),
+                graph: graph,
+                directory: directory,
+                masterKeys: configuration.masterKeys,
+                settings: settings,
+                logger: logger
+            )
+            background.append(UpkeepService(upkeep: upkeep))
+        }
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
-        return [
-            DatabaseService(client: postgres),
-            DatabaseService(client: administrationPostgres),
-            DirectoryService(directory: directory),
+        let databases = [DatabaseService(client: postgres), DatabaseService(client: administrationPostgres)]
+        return databases + background + [
             listener(
                 ManagementAPI.router(federation: federation, administration: administration),
                 on: configuration.managementListen,
@@ -102,5 +120,14 @@ private struct DirectoryService: Service {
 
     func run() async throws {
         try await cancelWhenGracefulShutdown { try await directory.run() }
+    }
+}
+
+/// The life of the work in the background.
+private struct UpkeepService: Service {
+    let upkeep: Upkeep
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await upkeep.run() }
     }
 }

@@ -11,6 +11,8 @@ import Postgres
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
 ///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
+/// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only the owner's
+///   statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above;
 /// - `previous`: ends the session that the client had, or, where the last login wins, every other session of the user. The latter
 ///   happens in a function, whose statements see what has been committed since this one began: of two simultaneous logins the
@@ -32,53 +34,70 @@ package struct SignInStatement: Sendable {
         }
     }
 
+    /// How often the credential of a login may be used.
+    package enum Use: Sendable {
+        /// Facebook says at each use whether it stands.
+        case repeated
+        /// It counts once, and using it is part of the write.
+        case once
+    }
+
     package let targets: [Target]
+    package let use: Use
     let application: Application
     let columns: UserColumns
     /// The text with its placeholders.
     package let sql: String
 
     /// Parameters in front of those of the targets; `SignInWrite` binds them.
-    static let fixedParameters = 9
+    private static let commonParameters = 10
+    private static let tokenParameters = 4
+    private static let onceParameters = 4
     /// Positions among the parameters, counted from 0, of what differs from login to login of the same person.
     package static let freshIDParameter = 2
     package static let tokenHashParameter = 3
+
+    /// The same, of what counts once; only where `use` is `once`.
+    package var credentialHashParameter: Int { Self.commonParameters + (keepsToken ? Self.tokenParameters : 0) }
 
     /// Generates the statement.
     ///
     /// - Parameters:
     ///   - application: gives the schema and the columns that come back.
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
-    package init(application: Application, targets: [Target]) {
+    ///   - use: of which kind of credential the login is.
+    package init(application: Application, targets: [Target], use: Use = .repeated) {
         self.targets = targets
+        self.use = use
         self.application = application
         columns = UserColumns(application: application)
-        sql = Self.generate(application: application, targets: targets, columns: columns)
+        sql = Self.generate(application: application, targets: targets, use: use, columns: columns)
     }
 
-    private static func generate(application: Application, targets: [Target], columns: UserColumns) -> String {
-        let schema = quoted(application.schema)
-        let parameter = Dictionary(
-            uniqueKeysWithValues: targets.enumerated().map { offset, target in
-                (target.name, "$\(fixedParameters + 1 + offset)::\(target.type.sqlType)")
-            }
-        )
-        let tracked = targets.filter { $0.sync == .untilEdited }
-        let updated = targets.filter { $0.sync != .firstLogin }
-        func value(_ target: Target) -> String { parameter[target.name] ?? "null" }
+    /// Whether the provider token is stored with the identity.
+    var keepsToken: Bool { Self.keepsToken(application) }
 
-        let assignments = updated.map { ($0, newValue(of: $0, value: value($0))) }
-        let setList =
-            assignments.map { "\(quoted($0.0.name.text)) = \($0.1), " }.joined()
-            + "dynamic = u.dynamic || $8, last_login = now(), updated = case when "
-            + "(u.dynamic || $8\(assignments.map { ", " + $0.1 }.joined())) is distinct from "
-            + "(u.dynamic\(updated.map { ", u." + quoted($0.name.text) }.joined())) then now() else u.updated end"
+    private static func keepsToken(_ application: Application) -> Bool {
+        application.facebook?.options.keepTokens ?? false
+    }
+
+    private static func generate(
+        application: Application,
+        targets: [Target],
+        use: Use,
+        columns: UserColumns
+    ) -> String {
+        let schema = quoted(application.schema)
+        let keepsToken = keepsToken(application)
+        let firstOnce = commonParameters + (keepsToken ? tokenParameters : 0) + 1
+        let firstTarget = firstOnce + (use == .once ? onceParameters : 0)
+        let writes = PropertyWrites(targets: targets, firstParameter: firstTarget, dynamic: "$8")
 
         let previous =
             application.settings.multipleLogins
             ? """
             delete from \(schema).sessions s using person
-            where s.token_hash = $9 and s.object_id = person.object_id
+            where s.token_hash = $9 and s.token_hash <> $4 and s.object_id = person.object_id
             returning true as ended
             """
             : """
@@ -86,97 +105,122 @@ package struct SignInStatement: Sendable {
             from person
             """
 
+        let token =
+            application.facebook.map { keepsToken ? tokenColumns(first: commonParameters + 1, $0.options) : [] } ?? []
+        let once = use == .once ? singleUse(schema: schema, first: firstOnce) : nil
+
         return """
-            with before as (
-                select i.written, u.user_status as status\(current(of: tracked))
+            with \(once?.expressions ?? "")before as (
+                select i.written, u.user_status as status\(writes.current)
                 from \(schema).identities i join \(schema).users u using (object_id)
                 where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
                 for no key update of u
             ), identity as (
                 insert into \(schema).identities as i
-                    (provider, provider_app, subject, object_id, granted_scopes, data_access_expires, written)
-                select 'facebook', $1, $2, $3, $6, $7, \(firstWritten(tracked, value: value))
+                    (provider, provider_app, subject, object_id, granted_scopes, declined_scopes, data_access_expires,
+                        written\(token.map { ", " + $0.column }.joined()))
+                select 'facebook', $1, $2, $3, coalesce($6, '{}'), coalesce($10, '{}'), $7,
+                    \(writes.firstWritten)\(token.map { ", " + $0.value }.joined())
                 from (select) one left join before on true
-                where before.status is distinct from 'DISABLED'
+                where before.status is distinct from 'DISABLED'\(once.map { " and \($0.isOwner)" } ?? "")
                 on conflict (provider, provider_app, subject) do update set
-                    last_used = now(), granted_scopes = excluded.granted_scopes,
-                    data_access_expires = excluded.data_access_expires\(
-                        tracked.isEmpty ? "" : ", written = " + nextWritten(tracked, value: value))
+                    last_used = now(), revoked = null, revoked_by = null,
+                    granted_scopes = coalesce($6, i.granted_scopes), declined_scopes = coalesce($10, i.declined_scopes),
+                    data_access_expires = case when $6 is null then i.data_access_expires else $7 end\(
+                        token.map { ", \($0.column) = excluded.\($0.column)" }.joined())\(
+                        writes.nextWritten.map { ", written = " + $0 } ?? "")
                 returning i.object_id, i.object_id = $3 as is_new
             ), created as (
                 insert into \(schema).users as u (object_id, social_account, last_login, dynamic\(
-                    targets.map { ", " + quoted($0.name.text) }.joined()))
-                select object_id, 'FACEBOOK', now(), $8\(targets.map { ", " + value($0) }.joined())
+                    writes.columns))
+                select object_id, 'FACEBOOK', now(), $8\(writes.values)
                 from identity where is_new
                 returning \(columns.list(of: "u"))
             ), changed as (
-                update \(schema).users u set \(setList)
+                update \(schema).users u set last_login = now(), \(writes.assignments)
                 from identity, before
                 where u.object_id = identity.object_id and not identity.is_new and u.user_status <> 'DISABLED'
                 returning \(columns.list(of: "u"))
             ), person as (
-                select true as is_new, * from created union all select false, * from changed
+                select true as is_new, * from created union all select \(once?.wasCreated ?? "false"), * from changed
             ), session as (
-                insert into \(schema).sessions (token_hash, object_id, expires)
-                select $4, object_id, now() + make_interval(secs => $5) from person
+                insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject)
+                select $4, object_id, now() + make_interval(secs => $5), 'facebook', $1, $2 from person\(
+                    use == .once ? " on conflict (token_hash) do nothing" : "")
             ), previous as (
                 \(previous)
             )
-            select case when person.object_id is null then exists (
-                    select from \(schema).identities i join \(schema).users u using (object_id)
-                    where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
-                        and u.user_status = 'DISABLED'
-                ) end as is_disabled, person.*, previous.ended
+            select case when person.object_id is not null then null
+                    \(once?.refusals ?? "")when exists (
+                        select from \(schema).identities i join \(schema).users u using (object_id)
+                        where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
+                            and u.user_status = 'DISABLED'
+                    ) then '\(Refusal.disabled.rawValue)' end as refusal, person.*, previous.ended
             from (select) one left join person on true left join previous on true
             """
     }
 
-    /// The value that a repeated login gives a property: the sync rules of design.md §8.
+    /// Why the statement wrote no user, in its first column; without one, and without a user, it has to run again.
+    enum Refusal: String {
+        case disabled
+        case replayed
+        case nonceUnusable
+    }
+
+    /// The columns of a kept token, and when Facebook is to be asked about it: after a day, or soon where the token is to be
+    /// exchanged for one that lives longer.
+    private static func tokenColumns(
+        first: Int,
+        _ options: FacebookOptions
+    ) -> [(column: String, value: String)] {
+        let (kind, expires) = ("$\(first + 2)::text", "$\(first + 3)::timestamptz")
+        let day = "now() + interval '1 day'"
+        let isShort = "\(expires) < now() + make_interval(secs => \(KeptIdentity.shortLife))"
+        let soon = options.longLivedTokens ? "when \(isShort) then now() " : ""
+        return [
+            ("token", "$\(first)::bytea"), ("token_key_id", "$\(first + 1)::text"), ("token_kind", kind),
+            ("token_expires", expires),
+            ("check_due", "case when \(kind) is distinct from 'access' then null \(soon)else \(day) end"),
+            ("checked", "now()"), ("refreshed", "now()"),
+        ]
+    }
+
+    /// The part of the statement that lets one attempt alone use a credential.
     ///
-    /// A NULL parameter means that the profile lacks it.
-    private static func newValue(of target: Target, value: String) -> String {
-        let column = "u." + quoted(target.name.text)
-        switch target.sync {
-        case .always, .firstLogin:
-            return "coalesce(\(value), \(column))"
-        case .ifEmpty:
-            let current = target.type.isText ? "nullif(\(column), '')" : column
-            return "coalesce(\(current), \(value), \(column))"
-        case .untilEdited:
-            return "case when \(column) is not distinct from \(lastWritten(target, in: "before.written")) "
-                + "then coalesce(\(value), \(column)) else \(column) end"
-        }
-    }
-
-    /// The value that the mapping wrote last, as a value of the column's type.
-    private static func lastWritten(_ target: Target, in document: String) -> String {
-        let key = literal(target.name)
-        guard target.type != .json else { return "(\(document) -> \(key))" }
-        return "(\(document) ->> \(key))::\(target.type.sqlType)"
-    }
-
-    /// What the first login records as written.
-    private static func firstWritten(_ tracked: [Target], value: (Target) -> String) -> String {
-        "'{}'::jsonb" + tracked.map { " || " + member($0, "to_jsonb(\(value($0)))") }.joined()
-    }
-
-    /// The locked user's values of the tracked properties, as columns `t0`, `t1`, … of `before`.
-    private static func current(of tracked: [Target]) -> String {
-        tracked.enumerated().map { ", u.\(quoted($0.element.name.text)) as t\($0.offset)" }.joined()
-    }
-
-    /// What a repeated login records as written: the new value where the rule lets it be written, the old record elsewhere.
-    private static func nextWritten(_ tracked: [Target], value: (Target) -> String) -> String {
-        let members = tracked.enumerated().map { offset, target in
-            let mayWrite = "before.t\(offset) is not distinct from \(lastWritten(target, in: "i.written"))"
-            return " || " + member(target, "case when \(mayWrite) then to_jsonb(\(value(target))) end")
-        }
-        return "coalesce((select i.written\(members.joined()) from before), i.written)"
-    }
-
-    /// An object of one member, or an empty one when the value is NULL.
-    private static func member(_ target: Target, _ value: String) -> String {
-        "coalesce(federation.json_member(\(literal(target.name)), \(value)), '{}')"
+    /// Parameters: the credential's hash, the seconds for which it is remembered, the attempt, and the hash of the nonce that
+    /// was given out for it, if it needs one. The same attempt may come again, for a minute: it lost the race for a new
+    /// person, or its client lost the reply. A user who was created when the credential was first seen is one whom this attempt
+    /// created: both times are those of one statement.
+    private static func singleUse(
+        schema: String,
+        first: Int
+    ) -> (expressions: String, isOwner: String, wasCreated: String, refusals: String) {
+        let (hash, seconds, owner, nonce) = ("$\(first)", "$\(first + 1)", "$\(first + 2)", "$\(first + 3)::bytea")
+        let expressions = """
+            seen as (
+                insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+                values ('idToken', \(hash), \(owner), now(), now() + make_interval(secs => \(seconds)))
+                on conflict (kind, hash) do update set owner = s.owner
+                where s.owner = excluded.owner and s.used > now() - interval '60 seconds'
+                returning s.created
+            ), nonce as (
+                insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+                select 'nonce', \(nonce), \(owner), now(), now() + make_interval(secs => \(seconds)) where \(nonce) is not null
+                on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
+                returning true
+            ),\u{20}
+            """
+        let isSeen = "exists (select from seen)"
+        let mayUseNonce = "(\(nonce) is null or exists (select from nonce))"
+        return (
+            expressions,
+            "\(isSeen) and \(mayUseNonce)",
+            "exists (select from seen where seen.created = changed.created)",
+            """
+            when not \(isSeen) then '\(Refusal.replayed.rawValue)'
+            when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'\u{20}
+            """
+        )
     }
 }
 

@@ -10,6 +10,8 @@ package struct SignInWrite: Sendable {
     let sessionSeconds: Int64
     let values: [PropertyValue?]
     let dynamic: JSONObject
+    let token: SealedToken?
+    let once: SingleUse?
 
     /// Collects what a login writes.
     ///
@@ -21,6 +23,8 @@ package struct SignInWrite: Sendable {
     ///   - sessionSeconds: the life of the session.
     ///   - values: one for each target of the statement, nil for what the profile lacks.
     ///   - dynamic: values of undeclared properties.
+    ///   - token: the provider token to keep, written only where the application keeps them.
+    ///   - once: what must not have been used before; for a statement whose use is `once`.
     package init(
         person: VerifiedPerson,
         freshID: ObjectID,
@@ -28,7 +32,9 @@ package struct SignInWrite: Sendable {
         previousTokenHash: [UInt8]?,
         sessionSeconds: Int64,
         values: [PropertyValue?],
-        dynamic: JSONObject
+        dynamic: JSONObject,
+        token: SealedToken? = nil,
+        once: SingleUse? = nil
     ) {
         self.person = person
         self.freshID = freshID
@@ -37,6 +43,41 @@ package struct SignInWrite: Sendable {
         self.sessionSeconds = sessionSeconds
         self.values = values
         self.dynamic = dynamic
+        self.token = token
+        self.once = once
+    }
+}
+
+/// A provider token as it is stored.
+package struct SealedToken: Sendable {
+    package let kind: ProviderToken.Kind
+    package let secret: SealedSecret
+    /// Unix seconds; nil when never or unknown.
+    package let expiresAt: Int64?
+
+    package init(kind: ProviderToken.Kind, secret: SealedSecret, expiresAt: Int64?) {
+        self.kind = kind
+        self.secret = secret
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A credential that counts once, for one attempt.
+package struct SingleUse: Sendable {
+    /// SHA-256 of what identifies the credential.
+    package let hash: [UInt8]
+    /// Seconds until it is refused for another reason, so that nobody has to remember it any longer.
+    package let seconds: Int64
+    /// Who uses it: the same attempt may come again within a minute.
+    package let owner: [UInt8]
+    /// SHA-256 of the nonce that we gave out and that nothing else may have used; nil when the credential needs none.
+    package let nonceHash: [UInt8]?
+
+    package init(hash: [UInt8], seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
+        self.hash = hash
+        self.seconds = seconds
+        self.owner = owner
+        self.nonceHash = nonceHash
     }
 }
 
@@ -93,7 +134,9 @@ extension Store {
     ) throws(Failure) -> WrittenSignIn? {
         try read { () throws(PostgresError) -> Result<WrittenSignIn?, Failure> in
             guard let row = result.first else { return .success(nil) }
-            if try row.decode(0, as: Bool?.self) == true { return .failure(Self.accountDisabled) }
+            if let refusal = try row.decode(0, as: String?.self) {
+                return .failure(SignInStatement.Refusal(rawValue: refusal)?.failure ?? Self.accountDisabled)
+            }
             guard let created = try row.decode(1, as: Bool?.self) else { return .success(nil) }
             return .success(WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created))
         }.get()
@@ -105,24 +148,64 @@ extension Store {
     )
 }
 
+extension SignInStatement.Refusal {
+    fileprivate var failure: Failure {
+        switch self {
+        case .disabled:
+            Store.accountDisabled
+        case .replayed:
+            Failure(
+                .credentialReplayed,
+                "This ID token has been used already, and it counts once. Log in with Facebook again."
+            )
+        case .nonceUnusable:
+            Failure(
+                .credentialInvalid,
+                """
+                The nonce of this ID token has been used already. Get another one from users/nonce and log in with Facebook again.
+                """
+            )
+        }
+    }
+}
+
+extension Bind {
+    /// A moment in Unix seconds.
+    static func moment(_ seconds: Int64?) -> Bind {
+        guard let seconds else { return .null(.timestamp) }
+        return .timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
+    }
+}
+
 extension SignInStatement {
     /// The statement with its parameters, in the order of the generated text.
     package func filled(with write: SignInWrite) -> Statement {
-        let expiry = write.person.dataAccessExpiresAt.map { seconds in
-            Bind.timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
-        }
         var binds: [Bind] = [
             .text(write.person.appID.text),
             .text(write.person.subject.text),
             .uuid(write.freshID.uuid),
             .bytes(write.tokenHash),
             .int64(write.sessionSeconds),
-            .texts(write.person.scopes),
-            expiry ?? .null(.timestamp),
+            write.person.scopesAreListed ? .texts(write.person.scopes) : .null(.texts),
+            .moment(write.person.dataAccessExpiresAt),
             .json(JSONText(JSONValue.object(write.dynamic).text)),
             write.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
+            write.person.declinedScopes.map(Bind.texts) ?? .null(.texts),
         ]
-        binds.reserveCapacity(binds.count + targets.count)
+        binds.reserveCapacity(binds.count + 8 + targets.count)
+        if keepsToken {
+            binds.append(write.token.map { .bytes($0.secret.bytes) } ?? .null(.bytes))
+            binds.append(write.token.map { .text($0.secret.keyID) } ?? .null(.text))
+            binds.append(write.token.map { .text($0.kind.rawValue) } ?? .null(.text))
+            binds.append(.moment(write.token?.expiresAt))
+        }
+        if use == .once {
+            // A credential that is nobody's must not pass for one that was never seen.
+            binds.append(write.once.map { .bytes($0.hash) } ?? .null(.bytes))
+            binds.append(.int64(write.once?.seconds ?? 0))
+            binds.append(write.once.map { .bytes($0.owner) } ?? .null(.bytes))
+            binds.append(write.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes))
+        }
         for (target, value) in zip(targets, write.values) {
             binds.append(value.map(\.bind) ?? .null(target.type.nullType))
         }

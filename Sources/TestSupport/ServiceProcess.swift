@@ -11,7 +11,7 @@ package struct ServiceProcess: Sendable {
     ///
     /// - Parameters:
     ///   - environment: Configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
-    ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports.
+    ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports, and `FEDERATION_PUBLIC_URL` unless it is given.
     ///   - readyPath: Path on the management listener that must answer 200.
     ///   - limit: The deadline for that.
     /// - Returns: The ready instance.
@@ -26,10 +26,11 @@ package struct ServiceProcess: Sendable {
             "FEDERATION_LISTEN": "127.0.0.1:\(port)",
             "FEDERATION_MANAGEMENT_LISTEN": "127.0.0.1:\(managementPort)",
         ]
+        let defaults = ["FEDERATION_PUBLIC_URL": "http://127.0.0.1:\(port)"]
         let process = try await ManagedProcess.start(
             try PackageLayout.executable("federation"),
             ["serve"],
-            environment: environment.merging(listeners) { _, chosen in chosen }
+            environment: defaults.merging(environment) { _, given in given }.merging(listeners) { _, chosen in chosen }
         )
         let service = ServiceProcess(
             process: process,
@@ -54,6 +55,16 @@ package struct SimulatorProcess: Sendable {
 
     /// Base URL for `FEDERATION_GRAPH_URL`.
     package var url: String { "http://127.0.0.1:\(graph.port)" }
+
+    /// What makes the service take the simulator for all of Facebook.
+    package var environment: [String: String] {
+        [
+            "FEDERATION_GRAPH_URL": url,
+            "FEDERATION_FACEBOOK_JWKS_URL": url + "/.well-known/oauth/openid/jwks/",
+            "FEDERATION_FACEBOOK_DIALOG_URL": url,
+            "FEDERATION_FACEBOOK_LIMITED_URL": url,
+        ]
+    }
 
     /// Starts a simulator and waits until both listeners accept connections.
     ///

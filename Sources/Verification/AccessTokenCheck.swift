@@ -58,14 +58,16 @@ package enum AccessTokenCheck {
                 return .refused(failure)
             case .user(let user):
                 try check(user, isOf: subject)
-                let access = token.dataAccessExpiresAt ?? 0
+                // 0 is never.
+                func end(_ time: Int64?) -> Int64? { time == 0 ? nil : time }
                 return .accepted(
                     VerifiedPerson(
                         appID: app,
                         subject: subject,
                         profile: user,
                         scopes: token.scopes,
-                        dataAccessExpiresAt: access == 0 ? nil : access
+                        dataAccessExpiresAt: end(token.dataAccessExpiresAt),
+                        credentialExpiresAt: end(token.expiresAt)
                     )
                 )
             }

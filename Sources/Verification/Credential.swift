@@ -8,6 +8,8 @@ package enum Credential: Sendable {
     case idToken(Secret, nonce: Secret?)
     /// An authorization code, to be exchanged once.
     case code(Secret, redirectURI: String, codeVerifier: Secret?)
+    /// The one-time code with which a login through the server ends, with the verifier of the challenge that it began with.
+    case loginCode(Secret, codeVerifier: Secret?)
 }
 
 extension Credential {
@@ -18,60 +20,36 @@ extension Credential {
     /// - Throws: `credential_missing` without any, `credential_ambiguous` with more than one, `credential_wrong_kind` when a
     ///   field holds a token of another kind.
     package init(_ fields: CredentialFields) throws(Failure) {
-        let accessToken = Self.present(fields.accessToken)
-        let idToken = Self.present(fields.idToken)
-        let code = Self.present(fields.code)
-        switch (accessToken, idToken, code) {
-        case (nil, nil, nil):
+        let given = (
+            Self.present(fields.accessToken), Self.present(fields.idToken), Self.present(fields.code),
+            Self.present(fields.loginCode)
+        )
+        let codeVerifier = Self.present(fields.codeVerifier).map(Secret.init)
+        switch given {
+        case (nil, nil, nil, nil):
             throw Failure(
                 .credentialMissing,
-                "The request holds no credential. Send one of accessToken, idToken and code, with a value."
+                "The request holds no credential. Send one of accessToken, idToken, code and loginCode, with a value."
             )
-        case (let token?, nil, nil):
+        case (let token?, nil, nil, nil):
             self = try Self.reading(accessToken: token, nonce: fields.nonce)
-        case (nil, let token?, nil):
+        case (nil, let token?, nil, nil):
             self = try Self.reading(idToken: token, nonce: fields.nonce)
-        case (nil, nil, let code?):
+        case (nil, nil, let code?, nil):
             guard let redirectURI = Self.present(fields.redirectURI) else {
                 throw Failure(
                     .credentialMissing,
                     "A code counts only together with redirectUri, the one that the login dialog was opened with."
                 )
             }
-            self = .code(
-                Secret(code),
-                redirectURI: redirectURI,
-                codeVerifier: Self.present(fields.codeVerifier).map(Secret.init)
-            )
+            self = .code(Secret(code), redirectURI: redirectURI, codeVerifier: codeVerifier)
+        case (nil, nil, nil, let code?):
+            self = .loginCode(Secret(code), codeVerifier: codeVerifier)
         default:
             throw Failure(
                 .credentialAmbiguous,
-                "The request holds more than one credential. Send exactly one of accessToken, idToken and code."
-            )
-        }
-    }
-
-    /// The access token, which is the one kind of credential that is verified so far.
-    ///
-    /// - Throws: `credential_wrong_kind` for the others.
-    package func accessToken() throws(Failure) -> Secret {
-        switch self {
-        case .accessToken(let token):
-            return token
-        case .idToken:
-            throw Failure(
-                .credentialWrongKind,
                 """
-                This is an ID token (a JWT). Limited Login ID tokens are not accepted yet: log in with classic Facebook \
-                Login and send the access token, which begins with EAA.
-                """
-            )
-        case .code:
-            throw Failure(
-                .credentialWrongKind,
-                """
-                Authorization codes are not accepted yet: let the Facebook SDK finish the login and send its access token \
-                as accessToken.
+                The request holds more than one credential. Send exactly one of accessToken, idToken, code and loginCode.
                 """
             )
         }

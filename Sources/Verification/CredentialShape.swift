@@ -7,7 +7,7 @@ internal import Identity
 package enum CredentialShape: Sendable, Equatable, CaseIterable {
     /// `EAA…`: an access token for Graph.
     case graphToken
-    /// Three base64url segments, the first beginning with `{`: a signed ID token.
+    /// Segments with dots between them, the first beginning with `{` in base64url: a signed ID token, or what was to look like one.
     case idToken
     /// Holds a `|`: an app token (`id|secret`), a client token, or a user token of a format given up long ago.
     case appOrClientToken
@@ -20,7 +20,7 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
         let bytes = token.utf8
         if bytes.contains(UInt8(ascii: "|")) {
             self = .appOrClientToken
-        } else if Self.isSignedToken(bytes) {
+        } else if Self.beginsLikeSignedToken(bytes) {
             self = .idToken
         } else if bytes.starts(with: "EAA".utf8) {
             self = .graphToken
@@ -29,14 +29,13 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
         }
     }
 
+    /// Whether it has a dot and begins as JSON does.
+    ///
     /// A header that is a JSON object begins with `{`, whose six high bits are the letter `e`, and whose two low bits leave
-    /// the second letter to the last quarter of the alphabet.
-    private static func isSignedToken(_ bytes: String.UTF8View) -> Bool {
-        let segments = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard segments.count == 3,
-            segments.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Base64URL.isCharacter) }),
-            let first = segments.first, first.first == UInt8(ascii: "e"), let second = first.dropFirst().first
-        else { return false }
-        return "wxyz0123456789-_".utf8.contains(second)
+    /// the second letter to the last quarter of the alphabet. What begins like that and is no ID token is refused as one, and never
+    /// sent to Graph.
+    private static func beginsLikeSignedToken(_ bytes: String.UTF8View) -> Bool {
+        guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
+        return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))
     }
 }

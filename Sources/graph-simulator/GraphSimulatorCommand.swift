@@ -15,9 +15,9 @@ import Glibc
 struct GraphSimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "graph-simulator",
-        abstract: "Stands in for Facebook's Graph API over HTTP, with people, tokens and faults of your making.",
+        abstract: "Stands in for Facebook over HTTP, with people, tokens and faults of your making.",
         discussion: """
-            The public port answers as graph.facebook.com does; point your app's Graph URL at it. The control port \
+            The public port answers as Facebook's hosts do; point your app's Graph URL at it. The control port \
             takes JSON and changes what the public port answers from the next request on.
 
               Start, with two apps, five people and a token of every kind:
@@ -29,6 +29,18 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
 
               Make a token; its kinds are \(GraphSimulator.TokenKind.allCases.map(\.rawValue).joined(separator: ", ")):
                 curl 127.0.0.1:9091/tokens -d '{"kind": "long", "person": "ann", "scopes": ["email"]}'
+
+              Log in, by hand in a browser or at once by a code:
+                http://127.0.0.1:9090/dialog/oauth?client_id=ID&redirect_uri=URL
+                curl 127.0.0.1:9091/codes -d '{"person": "ann", "redirectUri": "URL"}'
+
+              Make an ID token, right or wrong, and change the keys:
+                curl 127.0.0.1:9091/id-tokens -d '{"person": "ann", "nonce": "n"}'
+                curl 127.0.0.1:9091/id-tokens -d '{"person": "ann", "claims": {"aud": "42"}, "signWith": "unknown"}'
+                curl -X POST 127.0.0.1:9091/keys/rotate
+
+              Call the app as Facebook does:
+                curl 127.0.0.1:9091/deliver -d '{"kind": "deletion", "url": "URL"}'
 
               Change a person, take back a permission:
                 curl -X PATCH 127.0.0.1:9091/people/ann -d '{"email": "new@example.com"}'

@@ -108,7 +108,13 @@ struct Parts: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         administration = Administration(store: store, graph: graph, masterKeys: MasterKeys(current: key))
-        federation = Federation(store: store, graph: graph, directory: directory, limits: Federation.Limits())
+        federation = Federation(
+            store: store,
+            graph: graph,
+            directory: directory,
+            masterKeys: MasterKeys(current: key),
+            limits: Federation.Limits()
+        )
     }
 
     var publicRouter: Router<APIContext> { PublicAPI.router(federation: federation, directory: directory) }

@@ -9,7 +9,7 @@ enum CodeFacts {
 
     /// The variables that a source with calls such as `milliseconds("login", default: 5000)` reads.
     static func variables(in source: SwiftText) -> [Variable] {
-        let readers = ["text", "address", "integer", "milliseconds", "boolean", "string"]
+        let readers = ["text", "address", "integer", "milliseconds", "boolean", "string", "upstream"]
         let tokens = source.tokens
         return tokens.indices.compactMap { index in
             guard tokens[index].kind == .word, readers.contains(tokens[index].text), index + 2 < tokens.count,

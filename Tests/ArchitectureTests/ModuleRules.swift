@@ -6,7 +6,7 @@ enum ModuleRules {
     static let allowed: [String: Set<String>] = [
         "Identity": ["FoundationEssentials"],
         "Mapping": ["Identity"],
-        "Verification": ["Identity"],
+        "Verification": ["Crypto", "CryptoExtras", "FoundationEssentials", "Identity"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
         "Graph": ["Crypto", "Curl", "Identity", "NIOConcurrencyHelpers"],
@@ -25,15 +25,17 @@ enum ModuleRules {
             "Logging", "NIOCore", "ServiceLifecycle", "SystemPackage", "UnixSignals",
         ]),
         "GraphSimulator": [
-            "CZlib", "Crypto", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
+            "CZlib", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",
+            "NIOHTTP1",
+            "NIOPosix",
         ],
         "graph-simulator": [
             "ArgumentParser", "FoundationEssentials", "Glibc", "GraphSimulator", "Logging", "ServiceLifecycle",
             "UnixSignals",
         ],
         "Benchmarks": service.union([
-            "ArgumentParser", "Crypto", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes", "Histogram",
-            "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
+            "ArgumentParser", "Crypto", "CryptoExtras", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
+            "Histogram", "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
         ]),
         "TestSupport": ["FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix"],
     ]

@@ -54,6 +54,11 @@ struct DocumentSchemaTests {
 
     private static func entry(_ rest: String) -> String { mapping(#"[{"from":"x","to":"pJSON",\#(rest)}]"#) }
 
+    /// A whole document with options of a provider that is off.
+    private static func options(_ options: String) -> String {
+        whole(#""providers":{"facebook":{"enabled":false,\#(options)}}"#)
+    }
+
     @Test("accepts every document that ships and every example")
     func shipped() async throws {
         let shipped = try DocumentFiles.ready.map { try DocumentFiles.text($0) }
@@ -97,6 +102,44 @@ struct DocumentSchemaTests {
         try await Self.expect(documents, areRight: true)
     }
 
+    @Test("has the reader's rules for the options of a provider")
+    func options() async throws {
+        let targets = [
+            "https://a.example", "https://a.example:65535/cb?x=(1)", "https://[2001:db8::1]:1/", "http://localhost/",
+            "http://[::1]:80", "http://127.0.0.1?x", "fb123://authorize", "com.example.app:/cb@x", "app://",
+            "httpx://x",
+            "dataset:/x", "https://a.example/" + String(repeating: "x", count: 2030),
+        ]
+        let noTargets = [
+            "", "a", "/cb", "https:/a", "https://", "https://:1/", "https://a:/", "https://a:123456/", "https://[]/",
+            "https://u@a/", "app://u@x/", "https://a/#", "https://a\\\\b", "https://a/ b", "https://a/\\u00e9",
+            "HTTPS://a/",
+            "http://a/", "http://127.0.0.2/", "http://localhost.a/", "javascript://x", "javascript:/x", "data:/x",
+            "file:///x", "blob:/x", "vbscript://x", "wss://x", "view-source:/x", "1a://x", "a:x",
+            "https://a.example/" + String(repeating: "x", count: 2031),
+        ]
+        let right = [
+            #""nonce":"off""#, #""idTokenSeconds":60"#, #""idTokenSeconds":3600"#, #""permissions":["a_b"]"#,
+            #""keepTokens":true,"longLivedTokens":true,"returnTokens":true,"refreshHours":1"#,
+            #""longLivedTokens":false,"returnTokens":false,"refreshHours":null"#,
+            #""keepTokens":true,"refreshHours":8760"#,
+            #""endSessionsWhenRevoked":true,"eraseAfterDays":30"#, #""webhookVerifyToken":null"#,
+            #""webhookVerifyToken":"0123456789abcde~""#,
+        ]
+        let wrong = [
+            #""nonce":null"#, #""nonce":"none""#, #""idTokenSeconds":59"#, #""idTokenSeconds":3601"#,
+            #""permissions":["A"]"#, #""permissions":null"#, #""permissions":[""]"#, #""longLivedTokens":true"#,
+            #""returnTokens":true,"keepTokens":false"#, #""refreshHours":5"#, #""keepTokens":true,"refreshHours":8761"#,
+            #""keepTokens":1"#, #""eraseAfterDays":31"#, #""eraseAfterDays":-1"#, #""webhookVerifyToken":"short""#,
+            #""webhookVerifyToken":"0123456789 abcdef""#, #""redirectUris":"https://a/""#, #""nonces":"off""#,
+        ]
+        func lists(_ texts: [String]) -> [String] {
+            texts.flatMap { [#""redirectUris":["\#($0)"]"#, #""returnUrls":["\#($0)"]"#] }
+        }
+        try await Self.expect((right + lists(targets)).map(Self.options), areRight: true)
+        try await Self.expect((wrong + lists(noTargets)).map(Self.options), areRight: false)
+    }
+
     /// As many of everything as there may be, and some more.
     private static func counted(more: Int) -> [String] {
         func list(_ count: Int, _ element: (Int) -> String) -> String {
@@ -108,6 +151,8 @@ struct DocumentSchemaTests {
             whole(#""settings":{"hostNames":[\#(list(20) { #""h\#($0)""# })]}"#),
             whole(#""keys":[\#(list(100) { #"{"label":"k\#($0)","key":{"env":"A"}}"# })]"#),
             whole(#""providers":{"facebook":{"apps":[\#(apps)]}}"#),
+            options(#""redirectUris":[\#(list(20) { #""https://h\#($0)""# })]"#),
+            options(#""permissions":[\#(list(50) { _ in #""p""# })]"#),
             whole(
                 #""properties":{"email":{"type":"STRING"},"name":{"type":"STRING"},\#(list(500) { #""p\#($0)":{"type":"INT"}"# })}"#
             ),

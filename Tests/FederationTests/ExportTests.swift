@@ -57,6 +57,11 @@ struct ExportTests {
         ),
         Sample(apps: [], enabled: false, mapping: "[]"),
         Sample(
+            apps: ["1"],
+            options: #"{"nonce":"off","returnUrls":["a.b:/x"],"permissions":[],"keepTokens":true,"refreshHours":24}"#
+        ),
+        Sample(apps: ["1"], options: #"{"webhookVerifyToken":"0123456789abcdef","eraseAfterDays":30}"#),
+        Sample(
             properties:
                 #"{"n":{"type":"DOUBLE"},"j":{"type":"JSON"},"t":{"type":"TEXT"},"d":{"type":"DATE"},"s":{"type":"STRING"},"o":{"type":"BOOLEAN"}}"#,
             mapping: #"""
@@ -121,6 +126,15 @@ struct ExportTests {
             text == #"""
                 {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"allowedOrigins":[],"hostNames":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"graphVersion":"v25.0","apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}]}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
                 """#
+        )
+    }
+
+    @Test("of the provider's options those are exported that are not as in a new application")
+    func options() throws {
+        let sample = Sample(apps: ["1"], options: #"{"nonce":"clientMade","keepTokens":true,"eraseAfterDays":3}"#)
+        let facebook = DocumentExport.document(of: try sample.stored()).object?["providers"]?.object?["facebook"]
+        #expect(
+            facebook?.object?.members.map(\.key) == ["enabled", "graphVersion", "apps", "keepTokens", "eraseAfterDays"]
         )
     }
 

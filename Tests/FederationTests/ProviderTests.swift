@@ -69,6 +69,57 @@ struct ProviderTests {
         }
     }
 
+    @Test("options are put, patched, and return to their default; all of them are shown")
+    func options() async throws {
+        try await Office.lend { office in
+            let apps = #""apps":[{"appId":"1","appSecret":"CANARY-one"}]"#
+            let token = "CANARY-verify-token"
+            let put = try await Self.put(
+                office,
+                #"{\#(apps),"nonce":"off","keepTokens":true,"refreshHours":24,"webhookVerifyToken":"\#(token)"}"#
+            )
+            let body = try #require(put.body.object)
+            #expect(body["nonce"]?.string == "off" && body["refreshHours"]?.integer == 24)
+            #expect(body["idTokenSeconds"]?.integer == 3600 && body["webhookVerifyToken"]?.string == token)
+            let warnings = (body["warnings"]?.array ?? []).compactMap(\.string)
+            #expect(warnings.contains { $0.hasPrefix("nonce is off") })
+            #expect(try await Self.put(office, put.body.text).tag == put.tag, "what was read changes nothing")
+
+            func patch(_ patch: String) async throws -> Resource {
+                try await office.administration.changeFacebook(
+                    of: "demo",
+                    patch: json(patch),
+                    if: .any,
+                    by: Office.actor
+                )
+            }
+            let patched = try await patch(#"{"nonce":null,"refreshHours":null,"returnUrls":["fb1://done"]}"#)
+            let changed = try #require(patched.body.object)
+            #expect(changed["nonce"]?.string == "clientMade" && changed["refreshHours"]?.isNull == true)
+            #expect(changed["returnUrls"]?.array == [.string("fb1://done")] && changed["keepTokens"]?.bool == true)
+            #expect(changed["warnings"]?.array?.contains { $0.string?.hasPrefix("nonce") == true } == false)
+            #expect(try await office.administration.facebook(of: "demo").body == patched.body)
+
+            for (document, pointers) in [
+                (#"{"keepTokens":false,"returnTokens":true}"#, ["/returnTokens"]),
+                (
+                    #"{"nonce":"none","redirectUris":["javascript://x"],"eraseAfterDays":31}"#,
+                    ["/nonce", "/redirectUris/0", "/eraseAfterDays"]
+                ),
+                (#"{"speed":null}"#, ["/speed"]), (#"{"webhookVerifyToken":"CANARY"}"#, ["/webhookVerifyToken"]),
+            ] {
+                let refused = try await failure { try await patch(document) }
+                #expect(refused?.reason == .documentInvalid && refused?.pointers == pointers, "\(document)")
+                #expect(
+                    refused.map { "\($0.message)\(JSONValue.object($0.details).text)" }?.contains("CANARY") == false
+                )
+            }
+            #expect(try await office.administration.facebook(of: "demo").tag == patched.tag)
+            let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
+            #expect(!"\(log)".contains("CANARY") && "\(log)".contains("•••"))
+        }
+    }
+
     @Test("what cannot be is refused with its place, and no secret is repeated")
     func problems() async throws {
         try await Office.lend { office in

@@ -16,6 +16,8 @@ struct Sample {
     var apps: [String]? = nil
     var enabled = true
     var proof = ProofForm.timed
+    /// The options of the provider, as they are stored.
+    var options = "{}"
     /// Like the `properties` of a document.
     var properties = "{}"
     var mapping: String? = nil
@@ -45,7 +47,8 @@ struct Sample {
                     let secret = masterKeys.desired(Self.secret(of: app.text), of: app, in: id, stored: nil)
                     guard case .sealed(let sealed) = secret else { throw NotSealed() }
                     return StoredApplication.App(id: app, secret: sealed, secretChanged: 0)
-                }
+                },
+                options: try json(options)
             )
         }
         return StoredApplication(

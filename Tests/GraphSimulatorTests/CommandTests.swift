@@ -93,7 +93,10 @@ struct CommandTests {
     func help() throws {
         let end = try Command(["--help"]).end()
         #expect(end.code == 0)
-        for word in ["curl 127.0.0.1:9091/tokens", "dataAccessExpired", "--listen", "/faults"] {
+        for word in [
+            "curl 127.0.0.1:9091/tokens", "dataAccessExpired", "--listen", "/faults", "/codes", "/id-tokens",
+            "/deliver",
+        ] {
             #expect(end.output.contains(word))
         }
     }

@@ -3,38 +3,9 @@ import Testing
 
 @Suite("the control port changes what the public port answers")
 struct ControlTests {
-    private struct Control {
-        let port: Int
-
-        func send(_ method: String, _ path: String, _ body: String = "") async throws -> Wire.Reply {
-            let wire = try await Wire.connect(to: port)
-            try await wire.send(
-                Wire.request(method, path, headers: ["Content-Length: \(body.utf8.count)"]) + body
-            )
-            let reply = try await wire.reply()
-            await wire.close()
-            return reply
-        }
-    }
-
-    private func run(_ body: (GraphSimulator, Control) async throws -> Void) async throws {
-        let simulator = try await GraphSimulator.start(
-            SampleWorld.dataset,
-            controlAddress: GraphSimulator.Address(),
-            clock: { SampleWorld.now }
-        )
-        do {
-            try await body(simulator, Control(port: try #require(simulator.controlAddress).port))
-            await simulator.stop()
-        } catch {
-            await simulator.stop()
-            throw error
-        }
-    }
-
     @Test("mint, look up, change and delete tokens")
     func tokens() async throws {
-        try await run { simulator, control in
+        try await Control.run { simulator, control in
             let minted = try await control.send(
                 "POST",
                 "/tokens",
@@ -65,7 +36,7 @@ struct ControlTests {
 
     @Test("people: add, change one field, take a permission back, delete")
     func people() async throws {
-        try await run { simulator, control in
+        try await Control.run { simulator, control in
             #expect(
                 try await control.send(
                     "PUT",
@@ -95,10 +66,10 @@ struct ControlTests {
 
     @Test("apps: add, switch, delete")
     func apps() async throws {
-        try await run { simulator, control in
+        try await Control.run { simulator, control in
             #expect(
                 try await control.send("PUT", "/apps/42", #"{"secret":"s"}"#).text
-                    == #"{"id":"42","secret":"s","name":"42","requireProof":false,"ignoreProof":false,"desktop":false,"developers":[],"usage":{"call_count":0,"total_time":0,"total_cputime":0}}"#
+                    == #"{"id":"42","secret":"s","name":"42","requireProof":false,"ignoreProof":false,"desktop":false,"developers":[],"usage":{"call_count":0,"total_time":0,"total_cputime":0},"redirectUris":[]}"#
                     + "\n"
             )
             _ = try await control.send("PATCH", "/apps/42", #"{"requireProof":true,"usage":false}"#)
@@ -133,7 +104,7 @@ struct ControlTests {
 
     @Test("faults of every name are taken", arguments: effects)
     func effect(_ json: String) async throws {
-        try await run { _, control in
+        try await Control.run { _, control in
             let reply = try await control.send("POST", "/faults", json)
             #expect(reply.status == 201)
             #expect(reply.text == "{\"id\":1}\n")
@@ -142,7 +113,7 @@ struct ControlTests {
 
     @Test("faults are listed with their history, and end")
     func faults() async throws {
-        try await run { simulator, control in
+        try await Control.run { simulator, control in
             _ = try await control.send(
                 "POST",
                 "/faults",
@@ -165,7 +136,7 @@ struct ControlTests {
 
     @Test("requests, counters, clock, reset and health")
     func rest() async throws {
-        try await run { simulator, control in
+        try await Control.run { simulator, control in
             _ = try await Wire.get(simulator, "/v25.0/me?a=b%20c")
             _ = try await Wire.get(simulator, "/app")
             let log = try await control.send("GET", "/requests?path=me")
@@ -230,7 +201,7 @@ struct ControlTests {
 
     @Test("wrong requests are told what is wrong", arguments: refusals)
     func refused(_ method: String, _ path: String, _ body: String, _ status: Int, _ error: String) async throws {
-        try await run { _, control in
+        try await Control.run { _, control in
             let reply = try await control.send(method, path, body)
             #expect(reply.status == status)
             let text = error.replacing("\"", with: "\\\"")

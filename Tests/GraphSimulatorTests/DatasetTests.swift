@@ -12,7 +12,7 @@ struct DatasetTests {
         (#"{"apps":[{"id":1,"secret":"s"}]}"#, "apps[0].id: expected a string"),
         (
             #"{"apps":[{"id":"1","secret":"s","requireproof":true}]}"#,
-            "apps[0].requireproof: unknown member; known are desktop, developers, id, ignoreProof, name, requireProof, secret, usage"
+            "apps[0].requireproof: unknown member; known are desktop, developers, dialogError, id, ignoreProof, name, redirectUris, requireProof, secret, usage"
         ),
         (
             #"{"apps":[{"id":"1","secret":"s","usage":{"call_count":-1}}]}"#,

@@ -75,6 +75,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", user, .viewer),
         AdminRoute("GET", user + "/export", .editor),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
+        // No token is kept of this user.
+        AdminRoute("POST", user + "/refresh", .editor, status: 409),
     ]
 
     private static let editorsChanges = [

@@ -10,7 +10,8 @@ import Testing
             properties: #"{"nick": {"type": "STRING", "clientMappable": true}, "age": {"type": "INT"}}"#,
             mapping: #"{"name": "nick"}"#
         ),
-        environment: ["FEDERATION_LOG_LEVEL": "debug"]
+        // What the database is asked is looked at, and the work in the background asks it at any time.
+        environment: ["FEDERATION_LOG_LEVEL": "debug", "FEDERATION_UPKEEP_ENABLED": "false"]
     )
 )
 struct AdministrationHostileNameTests {

@@ -53,6 +53,20 @@ extension FaultTests {
             )
         }
 
+        /// The keys under which tokens are kept with identities.
+        private func tokenKeys() async throws -> Set<String> {
+            let rows = try await faults.database.psql(
+                "select distinct token_key_id from demo.identities where token_key_id is not null"
+            )
+            return Set(rows.compactMap { $0.first ?? nil })
+        }
+
+        /// The token that a person's session gets back at an instance.
+        private func givenBack(to session: SignedIn, at instance: Deployment) async throws -> String? {
+            let reply = try await instance.get("users/identities/facebook/token", token: session.token)
+            return JSON.object(reply.text)?["token"]?.string
+        }
+
         @Test("under load no login fails, an interrupted rotation goes on, and afterwards the old key opens nothing")
         func rotation() async throws {
             try await fill(applications: 30)
@@ -61,7 +75,17 @@ extension FaultTests {
             let oldKey = try #require(old.keys.first)
             let total = try #require(old.values.first)
             #expect(total > 300)
+            try await faults.instances[0].admin().ask(
+                "PATCH",
+                "applications/demo/providers/facebook",
+                #"{"keepTokens": true, "returnTokens": true}"#
+            )
             let crowd = try await faults.newcomers(50)
+            // Their tokens are kept under the old key, and no later login brings new ones: more than one step of them.
+            let resting = try await faults.regulars(70)
+            let session = try await faults.instances[0].signIn(try #require(resting.first))
+            let former = try await tokenKeys()
+            try #require(former.count == 1)
             let document = FaultDeployment.document
             let (one, two) = (faults.instances[0], faults.instances[1])
             var running: [Deployment] = []
@@ -84,6 +108,7 @@ extension FaultTests {
                 #expect(finished.exitStatus == .exited(0), "\(finished.standardError)")
                 #expect(try await keys()[oldKey] == nil)
                 #expect(left < total, "what was done before it was killed is not done again")
+                #expect(try await tokenKeys().isDisjoint(with: former), "kept tokens are under the new key")
                 let again = try await rotate()
                 #expect(again.exitStatus == .exited(0))
 
@@ -93,6 +118,7 @@ extension FaultTests {
             }
             #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
             #expect(outcome.count > 200)
+            #expect(try await givenBack(to: session, at: running[0]) == resting.first?.token)
 
             // Who has the old key alone is told so at once, and opens nothing.
             let refused = try await runFederation(
@@ -123,6 +149,7 @@ extension FaultTests {
             let reversed = ["FEDERATION_MASTER_KEY": Canary.masterKey, "FEDERATION_MASTER_KEY_PREVIOUS": Self.newKey]
             #expect(try await rotate(reversed).exitStatus == .exited(0))
             #expect(try await keys() == old)
+            #expect(try await tokenKeys() == former)
             for instance in running { try await instance.end() }
         }
     }

@@ -44,7 +44,7 @@ struct CommandLineHelpTests {
         provider: show set check remove
         property: list declare change remove
         mapping: show put revisions diff rollback preview
-        user: search show disable enable unlink export erase
+        user: search show refresh disable enable unlink export erase
         session: list end
         operator: create list show role token revoke-token remove
         secrets: status rotate

@@ -22,6 +22,7 @@ struct CommandLineStoryTests {
             #expect(key.standardError.contains("will not be shown again"))
             let secret = Canary.appSecret(of: "1234567890")
             try await ann.succeed("provider set demo --app-id 1234567890 --secret-stdin", input: secret + "\n")
+            try await expectOptionsAreSet(ann)
             try await ann.succeed("property declare demo birthday DATE")
             try await ann.succeed("property declare demo ageFrom int")
             try await ann.succeed("property declare demo nick STRING --client-mappable")
@@ -52,6 +53,36 @@ struct CommandLineStoryTests {
             #expect(try await service.process.terminate() == .exited(0))
             try await simulator.process.kill()
         }
+    }
+
+    /// Options of logins are set, shown, refused, and return to their default.
+    private func expectOptionsAreSet(_ ann: CommandLineOperator) async throws {
+        let set = try await ann.json(
+            """
+            provider set demo --return-url https://a.example/done --return-url fb1://done --permission email --keep-tokens \
+            --refresh-hours 24 --id-token-lifetime 10m --nonce serverIssued --erase-after-days 7 --end-sessions-when-revoked
+            """
+        )
+        #expect(set["returnUrls"]?.array == [.string("https://a.example/done"), .string("fb1://done")])
+        #expect(set["permissions"]?.array == [.string("email")] && set["keepTokens"]?.bool == true)
+        #expect(set["idTokenSeconds"]?.integer == 600 && set["refreshHours"]?.integer == 24)
+        #expect(set["nonce"]?.string == "serverIssued" && set["eraseAfterDays"]?.integer == 7)
+        #expect(set["endSessionsWhenRevoked"]?.bool == true && set["longLivedTokens"]?.bool == false)
+        #expect(set["apps"]?.array?.count == 1)
+        let refused = try await ann.fail("provider set demo --no-keep-tokens", with: 65)
+        #expect(refused.contains("/refreshHours") && refused.contains("keepTokens"))
+        try await ann.fail("provider set demo --return-url javascript://x", with: 65)
+        try await ann.fail("provider set demo --nonce off --default nonce", with: 64)
+        let shown = try await ann.succeed("provider show demo")
+        #expect(shown.contains("serverIssued") && shown.contains("https://a.example/done"))
+        let reset = try await ann.json(
+            """
+            provider set demo --no-keep-tokens --default refreshHours --default returnUrls --default nonce \
+            --default idTokenSeconds --default permissions
+            """
+        )
+        #expect(reset["returnUrls"]?.array == [] && reset["refreshHours"]?.isNull == true)
+        #expect(reset["nonce"]?.string == "clientMade" && reset["keepTokens"]?.bool == false)
     }
 
     private func expectEverythingIsListed(_ ann: CommandLineOperator) async throws {

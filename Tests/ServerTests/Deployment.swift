@@ -80,7 +80,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
             try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
             let service = try await ServiceProcess.start(
                 environment: Deployment.environment(database: database)
-                    .merging(["FEDERATION_GRAPH_URL": simulator.url]) { _, new in new }
+                    .merging(simulator.environment) { _, new in new }
                     .merging(environment) { _, new in new }
             )
             let deployment = Deployment(

@@ -11,6 +11,8 @@ struct Document: Sendable {
     /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
     var apps = ["1234567890"]
     var proof = "timed"
+    /// Further members of `providers.facebook`, such as `"keepTokens": true, "nonce": "serverIssued"`.
+    var options = ""
     /// The environment variable that holds the API key.
     var keyVariable = "API_KEY"
     var settings = "{}"
@@ -23,10 +25,11 @@ struct Document: Sendable {
     /// The document as a file holds it.
     var text: String {
         let apps = apps.map { #"{"appId": "\#($0)", "appSecret": {"env": "SECRET_\#($0)"}}"# }.joined(separator: ", ")
+        let options = options.isEmpty ? "" : ", " + options
         return """
             {"application": "\(application)", "settings": \(settings),
              "keys": [{"label": "tests", "key": {"env": "\(keyVariable)"}}],
-             "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]}},
+             "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]\(options)}},
              "properties": \(properties),
              "mapping": {"facebook": \(mapping)}}
             """

@@ -163,7 +163,7 @@ extension Deployment {
     ) async throws -> Deployment {
         let service = try await ServiceProcess.start(
             environment: Deployment.environment(database: database)
-                .merging(["FEDERATION_GRAPH_URL": simulator.url]) { _, new in new }
+                .merging(simulator.environment) { _, new in new }
                 .merging(environment) { _, new in new }
         )
         return Deployment(
@@ -180,6 +180,11 @@ extension Deployment {
 extension FaultDeployment {
     /// Makes people at Facebook who have never been here, each with a token.
     func newcomers(_ count: Int) async throws -> [Visitor] {
+        try await Self.newcomers(count, at: simulator)
+    }
+
+    /// The same, at a simulator of the test's own.
+    static func newcomers(_ count: Int, at simulator: SimulatorProcess) async throws -> [Visitor] {
         try await simulator.control.withConnection { control in
             var visitors: [Visitor] = []
             for _ in 0..<count {

@@ -92,6 +92,36 @@ struct HostileTextTests {
         }
     }
 
+    @Test("T-94: in forms, in what a dialog is asked for, and in what comes back from it")
+    func callbacks() async throws {
+        let marks = Self.marks(60_000)
+        let form = ("Content-Type", "application/x-www-form-urlencoded")
+        for path in ["users/oauth/facebook/deletion", "users/oauth/facebook/deauthorize"] {
+            for body in [marks, "signed_request=\(marks)", "\(marks)=1"] {
+                try await expectCheap(path) {
+                    let path = deployment.path(path)
+                    return try await deployment.client.send("POST", path, headers: [form], body: Array(body.utf8))
+                }
+            }
+        }
+        let dialog = deployment.path("users/oauth/facebook/request_url")
+        for json in [
+            #"{"permissions": "\#(marks)"}"#, #"{"permissions": ["\#(marks)"]}"#,
+            #"{"redirectAfterLoginUrl": "\#(marks)"}"#,
+            #"{"callbackUrlDomain": "\#(marks)"}"#, #"{"codeChallenge": "\#(marks)"}"#, #"{"authType": "\#(marks)"}"#,
+        ] {
+            try await expectCheap(String(json.prefix(20))) { try await deployment.client.post(dialog, json: json) }
+        }
+        let escaped = String(repeating: "%CC%81%CC%A3", count: 1000)
+        for query in ["state=e\(escaped)", "e\(escaped)=1", "state=x&denied_scopes=e\(escaped)"] {
+            try await expectCheap(String(query.prefix(20))) {
+                let reply = try await deployment.client.get(deployment.path("users/oauth/facebook/authorize?\(query)"))
+                #expect(reply.status == 400)
+                return reply
+            }
+        }
+    }
+
     @Test("T-94: in Facebook's replies")
     func profiles() async throws {
         let token = try await deployment.newcomer().token

@@ -112,7 +112,12 @@ struct MappedValueTests {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#, scopes: [])
         try await deployment.expectNothingWritten {
             let data = try expectProblem(try await deployment.login(ann, to: strict), "permission_missing")
-            #expect(data["permission"]?.string == "email")
+            #expect(data["permission"]?.string == "email" && data["field"]?.string == "email")
+            let limited = try await deployment.login(
+                idToken: try await deployment.idToken(of: ann, #""scopes": []"#),
+                to: strict
+            )
+            #expect(try expectProblem(limited, "permission_missing")["permission"]?.string == "email")
         }
         let phone = try await deployment.newcomer("{}", scopes: ["email"])
         try await deployment.expectNothingWritten {

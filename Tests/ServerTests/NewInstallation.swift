@@ -14,7 +14,7 @@ func withNewInstallation(_ body: (Deployment) async throws -> Void) async throws
         try await simulator.put(apps: ["1234567890"])
         let service = try await ServiceProcess.start(
             environment: Deployment.environment(database: database)
-                .merging(["FEDERATION_GRAPH_URL": simulator.url]) { _, new in new }
+                .merging(simulator.environment) { _, new in new }
         )
         let deployment = Deployment(database: database, simulator: simulator, service: service, documents: [])
         do {

@@ -19,6 +19,8 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "credential_expired": (8113, 401),
     "credential_revoked": (8114, 401),
     "user_action_required": (8115, 401),
+    "credential_replayed": (8116, 401),
+    "callback_refused": (8119, 403),
     "permission_missing": (8120, 403),
     "profile_incomplete": (8121, 422),
     "mapping_invalid": (8130, 400),

@@ -20,6 +20,8 @@ struct ApplicationCreationTests {
             "create view foreign_one.users as select 'a' as email",
             "create table foreign_one.identities (x text)",
             "create table foreign_one.sessions (x text)",
+            // Nothing of ours would stand in its way, but deleting the application would drop it.
+            "create table foreign_one.orders (x text)",
         ]
     )
     func foreignTables(_ table: String) async throws {

@@ -198,7 +198,7 @@ struct ChangeLockTests {
             let tenant = try await tenant.withLoginProperty()
             let app = try #require(FacebookAppID("1"))
             try await tenant.change(
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed),
+                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
                 .setFacebookApps([(app, SealedSecret(bytes: [1], keyID: "k0"))])
             )
             let contenders: @Sendable (inout PostgresConfiguration) -> Void = { $0.applicationName = "contenders" }

@@ -23,7 +23,7 @@ struct ConfigurationChangeTests {
                     .changeSettings(settings),
                     .addKey(label: "web", hash: hashes[1]),
                     .addKey(label: "ios", hash: hashes[0]),
-                    .setFacebook(enabled: true, graphVersion: "v25.0", proof: .classic),
+                    .setFacebook(enabled: true, graphVersion: "v25.0", proof: .classic, options: .object([:])),
                     .setFacebookApps(apps.map { ($0.id, $0.secret) }),
                     .setMapping(mapping),
                     .orderProperties(["extra", "seen"].map(Tenant.named))
@@ -127,7 +127,7 @@ struct ConfigurationChangeTests {
             }
             let steps: [ConfigurationChange] = [
                 .rename("New"), .addKey(label: "ios", hash: Tenant.randomHash()),
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed),
+                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
                 .declareProperty(Property(name: Tenant.named("fresh"), type: .date)),
                 .renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName")),
                 .widenProperty(Tenant.named("points"), to: .string), .removeProperty(Tenant.named("extra")),

@@ -33,7 +33,7 @@ struct KeyAndProviderTests {
             let ids = try ["1", "2", "3"].map { try #require(FacebookAppID($0)) }
             let secret = SealedSecret(bytes: [7, 7], keyID: "k1")
             try await tenant.change(
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed),
+                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
                 .setFacebookApps([(ids[0], secret), (ids[1], secret)])
             )
             try await tenant.database.psql(
@@ -41,7 +41,12 @@ struct KeyAndProviderTests {
             )
             let fresh = SealedSecret(bytes: [9], keyID: "k2")
             let changed = try await tenant.change(
-                .setFacebook(enabled: false, graphVersion: "v26.0", proof: .classic),
+                .setFacebook(
+                    enabled: false,
+                    graphVersion: "v26.0",
+                    proof: .classic,
+                    options: .object(["nonce": .string("off"), "returnUrls": .array([.string("a:/\"b\"")])])
+                ),
                 .setFacebookApps([(ids[1], nil), (ids[2], fresh), (ids[0], fresh)])
             )
             let apps = try #require(changed?.facebook?.apps)
@@ -49,6 +54,12 @@ struct KeyAndProviderTests {
             #expect(apps.map(\.secret) == [secret, fresh, fresh])
             #expect(apps.map { $0.secretChanged == 981_173_106_000 } == [true, false, false])
             #expect(changed?.facebook?.graphVersion == "v26.0")
+            #expect(changed?.facebook?.options.object?["nonce"]?.string == "off")
+            #expect(changed?.facebook?.options.object?["returnUrls"]?.array == [.string("a:/\"b\"")])
+            #expect(
+                try await tenant.store.application(tenant.application.id)?.facebook?.options
+                    == changed?.facebook?.options
+            )
 
             let before = try await tenant.state()
             let unknown = try #require(FacebookAppID("4"))

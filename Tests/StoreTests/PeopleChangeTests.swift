@@ -166,7 +166,7 @@ struct PeopleChangeTests {
                 }
             }
             let same = try await tenant.store.change(id, of: tenant.application, by: Tenant.actor) { _ in nil }
-            #expect(same?.sessions.count == 1)
+            #expect(same.person?.sessions.count == 1)
             #expect(try await tenant.audit().isEmpty)
         }
     }
@@ -202,6 +202,32 @@ struct PeopleChangeTests {
         }
     }
 
+    @Test(
+        "what PostgreSQL refuses as a restriction (23001, from version 18 on for ON DELETE RESTRICT) is the same conflict"
+    )
+    func restricted() async throws {
+        try await Tenant.lend { tenant in
+            let id = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            // Older versions call it 23503; a trigger says it as the newer ones do.
+            try await tenant.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $body$
+                begin
+                    raise exception 'still referred to' using errcode = 'restrict_violation', schema = 'public',
+                        table = 'orders', constraint = 'buyer_exists';
+                end
+                $body$;
+                create trigger refuse before delete on \(Tenant.users) for each row execute function public.refuse()
+                """
+            )
+            let failure = await #expect(throws: Failure.self) { try await tenant.change(id, .erase) }
+            #expect(failure?.reason == .conflict)
+            #expect(failure?.details["table"] == .string("public.orders"))
+            #expect(failure?.details["constraint"] == .string("buyer_exists"))
+            #expect(try await tenant.count("users") == "1")
+        }
+    }
+
     @Test("the entry of the audit log says who did it, where from and of which application")
     func auditEntry() async throws {
         try await Tenant.lend { tenant in
@@ -217,7 +243,7 @@ struct PeopleChangeTests {
 
 extension Tenant {
     func change(_ id: ObjectID, _ change: PersonChange) async throws -> StoredPerson? {
-        try await store.change(id, of: application, by: Self.actor) { _ in change }
+        try await store.change(id, of: application, by: Self.actor) { _ in change }.person
     }
 
     /// Action, target and details of all entries about users, in their order.

@@ -151,9 +151,9 @@ struct PeopleRaceTests {
 
 extension Tenant {
     /// Eight logins of one person in the middle of which something is done to it; what becomes of each, and the hash of its token.
-    fileprivate func logins(
+    func logins<Change: Sendable>(
         of subject: String,
-        around change: @escaping @Sendable () async throws -> StoredPerson?
+        around change: @escaping @Sendable () async throws -> Change
     ) async throws -> [(hash: [UInt8], outcome: Result<ObjectID, Failure>)] {
         try await withThrowingTaskGroup(of: ([UInt8], Result<ObjectID, Failure>)?.self) { group in
             for place in 0..<9 {
@@ -178,7 +178,7 @@ extension Tenant {
     }
 
     /// The ids of the users whom the subject leads to, by the app that the logins come by.
-    fileprivate func users(with subject: String) async throws -> [String] {
+    func users(with subject: String) async throws -> [String] {
         try await database.psql(
             """
             select upper(u.object_id::text) from \(Self.schema).identities i join \(Self.schema).users u using (object_id)

@@ -13,7 +13,12 @@ struct ResealingTests {
     private func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let other = try #require(ApplicationID("other"))
-            let settings = ConfigurationChange.setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed)
+            let settings = ConfigurationChange.setFacebook(
+                enabled: true,
+                graphVersion: "v25.0",
+                proof: .timed,
+                options: .object([:])
+            )
             try await tenant.change(
                 settings,
                 .setFacebookApps([(try app("1"), sealed("old1")), (try app("2"), sealed("old2"))])

@@ -25,7 +25,7 @@ struct SchemaTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"]])
+            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"], ["3"]])
         }
     }
 
@@ -84,11 +84,19 @@ struct SchemaTests {
                 drop table federation.operator_tokens, federation.operators;
                 drop index federation.audit_log_application;
                 alter table federation.audit_log drop column source, drop column target;
-                delete from federation.schema_versions where version = 2;
+                drop table federation.deletion_requests;
+                alter table federation.provider_settings drop column options;
+                delete from federation.schema_versions where version > 1;
                 update federation.configuration set revision = 7;
                 insert into federation.applications (id, name, schema_name) values ('old', 'Old', 'old one');
                 select federation.create_application_schema('old one');
+                drop function federation.add_column(text, text, text);
                 drop index "old one".users_email;
+                drop table "old one".single_use;
+                alter table "old one".sessions drop column provider, drop column provider_app, drop column subject;
+                alter table "old one".identities drop column declined_scopes, drop column token, drop column token_key_id,
+                    drop column token_kind, drop column token_expires, drop column check_due, drop column checked,
+                    drop column refreshed, drop column revoked, drop column revoked_by;
                 insert into federation.mappings (application_id, provider, revision, document, active)
                     values ('old', 'facebook', 3, '[]', true);
                 insert into federation.audit_log (actor, application_id, action) values ('cli', 'old', 'x');
@@ -99,7 +107,7 @@ struct SchemaTests {
             try await withStore(database.url) { store in
                 #expect(try await store.schemaVersion() == 1)
                 try await store.migrate()
-                #expect(try await store.schemaVersion() == 2)
+                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
                 #expect(try await database.psql(Self.dump) == new)
                 let copy = try await store.configuration(changedAfter: 0)
                 #expect(copy.revision == 7)

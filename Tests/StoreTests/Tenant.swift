@@ -131,7 +131,8 @@ struct Tenant {
         _ subject: String,
         _ values: [PropertyValue?],
         hash: [UInt8] = Tenant.randomHash(),
-        previous: [UInt8]? = nil
+        previous: [UInt8]? = nil,
+        token: SealedToken? = nil
     ) throws -> SignInWrite {
         SignInWrite(
             person: VerifiedPerson(
@@ -146,7 +147,8 @@ struct Tenant {
             previousTokenHash: previous,
             sessionSeconds: 3600,
             values: values,
-            dynamic: [:]
+            dynamic: [:],
+            token: token
         )
     }
 

@@ -22,13 +22,15 @@ struct CredentialTests {
             ("", .unknown),
             ("eaa", .unknown),
             ("e.e.e", .unknown),
-            ("eyJ.eyJ", .unknown),
-            ("eyJ..c2ln", .unknown),
+            ("eyJ", .unknown),
+            ("eyJ.eyJ", .idToken),
+            ("eyJ..c2ln", .idToken),
+            ("eyJ.eyJ.", .idToken),
             (".eyJ.c2ln", .unknown),
-            ("eyJ.eyJ.c2ln.x", .unknown),
-            ("eyJ.eyJ.c2ln.x.y", .unknown),
-            ("eyJ.eyJ.c2 n", .unknown),
-            ("eyJ.eyJ.c2+n", .unknown),
+            ("eyJ.eyJ.c2ln.x", .idToken),
+            ("eyJ.eyJ.c2ln.x.y", .idToken),
+            ("eyJ.eyJ.c2 n", .idToken),
+            ("eyJ.eyJ.c2+n", .idToken),
             ("bm8.eyJ.c2ln", .unknown),
             ("EAA.eyJ.c2ln", .graphToken),
             ("EAA\u{0301}", .graphToken),
@@ -85,12 +87,15 @@ struct CredentialTests {
             return
         }
         #expect(token.reveal() == "EAAx")
-        #expect(try credential.accessToken().reveal() == "EAAx")
     }
 
     @Test("a token of unknown shape is left to Graph to judge")
     func unknown() throws {
-        #expect(try Credential(CredentialFields(accessToken: "6bWBFf4P")).accessToken().reveal() == "6bWBFf4P")
+        guard case .accessToken(let token) = try Credential(CredentialFields(accessToken: "6bWBFf4P")) else {
+            Issue.record("not picked as an access token")
+            return
+        }
+        #expect(token.reveal() == "6bWBFf4P")
     }
 
     @Test("a JWT sent as accessToken is taken for the ID token that it is")
@@ -117,14 +122,33 @@ struct CredentialTests {
         #expect(reason(fields) == .credentialWrongKind)
     }
 
-    @Test("ID tokens and codes are picked, and refused until they can be verified")
-    func notYet() throws {
-        let idToken = try Credential(CredentialFields(idToken: Self.jwt))
-        let code = try Credential(CredentialFields(code: "AQBx", redirectURI: "https://a.example/"))
-        for credential in [idToken, code] {
-            let failure = #expect(throws: Failure.self) { try credential.accessToken() }
-            #expect(failure?.reason == .credentialWrongKind)
+    @Test("a code comes with its redirect URI, and with the verifier if there is one")
+    func code() throws {
+        let fields = CredentialFields(code: "AQBx", redirectURI: "https://a.example/", codeVerifier: "v")
+        guard case .code(let code, "https://a.example/", let verifier) = try Credential(fields) else {
+            Issue.record("not picked as a code")
+            return
         }
+        #expect(code.reveal() == "AQBx")
+        #expect(verifier?.reveal() == "v")
+    }
+
+    @Test("a login code is a credential of its own")
+    func loginCode() throws {
+        guard
+            case .loginCode(let code, let verifier) = try Credential(
+                CredentialFields(codeVerifier: "v", loginCode: "x")
+            )
+        else {
+            Issue.record("not picked as a login code")
+            return
+        }
+        #expect(code.reveal() == "x")
+        #expect(verifier?.reveal() == "v")
+        #expect(
+            reason(CredentialFields(code: "c", redirectURI: "https://a.example/", loginCode: "x"))
+                == .credentialAmbiguous
+        )
     }
 
     @Test("T-110: no message and no description holds the token")

@@ -19,7 +19,10 @@ openssl has_command:openssl
 shellcheck has_command:shellcheck
 python3 has_command:python3
 python3-venv has_python_module:ensurepip
-pypi:jsonschema has_python_module:jsonschema'
+chromium has_command:chromium
+chromium-driver has_command:chromedriver
+pypi:jsonschema has_python_module:jsonschema
+pypi:selenium has_python_module:selenium'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4

@@ -15,9 +15,7 @@ struct LoginRoutes {
         for path in ["users/social/:provider/sdk/login", "users/social/:provider/login", "users/oauth/:provider/login"]
         {
             routes.on(.post, path) { request, context, application in
-                guard context.parameters.get("provider")?.lowercased() == "facebook" else {
-                    throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
-                }
+                try context.requireFacebook()
                 return try await login(request, context: context, application: application)
             }
         }
@@ -30,12 +28,34 @@ struct LoginRoutes {
     ) async throws -> Response {
         let body = try await request.jsonBody(upTo: Self.bodyLimit)
         // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
-        let login = try LoginBody.parse(body, previousToken: request.userToken)
+        let login = try LoginBody.parse(
+            body,
+            previousToken: request.userToken,
+            idempotencyKey: try request.idempotencyKey
+        )
         let result = try await federation.signIn(login, to: application, logger: context.logger)
         var headers: HTTPFields = [.userCreated: result.created ? "true" : "false"]
         if !result.missingPermissions.isEmpty {
             headers[.missingPermissions] = result.missingPermissions.joined(separator: ", ")
         }
         return .json(UserReply.write(result.user, token: result.token), headers: headers)
+    }
+}
+
+extension Request {
+    /// What the client gives to one login and its repetitions: 1 to 255 characters of printable ASCII; nil when it gives none.
+    ///
+    /// - Throws: `malformed_request` for any other text.
+    fileprivate var idempotencyKey: String? {
+        get throws(Failure) {
+            guard let key = headers[.idempotencyKey] else { return nil }
+            guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                throw Failure(
+                    .malformedRequest,
+                    "The header Idempotency-Key must be 1 to 255 characters of printable ASCII, such as a random UUID."
+                )
+            }
+            return key
+        }
     }
 }

@@ -8,7 +8,11 @@ enum LoginBody {
     /// Unknown members are ignored, `null` is absence.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
-    static func parse(_ bytes: [UInt8], previousToken: SessionToken?) throws(Failure) -> LoginRequest {
+    static func parse(
+        _ bytes: [UInt8],
+        previousToken: SessionToken?,
+        idempotencyKey: String?
+    ) throws(Failure) -> LoginRequest {
         let body = try object(in: bytes)
         return LoginRequest(
             credential: CredentialFields(
@@ -17,15 +21,18 @@ enum LoginBody {
                 nonce: try text("nonce", in: body),
                 code: try text("code", in: body),
                 redirectURI: try text("redirectUri", in: body),
-                codeVerifier: try text("codeVerifier", in: body)
+                codeVerifier: try text("codeVerifier", in: body),
+                loginCode: try text("loginCode", in: body)
             ),
             mapping: try mapping(in: body),
             appID: try text("appId", in: body),
-            previousToken: previousToken
+            previousToken: previousToken,
+            idempotencyKey: idempotencyKey
         )
     }
 
-    private static func object(in bytes: [UInt8]) throws(Failure) -> JSONObject {
+    /// The object that the body is.
+    static func object(in bytes: [UInt8]) throws(Failure) -> JSONObject {
         let value = try JSONParser.parse(body: bytes, limits: .request)
         guard let object = value.object else {
             throw Failure(.malformedRequest, "The body must be a JSON object, it is \(value.kind).")
@@ -33,7 +40,8 @@ enum LoginBody {
         return object
     }
 
-    private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
+    /// A member that is a text; nil when it is absent.
+    static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
         guard let value = body.present(key) else { return nil }
         guard let text = value.string else {
             throw Failure(.malformedRequest, "\(key) must be a text, it is \(value.kind).")
@@ -42,7 +50,7 @@ enum LoginBody {
     }
 
     /// The client's mapping: under either key, as an object or as a text that holds one.
-    private static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
+    static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
         let first = try mapping("fieldsMapping", in: body)
         let second = try mapping("fieldsMappings", in: body)
         if let first, let second, first != second {

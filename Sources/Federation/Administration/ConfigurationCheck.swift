@@ -99,6 +99,14 @@ extension ConfigurationDifference {
         _ problems: inout DocumentProblems
     ) {
         guard let facebook = desired.facebook else { return }
+        let options = facebook.options
+        let needs = [
+            ("longLivedTokens", options.longLivedTokens), ("returnTokens", options.returnTokens),
+            ("refreshHours", options.refreshHours != nil),
+        ]
+        for (name, isSet) in needs where isSet && !options.keepTokens {
+            problems.add(place / name, "needs keepTokens to be true: without it no token is kept")
+        }
         let apps = place / "apps"
         if facebook.apps.count > DesiredApplication.mostFacebookApps {
             problems.add(apps, "must be at most \(DesiredApplication.mostFacebookApps)")

@@ -2,9 +2,6 @@ import Identity
 import Mapping
 import Store
 
-/// Shown wherever something secret is meant.
-private let hidden = JSONValue.string("•••")
-
 /// The steps about an application as a whole.
 enum ApplicationSteps {
     static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
@@ -76,12 +73,12 @@ enum KeySteps {
 
     private static func add(_ key: DesiredApplication.Key) -> PlannedChange {
         let change = ConfigurationChange.addKey(label: key.label, hash: key.hash)
-        return PlannedChange(change, action: "key.add", target: key.label, from: nil, to: hidden)
+        return PlannedChange(change, action: "key.add", target: key.label, from: nil, to: .hidden)
     }
 
     private static func replace(_ key: DesiredApplication.Key) -> PlannedChange {
         let change = ConfigurationChange.replaceKey(label: key.label, hash: key.hash)
-        return PlannedChange(change, action: "key.replace", target: key.label, from: hidden, to: hidden)
+        return PlannedChange(change, action: "key.replace", target: key.label, from: .hidden, to: .hidden)
     }
 
     private static func relabel(_ old: String, to new: String) -> PlannedChange {
@@ -90,69 +87,7 @@ enum KeySteps {
     }
 
     private static func revoke(_ label: String) -> PlannedChange {
-        PlannedChange(.revokeKey(label: label), action: "key.revoke", target: label, from: hidden, to: nil)
-    }
-}
-
-/// The steps about the provider.
-enum FacebookSteps {
-    static func steps(
-        from stored: StoredApplication.Facebook?,
-        to desired: DesiredApplication.Facebook?
-    ) -> [PlannedChange] {
-        let old = stored.map { settings($0.enabled, $0.graphVersion, $0.proof) }
-        guard let desired else {
-            guard let stored, let old else { return [] }
-            let apps = JSONValue.array(stored.apps.map { .object(["appId": .string($0.id.text)]) })
-            let from = JSONObject((old.object?.members ?? []) + [JSONObject.Member("apps", apps)])
-            return [step(.removeFacebook, "provider.facebook.remove", from: .object(from), to: nil)]
-        }
-        var steps: [PlannedChange] = []
-        let new = settings(desired.enabled, desired.graphVersion, desired.proof)
-        if old != new {
-            let change = ConfigurationChange.setFacebook(
-                enabled: desired.enabled,
-                graphVersion: desired.graphVersion,
-                proof: desired.proof
-            )
-            steps.append(step(change, "provider.facebook.set", from: old, to: new))
-        }
-        let ids = stored?.apps.map(\.id) ?? []
-        if ids != desired.apps.map(\.id) || desired.apps.contains(where: { $0.newSecret != nil }) {
-            let change = ConfigurationChange.setFacebookApps(desired.apps.map { (id: $0.id, secret: $0.newSecret) })
-            steps.append(step(change, "provider.facebook.apps", from: stored.map(apps), to: apps(desired)))
-        }
-        return steps
-    }
-
-    private static func step(
-        _ change: ConfigurationChange,
-        _ action: String,
-        from: JSONValue?,
-        to: JSONValue?
-    ) -> PlannedChange {
-        PlannedChange(change, action: action, target: "facebook", from: from, to: to)
-    }
-
-    private static func settings(_ enabled: Bool, _ graphVersion: String, _ proof: ProofForm) -> JSONValue {
-        .object([
-            "enabled": .bool(enabled), "graphVersion": .string(graphVersion), "proof": .string(proof.rawValue),
-        ])
-    }
-
-    private static func apps(_ facebook: StoredApplication.Facebook) -> JSONValue {
-        .array(facebook.apps.map { .object(["appId": .string($0.id.text)]) })
-    }
-
-    /// An app has a secret here when it gets another one.
-    private static func apps(_ facebook: DesiredApplication.Facebook) -> JSONValue {
-        .array(
-            facebook.apps.map { app in
-                var object: JSONObject = ["appId": .string(app.id.text)]
-                if app.newSecret != nil { object.append("appSecret", hidden) }
-                return .object(object)
-            }
-        )
+        PlannedChange(.revokeKey(label: label), action: "key.revoke", target: label, from: .hidden, to: nil)
     }
 }
 
@@ -173,16 +108,12 @@ enum MappingSteps {
     }
 }
 
-extension DesiredApplication.App {
-    fileprivate var newSecret: SealedSecret? {
-        guard case .sealed(let secret) = secret else { return nil }
-        return secret
-    }
-}
-
 extension JSONValue {
+    /// Shown wherever something secret is meant.
+    static let hidden = JSONValue.string("•••")
+
     /// An object of only those members.
-    fileprivate func picking(_ names: [String]) -> JSONValue {
+    func picking(_ names: [String]) -> JSONValue {
         .object(JSONObject(names.compactMap { name in object?[name].map { JSONObject.Member(name, $0) } }))
     }
 }

@@ -44,12 +44,36 @@ package struct DesiredApplication: Sendable {
         package var graphVersion: String
         package var proof: ProofForm
         package var apps: [App]
+        package var options: FacebookOptions { didSet { keepsUnreadableOptions = false } }
+        /// Whether the stored options cannot be read and nobody has set others.
+        private(set) var keepsUnreadableOptions = false
 
-        package init(enabled: Bool, graphVersion: String, proof: ProofForm, apps: [App]) {
+        package init(
+            enabled: Bool,
+            graphVersion: String,
+            proof: ProofForm,
+            apps: [App],
+            options: FacebookOptions = FacebookOptions()
+        ) {
             self.enabled = enabled
             self.graphVersion = graphVersion
             self.proof = proof
             self.apps = apps
+            self.options = options
+        }
+
+        fileprivate init(_ stored: StoredApplication.Facebook) {
+            self.init(
+                enabled: stored.enabled,
+                graphVersion: stored.graphVersion,
+                proof: stored.proof,
+                apps: stored.apps.map { App(id: $0.id, secret: .unchanged) }
+            )
+            if let options = try? FacebookOptionsDocument.parse(stored.options) {
+                self.options = options
+            } else {
+                keepsUnreadableOptions = true
+            }
         }
     }
 
@@ -91,7 +115,7 @@ package struct DesiredApplication: Sendable {
 
     /// An application that shall stay as it is, for editing in one part.
     ///
-    /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
+    /// Settings and options that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
     package init(_ stored: StoredApplication) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema)
         if let settings = try? SettingsDocument.parse(stored.settings) {
@@ -100,14 +124,7 @@ package struct DesiredApplication: Sendable {
             keepsUnreadableSettings = true
         }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash) }
-        facebook = stored.facebook.map { facebook in
-            Facebook(
-                enabled: facebook.enabled,
-                graphVersion: facebook.graphVersion,
-                proof: facebook.proof,
-                apps: facebook.apps.map { App(id: $0.id, secret: .unchanged) }
-            )
-        }
+        facebook = stored.facebook.map { Facebook($0) }
         properties = stored.properties
         mapping = stored.mapping ?? .array([])
     }

@@ -108,7 +108,12 @@ extension Administration {
         of loaded: LoadedApplication,
         by tracer: MappingTracer
     ) async throws(Failure) -> VerifiedPerson {
-        let token = try Credential(CredentialFields(accessToken: token.reveal())).accessToken()
+        guard case .accessToken(let token) = try Credential(CredentialFields(accessToken: token.reveal())) else {
+            throw Failure(
+                .credentialWrongKind,
+                "A preview asks Graph for the profile, which takes an access token. Give the claims of an ID token as a sample profile."
+            )
+        }
         let (settings, apps) = try loaded.facebook(appID: appID)
         if let refusal = tracer.refusal { throw refusal }
         return try await graph.prove(

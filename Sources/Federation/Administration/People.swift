@@ -19,8 +19,8 @@ extension Administration {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
-    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "dataAccessExpires"}],
-    /// "sessions": [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
+    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes",
+    /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
     package func user(_ id: String, of application: String) async throws(Failure) -> Resource {
         try await person(id, of: try await owner(application)).resource
     }
@@ -34,8 +34,8 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let status = try UserPatch(patch).status
-        let person = try await change(id, of: application, if: precondition, by: actor) { _ in .setStatus(status) }
-        guard let person else { throw .noSuchUser }
+        let changed = try await change(id, of: application, if: precondition, by: actor) { _ in .setStatus(status) }
+        guard let person = changed.person else { throw .noSuchUser }
         return person.resource
     }
 
@@ -56,8 +56,9 @@ extension Administration {
         }
     }
 
-    /// Takes an identity away from a user.
+    /// Takes an identity away from a user, and gives up our permissions at Facebook if a token is kept.
     ///
+    /// - Returns: What became of the permissions; the audit log has it, too.
     /// - Throws: `conflict` for the last one: nobody could log in to the account any more.
     package func unlink(
         provider: String,
@@ -67,8 +68,8 @@ extension Administration {
         of application: String,
         if precondition: Precondition,
         by actor: Actor
-    ) async throws(Failure) {
-        _ = try await change(id, of: application, if: precondition, by: actor) { person in
+    ) async throws(Failure) -> [Parting] {
+        let changed = try await change(id, of: application, if: precondition, by: actor) { person in
             let isLinked = person.identities.contains {
                 $0.provider.hasSameBytes(as: provider) && $0.app.hasSameBytes(as: app)
                     && $0.subject.hasSameBytes(as: subject)
@@ -83,7 +84,50 @@ extension Administration {
             }
             return .unlink(provider: provider, app: app, subject: subject)
         }
+        return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
+
+    /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by the stored mapping.
+    ///
+    /// - Returns: The user as it is then.
+    /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when Facebook refuses all
+    ///   the tokens, which marks their identities as revoked where it means that.
+    package func refreshUser(
+        _ id: String,
+        of application: String,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let loaded = LoadedApplication(try await existing(application), masterKeys: masterKeys)
+        let owner = loaded.application
+        let person = try await person(id, of: owner)
+        guard person.user.status != .disabled else {
+            throw Failure(.conflict, "This user is disabled, so its profile is not read. Enable the user first.")
+        }
+        let identities = try await store.keptIdentities(of: person.user.objectID, in: owner)
+        guard !identities.isEmpty else {
+            throw Failure(
+                .conflict,
+                "No access token is kept of this user. The provider's option keepTokens keeps those of later logins."
+            )
+        }
+        try await store.recordRefresh(of: person.user.objectID, in: owner.id, by: actor)
+        let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+        var refusal: Failure?
+        var isRefreshed = false
+        for identity in identities {
+            do throws(Failure) {
+                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.refreshTime)
+                isRefreshed = true
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        if let refusal, !isRefreshed { throw refusal }
+        return try await self.person(id, of: owner).resource
+    }
+
+    /// As long as a login may take.
+    private static let refreshTime = Duration.seconds(5)
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, its sessions,
     /// and the newest 1,000 entries of the audit log that name it.
@@ -95,10 +139,11 @@ extension Administration {
         return person.export(audit: try await store.audit(matching: filter, before: nil, limit: 1000))
     }
 
-    /// Removes a user with identities and sessions.
+    /// Removes a user with identities and sessions, and gives up our permissions at Facebook where a token is kept.
     ///
     /// The confirmation must be the objectId once more.
     ///
+    /// - Returns: What became of the permissions; the audit log has it, too.
     /// - Throws: `conflict` while rows of the operator's own tables refer to the user.
     package func eraseUser(
         _ id: String,
@@ -106,11 +151,12 @@ extension Administration {
         confirmation: String?,
         if precondition: Precondition,
         by actor: Actor
-    ) async throws(Failure) {
+    ) async throws(Failure) -> [Parting] {
         guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
             throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
         }
-        _ = try await change(id, of: application, if: precondition, by: actor) { _ in .erase }
+        let changed = try await change(id, of: application, if: precondition, by: actor) { _ in .erase }
+        return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
     // MARK: What all of them need
@@ -130,7 +176,7 @@ extension Administration {
         if precondition: Precondition,
         by actor: Actor,
         plan: @escaping @Sendable (StoredPerson) throws -> PersonChange
-    ) async throws(Failure) -> StoredPerson? {
+    ) async throws(Failure) -> ChangedPerson {
         let owner = try await owner(application)
         guard let id = ObjectID(id) else { throw .noSuchUser }
         return try await changing {
@@ -139,5 +185,23 @@ extension Administration {
                 return try plan(person)
             }
         }
+    }
+
+    /// The application is read anew only where there is something to give up.
+    private func giveUpPermissions(
+        lostBy change: ChangedPerson,
+        formerlyOf id: String,
+        of application: String,
+        by actor: Actor
+    ) async -> [Parting] {
+        guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await existing(application) else {
+            return []
+        }
+        return await Farewell(graph: graph, store: store, masterKeys: masterKeys).giveUpPermissions(
+            by: change.tokens,
+            formerlyOf: user,
+            in: LoadedApplication(stored, masterKeys: masterKeys),
+            actor: actor
+        )
     }
 }

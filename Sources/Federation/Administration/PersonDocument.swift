@@ -72,7 +72,13 @@ extension StoredPerson.Identity {
         object.append("created", .integer(created))
         object.append("lastUsed", .integer(lastUsed))
         object.append("grantedScopes", .array(grantedScopes.map(JSONValue.string)))
+        object.append("declinedScopes", .array(declinedScopes.map(JSONValue.string)))
         object.append("dataAccessExpires", dataAccessExpires.map(JSONValue.integer) ?? .null)
+        object.append("revoked", revoked.map(JSONValue.integer) ?? .null)
+        object.append("revokedBy", revokedBy.map(JSONValue.string) ?? .null)
+        object.append("tokenKept", .bool(tokenKept))
+        object.append("tokenExpires", tokenExpires.map(JSONValue.integer) ?? .null)
+        object.append("checked", checked.map(JSONValue.integer) ?? .null)
         return object
     }
 }

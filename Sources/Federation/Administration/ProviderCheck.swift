@@ -26,7 +26,8 @@ extension Administration {
         ])
     }
 
-    /// What the operator should know about the version of Graph, by the calendar and by what has answered this instance.
+    /// What the operator should know about the settings: of the version of Graph by the calendar and by what has answered this
+    /// instance, and of a nonce that nobody holds anything to.
     func warnings(about facebook: StoredApplication.Facebook, of application: ApplicationID) -> [String] {
         let days = Int(Date().timeIntervalSince1970 / 86_400)
         guard let today = CalendarDate(daysSince1970: days) else { return [] }
@@ -38,6 +39,15 @@ extension Administration {
         for other in answered {
             let more = GraphVersions.warnings(for: version, answered: other, today: today)
             warnings += more.filter { !warnings.contains($0) }
+        }
+        if let options = try? FacebookOptionsDocument.parse(facebook.options), options.nonce == .off {
+            warnings.append(
+                """
+                nonce is off: an ID token that iOS SDK 18.1 refreshed, which is bound to a key of the device, is taken whatever \
+                its nonce is. Whoever gets hold of one before it was used can log in with it. Set clientMade, unless your app \
+                sends such tokens.
+                """
+            )
         }
         return warnings
     }

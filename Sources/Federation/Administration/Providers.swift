@@ -2,7 +2,8 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"enabled", "graphVersion", "proof", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}}], "warnings": [text]}`.
+    /// `{"enabled", "graphVersion", "proof", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}}], …options,
+    /// "warnings": [text]}`; the options are those of `FacebookOptionsDocument`, all of them.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func facebook(of application: String) async throws(Failure) -> Resource {
@@ -109,10 +110,12 @@ extension StoredApplication.Facebook {
                 ]),
             ])
         }
-        return [
+        let options = (try? FacebookOptionsDocument.parse(options)) ?? FacebookOptions()
+        let settings: JSONObject = [
             "enabled": .bool(enabled), "graphVersion": .string(graphVersion), "proof": .string(proof.rawValue),
             "apps": .array(apps),
         ]
+        return JSONObject(settings.members + (FacebookOptionsDocument.document(of: options).object?.members ?? []))
     }
 }
 

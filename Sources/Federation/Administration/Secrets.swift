@@ -2,16 +2,28 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"current": keyId, "accepted": [keyId], "secrets": [{"keyId", "count", "known"}]}`.
+    /// `{"current": keyId, "accepted": [keyId], "secrets": [{"keyId", "count", "tokens", "passing", "known"}]}`: app secrets, kept
+    /// tokens of identities, and what a login under way has left for some minutes.
     package func secrets() async throws(Failure) -> JSONValue {
-        let stored = try await store.secretsByKey()
+        var secrets: [String: Int] = [:]
+        for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
+        var tokens: [String: Int] = [:]
+        var passing: [String: Int] = [:]
+        for place in try await store.applicationPlaces() {
+            for count in try await store.sealedByKey(of: place) {
+                tokens[count.keyID, default: 0] += count.tokens
+                passing[count.keyID, default: 0] += count.passing
+            }
+        }
+        let keyIDs = Set(secrets.keys).union(tokens.keys).union(passing.keys).sorted()
         return .object([
             "current": .string(masterKeys.current.id),
             "accepted": .array(masterKeys.ids.map(JSONValue.string)),
             "secrets": .array(
-                stored.map { keyID, count in
+                keyIDs.map { keyID in
                     .object([
-                        "keyId": .string(keyID), "count": .integer(Int64(count)),
+                        "keyId": .string(keyID), "count": .integer(Int64(secrets[keyID] ?? 0)),
+                        "tokens": .integer(Int64(tokens[keyID] ?? 0)), "passing": .integer(Int64(passing[keyID] ?? 0)),
                         "known": .bool(masterKeys.ids.contains(keyID)),
                     ])
                 }
@@ -20,6 +32,9 @@ extension Administration {
     }
 
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
+    ///
+    /// App secrets come first and kept tokens of identities after them, application by application. What a login under way has left is
+    /// over within minutes and stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.
@@ -30,38 +45,61 @@ extension Administration {
         by actor: Actor,
         progress: @Sendable (Int) -> Void
     ) async throws(Failure) -> Int {
-        let masterKeys = masterKeys
-        let former = masterKeys.previous.map(\.id).filter { $0 != masterKeys.current.id }
+        let (masterKeys, store) = (masterKeys, store)
+        let current = masterKeys.current.id
+        let former = masterKeys.previous.map(\.id).filter { $0 != current }
         var done = 0
-        var emptySteps = 0
-        while true {
-            let sealed = try await changing {
-                try await store.reseal(
-                    notUnder: masterKeys.current.id,
+        func sealAll(
+            _ step: () async throws -> Int,
+            left: () async throws(Failure) -> [(keyID: String, count: Int)]
+        ) async throws(Failure) -> [(keyID: String, count: Int)] {
+            var emptySteps = 0
+            while true {
+                let sealed = try await changing(step)
+                done += sealed
+                if sealed > 0 { progress(done) }
+                let left = try await left().filter { $0.keyID != current }
+                guard left.contains(where: { former.contains($0.keyID) }) else { return left }
+                // A step skips what is just being changed.
+                emptySteps = sealed > 0 ? 0 : emptySteps + 1
+                guard emptySteps < Self.mostEmptySteps else {
+                    throw Failure(
+                        .conflict,
+                        "Some secrets are being changed for longer than this waits. Rotate again to do the rest."
+                    )
+                }
+                if sealed == 0 { try? await Task.sleep(for: .milliseconds(200)) }
+            }
+        }
+        var left = try await sealAll({
+            try await store.reseal(
+                notUnder: current,
+                among: former,
+                limit: Self.secretsInAStep,
+                by: actor
+            ) { stored in
+                try masterKeys.resealed(stored)
+            }
+        }) { () throws(Failure) in
+            try await store.secretsByKey()
+        }
+        for place in try await store.applicationPlaces() {
+            left += try await sealAll({
+                try await store.resealTokens(
+                    of: place,
+                    notUnder: current,
                     among: former,
                     limit: Self.secretsInAStep,
                     by: actor
                 ) { stored in
-                    try masterKeys.resealed(stored)
+                    masterKeys.resealed(stored, of: place.id)
                 }
+            }) { () throws(Failure) in
+                try await store.sealedByKey(of: place).filter { $0.tokens > 0 }.map { ($0.keyID, $0.tokens) }
             }
-            done += sealed
-            if sealed > 0 { progress(done) }
-            let left = try await store.secretsByKey().filter { $0.keyID != masterKeys.current.id }
-            guard left.contains(where: { former.contains($0.keyID) }) else {
-                guard left.isEmpty else { throw .unknownMasterKeys(left) }
-                return done
-            }
-            // A step skips secrets that are just being changed.
-            emptySteps = sealed > 0 ? 0 : emptySteps + 1
-            guard emptySteps < Self.mostEmptySteps else {
-                throw Failure(
-                    .conflict,
-                    "Some secrets are being changed for longer than this waits. Rotate again to do the rest."
-                )
-            }
-            if sealed == 0 { try? await Task.sleep(for: .milliseconds(200)) }
         }
+        guard left.isEmpty else { throw .unknownMasterKeys(left) }
+        return done
     }
 
     private static let secretsInAStep = 50
@@ -86,6 +124,12 @@ extension MasterKeys {
         }
         return seal(secret, for: place)
     }
+
+    /// The token under the current key; nil when it does not open.
+    fileprivate func resealed(_ stored: StoredToken, of application: ApplicationID) -> SealedSecret? {
+        let place = MasterKey.Place.providerToken(application: application, app: stored.app, subject: stored.subject)
+        return open(stored.secret, at: place).map { seal($0, for: place) }
+    }
 }
 
 extension Failure {
@@ -96,7 +140,8 @@ extension Failure {
             .providerMisconfigured,
             """
             Some secrets are under master keys that are not at hand: \(list). Give the key as \
-            FEDERATION_MASTER_KEY_PREVIOUS and rotate again, or set these secrets anew. All others are done.
+            FEDERATION_MASTER_KEY_PREVIOUS and rotate again, or set these secrets anew; of kept tokens each login brings a new one. All \
+            others are done.
             """,
             details: ["keyIds": .array(left.map { .string($0.keyID) })]
         )

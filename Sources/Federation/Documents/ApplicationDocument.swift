@@ -35,6 +35,7 @@ package struct ApplicationDocument: Sendable {
         package let graphVersion: String
         package let proof: ProofForm
         package let apps: [App]
+        package let options: FacebookOptions
 
         /// An app at Facebook.
         package struct App: Sendable {
@@ -120,7 +121,8 @@ extension DesiredApplication {
                 enabled: facebook.enabled,
                 graphVersion: facebook.graphVersion,
                 proof: facebook.proof,
-                apps: facebook.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) }
+                apps: facebook.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) },
+                options: facebook.options
             )
         }
         properties = document.properties

@@ -39,6 +39,10 @@ enum DocumentExport {
             return JSONValue.object(["appId": .string(app.id.text), "appSecret": .object(["env": .string(name)])])
         }
         settings.append("apps", .array(apps))
+        let defaults = FacebookOptionsDocument.document(of: FacebookOptions())
+        let options = FacebookOptionsDocument.document(of: facebook.options)
+        let changed = options.picking(FacebookOptionsDocument.names(changedFrom: defaults, to: options))
+        for option in changed.object?.members ?? [] { settings.append(option.key, option.value) }
         return .object(settings)
     }
 

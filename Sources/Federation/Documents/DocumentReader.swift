@@ -33,24 +33,25 @@ struct DocumentReader {
 
     /// Reads the settings of the provider.
     mutating func facebook(_ value: JSONValue, at place: JSONPointer) -> ApplicationDocument.Facebook? {
-        guard let object = object(value, at: place, known: ["enabled", "graphVersion", "proof", "apps"]) else {
-            return nil
-        }
+        let known = ["enabled", "graphVersion", "proof", "apps"] + FacebookOptionsDocument.names
+        guard let object = object(value, at: place, known: known) else { return nil }
         let enabled = bool(object["enabled"], at: place / "enabled") ?? true
         let version = text(object["graphVersion"], at: place / "graphVersion") ?? Self.defaultGraphVersion
         if !Self.isGraphVersion(version) { problems.add(place / "graphVersion", "must look like v25.0") }
         let proof = word(ProofForm.self, object["proof"], at: place / "proof") ?? .timed
-        let known = problems.problems.count
+        let options = FacebookOptionsDocument.read(object, at: place, problems: &problems)
+        let before = problems.problems.count
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
             facebookApp(element, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
         // An app that cannot be read is the problem then, not that an enabled provider has none.
-        let areRead = problems.problems.count == known
+        let areRead = problems.problems.count == before
         return ApplicationDocument.Facebook(
             enabled: enabled && areRead,
             graphVersion: version,
             proof: proof,
-            apps: apps
+            apps: apps,
+            options: options
         )
     }
 

@@ -40,7 +40,8 @@ struct DocumentSecrets {
             enabled: facebook.enabled,
             graphVersion: facebook.graphVersion,
             proof: facebook.proof,
-            apps: apps
+            apps: apps,
+            options: facebook.options
         )
     }
 

@@ -3,7 +3,7 @@ package import Identity
 /// The `settings` of an application document, and how they are stored.
 package enum SettingsDocument {
     /// The longest that a session may live: more than a year is a permanent credential.
-    private static let longestSession: Int64 = 366 * 86_400
+    private static let sessionSeconds: ClosedRange<Int64> = 60...366 * 86_400
     private static let mostOrigins = 100
     private static let mostHostNames = 20
 
@@ -33,8 +33,10 @@ package enum SettingsDocument {
             switch member.key {
             case "clientMapping": problems.take(value, at: place, into: &settings.clientMapping)
             case "dynamicProperties": problems.take(value, at: place, into: &settings.dynamicProperties)
-            case "sessionIdleSeconds": problems.take(value, at: place, into: &settings.sessionIdleSeconds)
-            case "sessionAbsoluteSeconds": problems.take(value, at: place, into: &settings.sessionAbsoluteSeconds)
+            case "sessionIdleSeconds":
+                problems.take(value, at: place, into: &settings.sessionIdleSeconds, sessionSeconds, "seconds")
+            case "sessionAbsoluteSeconds":
+                problems.take(value, at: place, into: &settings.sessionAbsoluteSeconds, sessionSeconds, "seconds")
             case "multipleLogins": problems.take(value, at: place, into: &settings.multipleLogins)
             case "allowedOrigins":
                 settings.allowedOrigins = problems.texts(value, at: place, most: mostOrigins) { text in
@@ -88,45 +90,5 @@ package enum SettingsDocument {
 
     private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
         byte.isASCIIDigit || (byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z"))
-    }
-
-    fileprivate static func isLength(_ seconds: Int64) -> Bool { (60...longestSession).contains(seconds) }
-
-    fileprivate static let lengths = "must be whole seconds from 60 to \(longestSession)"
-}
-
-extension DocumentProblems {
-    fileprivate mutating func take(_ value: JSONValue, at place: JSONPointer, into setting: inout Bool) {
-        if let bool = value.bool { setting = bool } else { add(place, "must be true or false") }
-    }
-
-    fileprivate mutating func take(_ value: JSONValue, at place: JSONPointer, into setting: inout Int64) {
-        if let seconds = value.integer, SettingsDocument.isLength(seconds) {
-            setting = seconds
-        } else {
-            add(place, SettingsDocument.lengths)
-        }
-    }
-
-    /// A list of texts, each of which the closure finds nothing wrong with.
-    fileprivate mutating func texts(
-        _ value: JSONValue,
-        at place: JSONPointer,
-        most: Int,
-        _ problem: (String) -> String?
-    ) -> [String] {
-        guard let elements = value.array, elements.count <= most else {
-            add(place, "must be a list of at most \(most) texts")
-            return []
-        }
-        var texts: [String] = []
-        for (index, element) in elements.enumerated() {
-            if let problem = problem(element.string ?? "") {
-                add(place / index, problem)
-            } else if let text = element.string {
-                texts.append(text)
-            }
-        }
-        return texts
     }
 }

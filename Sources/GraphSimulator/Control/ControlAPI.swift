@@ -1,7 +1,9 @@
+import NIOCore
+
 /// The control port's requests and replies: everything that ``GraphSimulator`` can do, as JSON.
 struct ControlAPI: Sendable {
     /// An answer of the control port.
-    struct Answer {
+    struct Answer: Sendable {
         var status = 200
         var json: JSON
 
@@ -20,34 +22,62 @@ struct ControlAPI: Sendable {
     ///   - path: The path's components, decoded.
     ///   - query: The query's parameters, decoded.
     ///   - body: JSON, or nothing.
+    ///   - loop: The caller's event loop, which waits for nothing.
     /// - Returns: What was asked for, or what is wrong with the request.
-    func answer(method: String, path: [String], query: [(name: String, value: String)], body: [UInt8]) -> Answer {
-        do {
-            switch (path.first ?? "", path.count) {
-            case ("apps", 1...2): return try apps(method, path.dropFirst().first, body)
-            case ("people", 1...2): return try people(method, path.dropFirst().first, body)
-            case ("tokens", 1...2): return try tokens(method, path.dropFirst().first, body)
-            case ("faults", 1...2): return try faults(method, path.dropFirst().first, body)
-            case ("requests", 1): return try requests(method, query)
-            case ("counters", 1) where method == "GET":
-                return Answer(json: simulation.update { state, _ in state.log.counters.json })
-            case ("connections", 1) where method == "DELETE":
-                closeConnections()
-                return .done
-            case ("clock", 1): return try clock(method, body)
-            case ("reset", 1) where method == "POST":
-                try simulation.reset()
-                return .done
-            case ("health", 1) where method == "GET": return .done
-            default: throw NotFound()
+    func answer(
+        method: String,
+        path: [String],
+        query: [(name: String, value: String)],
+        body: [UInt8],
+        on loop: any EventLoop
+    ) -> EventLoopFuture<Answer> {
+        let answer: EventLoopFuture<Answer> =
+            switch (method, path.first ?? "", path.count) {
+            case ("POST", "keys", 2) where path[1] == "rotate": rotateKeys(on: loop)
+            case ("POST", "deliver", 1): deliver(body, on: loop)
+            default:
+                loop.makeCompletedFuture {
+                    try answerAtOnce(method: method, path: path, query: query, body: body)
+                }
             }
-        } catch let error as DataError {
-            return Answer(status: 400, json: ["error": .string(error.description)])
-        } catch {
-            return Answer(
-                status: 404,
-                json: ["error": .string("nothing at \(method) /\(path.joined(separator: "/"))")]
-            )
+        return answer.recover { Self.refusal($0, method: method, path: path) }
+    }
+
+    private func answerAtOnce(
+        method: String,
+        path: [String],
+        query: [(name: String, value: String)],
+        body: [UInt8]
+    ) throws -> Answer {
+        switch (path.first ?? "", path.count) {
+        case ("apps", 1...2): return try apps(method, path.dropFirst().first, body)
+        case ("people", 1...2): return try people(method, path.dropFirst().first, body)
+        case ("tokens", 1...2): return try tokens(method, path.dropFirst().first, body)
+        case ("keys", 1): return try keys(method, path)
+        case ("id-tokens", 1): return try idTokens(method, body)
+        case ("codes", 1): return try codes(method, body)
+        case ("faults", 1...2): return try faults(method, path.dropFirst().first, body)
+        case ("requests", 1): return try requests(method, query)
+        case ("counters", 1) where method == "GET":
+            return Answer(json: simulation.update { state, _ in state.log.counters.json })
+        case ("connections", 1) where method == "DELETE":
+            closeConnections()
+            return .done
+        case ("clock", 1): return try clock(method, body)
+        case ("reset", 1) where method == "POST":
+            try simulation.reset()
+            return .done
+        case ("health", 1) where method == "GET": return .done
+        default: throw NotFound()
+        }
+    }
+
+    private static func refusal(_ error: any Error, method: String, path: [String]) -> Answer {
+        switch error {
+        case let error as DataError: Answer(status: 400, json: ["error": .string(error.description)])
+        case is NotFound:
+            Answer(status: 404, json: ["error": .string("nothing at \(method) /\(path.joined(separator: "/"))")])
+        default: Answer(status: 500, json: ["error": .string("\(error)")])
         }
     }
 
@@ -167,7 +197,7 @@ struct ControlAPI: Sendable {
         return value
     }
 
-    private static func object(_ body: [UInt8]) throws(DataError) -> JSON {
+    static func object(_ body: [UInt8]) throws(DataError) -> JSON {
         body.isEmpty ? [:] : try JSON(parsing: body)
     }
 }

@@ -41,21 +41,26 @@ final class ControlConnection: ChannelInboundHandler {
                 method: head.method.rawValue,
                 path: request.components,
                 query: request.parameters.map { ($0.name, $0.value) },
-                body: body
+                body: body,
+                on: context.eventLoop
             )
             body = []
-            let text = answer.json.plainBytes + [0x0A]
-            let headers: HTTPHeaders = [
-                "Content-Type": "application/json", "Content-Length": String(text.count), "Cache-Control": "no-store",
-            ]
-            let reply = HTTPResponseHead(
-                version: .http1_1,
-                status: HTTPResponseStatus(statusCode: answer.status),
-                headers: headers
-            )
-            context.write(wrapOutboundOut(.head(reply)), promise: nil)
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: text)))), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            answer.assumeIsolated().whenSuccess { self.write($0, context: context) }
         }
+    }
+
+    private func write(_ answer: ControlAPI.Answer, context: ChannelHandlerContext) {
+        let text = answer.json.plainBytes + [0x0A]
+        let headers: HTTPHeaders = [
+            "Content-Type": "application/json", "Content-Length": String(text.count), "Cache-Control": "no-store",
+        ]
+        let reply = HTTPResponseHead(
+            version: .http1_1,
+            status: HTTPResponseStatus(statusCode: answer.status),
+            headers: headers
+        )
+        context.write(wrapOutboundOut(.head(reply)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: text)))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 }

@@ -141,9 +141,9 @@ extension GraphSimulator.Fault.Effect {
     /// The whole reply is `false`, as `/me` has been seen to answer.
     public static let bareFalse: Self = .json(false)
 
-    /// Status 302 to another place.
-    public static func redirect(to location: String) -> Self {
-        .reply(status: 302, headers: [("Location", location)], body: [])
+    /// Status 302, or another one, to another place.
+    public static func redirect(to location: String, status: Int = 302) -> Self {
+        .reply(status: status, headers: [("Location", location)], body: [])
     }
 
     /// Any JSON with any status, in place of Graph's reply.
@@ -167,3 +167,15 @@ extension GraphSimulator.Fault.Effect {
 }
 
 typealias Fault = GraphSimulator.Fault
+
+extension Fault.Effect {
+    /// Whether it meets a request before Graph has done anything about it: no code is used up, no permission removed.
+    ///
+    /// All other faults spoil the reply to something that has happened.
+    var comesFirst: Bool {
+        switch self {
+        case .error, .rateLimit, .reply, .interrupt(.request, _): true
+        default: false
+        }
+    }
+}

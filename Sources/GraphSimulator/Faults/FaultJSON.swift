@@ -87,7 +87,7 @@ extension Fault.Effect {
         case "redirect":
             let location = try reader.requiredString("location")
             guard Self.isHeaderText(location) else { throw reader.failure("location", "expected printable text") }
-            self = .redirect(to: location)
+            self = .redirect(to: location, status: try reader.status() ?? 302)
         case "truncated": self = .damage(.truncated)
         case "wrongTypes": self = .damage(.wrongTypes)
         case "dataNull": self = .damage(.dataNull)

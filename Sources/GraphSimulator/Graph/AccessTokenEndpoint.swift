@@ -1,6 +1,6 @@
-/// `/oauth/access_token`: app tokens for `client_credentials`.
+/// `/oauth/access_token`: which app asks, whether it may, and for what.
 extension World {
-    func issueAppToken(_ request: GraphRequest) throws(GraphError) -> JSON {
+    mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         guard let id = request.parameter("client_id"), !id.isEmpty else {
             throw GraphError(code: 101, message: "Missing client_id parameter.")
         }
@@ -9,8 +9,27 @@ extension World {
             let reason = isNumber ? "Cannot get application info due to a system error." : "Invalid application ID."
             throw GraphError(code: 101, message: "Error validating application. \(reason)")
         }
+        let code = request.parameter("code")
+        // Facebook's own SDKs exchange a code by its verifier alone.
+        let isPublicClient = code != nil && request.parameter("code_verifier") != nil
+        if request.parameter("client_secret") != nil || !isPublicClient { try Self.authenticate(app, request) }
+
+        let grant = request.parameter("grant_type") ?? (code == nil ? "" : "authorization_code")
+        func isGrant(_ name: String) -> Bool { grant.utf8.elementsEqual(name.utf8) }
+        if isGrant("authorization_code") { return try exchangeCode(request, app: app, now: now) }
+        if isGrant("fb_exchange_token") { return try exchangeToken(request, app: app, now: now) }
+        if isGrant("client_credentials") {
+            return ["access_token": .string(TokenText.app(app)), "token_type": "bearer"]
+        }
+        throw GraphError(
+            code: 100,
+            message: "Invalid grant_type: '\(grant)'. Supported types: authorization_code, client_credentials"
+        )
+    }
+
+    private static func authenticate(_ app: App, _ request: GraphRequest) throws(GraphError) {
         guard let secret = request.parameter("client_secret"), secret.utf8.elementsEqual(app.secret.utf8) else {
-            throw GraphError(code: 1, message: "Error validating client secret.", status: 400)
+            throw .badClientSecret
         }
         if app.desktop {
             throw GraphError(
@@ -19,13 +38,5 @@ extension World {
                 status: 400
             )
         }
-        let grant = request.parameter("grant_type") ?? ""
-        guard grant.utf8.elementsEqual("client_credentials".utf8) else {
-            throw GraphError(
-                code: 100,
-                message: "Invalid grant_type: '\(grant)'. Supported types: authorization_code, client_credentials"
-            )
-        }
-        return ["access_token": .string(TokenText.app(app)), "token_type": "bearer"]
     }
 }

@@ -9,13 +9,7 @@ enum AppSecretProof {
     static func make(token: String, time: Int? = nil, secret: String) -> String {
         let message = time.map { "\(token)|\($0)" } ?? token
         let key = SymmetricKey(data: Array(secret.utf8))
-        let digits = Array("0123456789abcdef".utf8)
-        var hex: [UInt8] = []
-        for byte in HMAC<SHA256>.authenticationCode(for: Array(message.utf8), using: key) {
-            hex.append(digits[Int(byte >> 4)])
-            hex.append(digits[Int(byte & 0xF)])
-        }
-        return String(decoding: hex, as: UTF8.self)
+        return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: Array(message.utf8), using: key))
     }
 
     /// Checks the proof that a request carries, or the lack of one, against the settings of the token's app.

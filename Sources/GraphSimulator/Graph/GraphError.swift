@@ -84,9 +84,10 @@ extension GraphError {
     var challenge: String? {
         guard (400..<500).contains(status) else { return nil }
         let word =
-            switch (code, status) {
-            case (190, _): "invalid_token"
-            case (_, 403): "insufficient_scope"
+            switch (code, subcode, status) {
+            case (190, _, _): "invalid_token"
+            case (100, 36009, _): "invalid_code"
+            case (_, _, 403): "insufficient_scope"
             default: "invalid_request"
             }
         // The message may quote the request; header injection would be ours, not Facebook's.
@@ -128,6 +129,7 @@ extension GraphError {
         message: "(#100) The App_id in the input_token did not match the Viewing App"
     )
     static let inputTokenRequired = GraphError(code: 100, message: "(#100) The parameter input_token is required")
+    static let badClientSecret = GraphError(code: 1, message: "Error validating client secret.", status: 400)
     static let proofRequired = GraphError(
         code: 100,
         message: "API calls from the server require an appsecret_proof argument",

@@ -15,6 +15,8 @@ struct GraphReply: Sendable {
     var version: GraphVersion?
     /// Said in `x-app-usage`.
     var usage: AppUsage?
+    /// It comes from www.facebook.com, which has none of Graph's headers.
+    var isWebsite = false
     /// Errors may not be stored, and carry no `ETag`.
     var isError = false
 

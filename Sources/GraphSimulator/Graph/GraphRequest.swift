@@ -14,6 +14,10 @@ struct GraphRequest: Sendable {
     let version: GraphVersion?
     /// The path's components without the version.
     let components: [String]
+    /// Graph does not care; the website does.
+    let endsWithSlash: Bool
+    /// `http://` and the host and port that the client called.
+    let origin: String
     /// Query first, form body after it, in their order.
     let parameters: [Parameter]
     let accessToken: String?
@@ -21,9 +25,10 @@ struct GraphRequest: Sendable {
     init(head: HTTPRequestHead, body: ByteBufferView?) {
         let uri = head.uri.utf8
         let question = uri.firstIndex(of: UInt8(ascii: "?"))
-        var components = uri[..<(question ?? uri.endIndex)].split(separator: UInt8(ascii: "/")).map {
-            Self.decoded($0, plusIsSpace: false)
-        }
+        let path = uri[..<(question ?? uri.endIndex)]
+        var components = path.split(separator: UInt8(ascii: "/")).map { Self.decoded($0, plusIsSpace: false) }
+        endsWithSlash = path.last == UInt8(ascii: "/")
+        origin = "http://" + (head.headers.first(name: "host") ?? "localhost")
         version = components.first.flatMap(GraphVersion.init(pathComponent:))
         if version != nil { components.removeFirst() }
         self.components = components

@@ -6,7 +6,7 @@ extension World {
     ///   - now: The second at which to answer it.
     ///   - trace: The `fbtrace_id`, should it be an error.
     /// - Returns: The reply, error or not.
-    func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
+    mutating func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
         let version = GraphVersion.answering(request.version, now: now)
         var reply: GraphReply
         do throws(GraphError) {
@@ -29,16 +29,25 @@ extension World {
         return token(text).flatMap { app($0.app) }
     }
 
-    private func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
+    private mutating func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         let components = request.components
         guard let first = components.first else {
             throw .unsupported(request.method.lowercased(), object: nil)
         }
         // Longer than any name below: not worth comparing.
-        guard components.allSatisfy({ $0.utf8.count <= 32 }) else { throw .unknownPath(components) }
+        guard components.allSatisfy({ $0.utf8.count <= 64 }) else { throw .unknownPath(components) }
         switch (first, components.count) {
-        case ("oauth", 2) where components[1] == "access_token": return GraphReply(try issueAppToken(request))
+        case ("oauth", 2) where components[1] == "access_token":
+            return GraphReply(try issueToken(request, now: now))
+        case ("dialog", 2) where components[1] == "oauth": return loginDialog(request, now: now)
+        case (".well-known", _) where request.method == "GET" && request.version == nil:
+            guard let document = openIDDocument(request) else { throw .unknownPath(components) }
+            return document
         case ("debug_token", 1) where request.method == "GET": return GraphReply(try debugToken(request, now: now))
+        case ("platform", 2) where components[1] == "uninstall" && request.method == "POST":
+            return GraphReply(try uninstall(request, now: now))
+        case (_, 2...3) where components[1] == "permissions" && request.method == "DELETE":
+            return GraphReply(try removePermissions(request, now: now))
         case ("me", _), ("app", _): break
         case _ where first.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains): break
         default: throw .unknownPath(components)

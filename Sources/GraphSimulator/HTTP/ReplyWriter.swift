@@ -16,7 +16,7 @@ final class ReplyWriter {
     private var generator = SplitMix64(seed: .random(in: .min ... .max))
     private var date = (second: 0, text: "")
 
-    /// The headers that no reply lacks, as one piece.
+    /// The headers that no reply of Graph lacks, as one piece.
     private static let common: StaticString = """
         Strict-Transport-Security: max-age=15552000; preload\r
         Pragma: no-cache\r
@@ -53,7 +53,7 @@ final class ReplyWriter {
         case .json(let json):
             body = text ?? json.graphBytes
             if !reply.isError {
-                let tag = "\"\(Self.hexadecimal(Insecure.SHA1.hash(data: body)))\""
+                let tag = "\"\(Hexadecimal.encode(Insecure.SHA1.hash(data: body)))\""
                 reply.headers.append(("ETag", tag))
                 if let known = head.headers.first(name: "if-none-match"), known.utf8.elementsEqual(tag.utf8) {
                     reply.status = 304
@@ -84,20 +84,12 @@ final class ReplyWriter {
         buffer.writeString("HTTP/1.1 \(reply.status) \(status.reasonPhrase)\r\n")
         for header in reply.headers { Self.write(header.name, header.value, into: &buffer) }
         if case .json = reply.body { buffer.writeStaticString("Content-Type: application/json; charset=UTF-8\r\n") }
-        if let usage = reply.usage {
-            Self.write("x-app-usage", String(decoding: usage.json.plainBytes, as: UTF8.self), into: &buffer)
-        }
-        if let version = reply.version { Self.write("facebook-api-version", version.description, into: &buffer) }
+        if !reply.isWebsite { writeGraphHeaders(of: reply, into: &buffer) }
         Self.write(
             "Cache-Control",
             reply.isError ? "no-store" : "private, no-cache, no-store, must-revalidate",
             into: &buffer
         )
-        buffer.writeStaticString(Self.common)
-        let trace = TokenText.trace(count: 11 + 22, using: &generator)
-        Self.write("x-fb-trace-id", trace.prefix(11), into: &buffer)
-        Self.write("x-fb-request-id", "A" + trace.suffix(22), into: &buffer)
-        Self.write("X-FB-Debug", TokenText.alphanumeric(count: 86, using: &generator) + "==", into: &buffer)
         if date.second != now { date = (now, CalendarText.http(now)) }
         Self.write("Date", date.text, into: &buffer)
         switch length {
@@ -108,6 +100,18 @@ final class ReplyWriter {
         buffer.writeStaticString(
             head.isKeepAlive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n"
         )
+    }
+
+    private func writeGraphHeaders(of reply: GraphReply, into buffer: inout ByteBuffer) {
+        if let usage = reply.usage {
+            Self.write("x-app-usage", String(decoding: usage.json.plainBytes, as: UTF8.self), into: &buffer)
+        }
+        if let version = reply.version { Self.write("facebook-api-version", version.description, into: &buffer) }
+        buffer.writeStaticString(Self.common)
+        let trace = TokenText.trace(count: 11 + 22, using: &generator)
+        Self.write("x-fb-trace-id", trace.prefix(11), into: &buffer)
+        Self.write("x-fb-request-id", "A" + trace.suffix(22), into: &buffer)
+        Self.write("X-FB-Debug", TokenText.alphanumeric(count: 86, using: &generator) + "==", into: &buffer)
     }
 
     /// The pieces of a gzip bomb, see ``Gzip/bomb(bytes:)``.
@@ -130,15 +134,5 @@ final class ReplyWriter {
             let weight = parts[1].filter { $0 != " " }
             return !weight.hasPrefix("q=0") || weight.contains { ("1"..."9").contains($0) }
         }
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 0xF)])
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -78,7 +78,12 @@ struct JSONReader {
     }
 
     func failure(_ name: String, _ reason: String) -> DataError {
-        DataError(path: path.isEmpty ? name : "\(path).\(name)", reason: reason)
+        DataError(path: place(of: name), reason: reason)
+    }
+
+    /// The way to a member, such as `people[2].email`.
+    func place(of name: String) -> String {
+        path.isEmpty ? name : "\(path).\(name)"
     }
 
     private mutating func read<Value>(

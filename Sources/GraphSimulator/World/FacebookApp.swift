@@ -17,6 +17,10 @@ extension GraphSimulator {
         public var developers: [String]
         /// What `X-App-Usage` says, in percent; `nil` leaves the header out.
         public var usage: AppUsage?
+        /// "Valid OAuth Redirect URIs", which the login dialog compares exactly, query and all; empty allows every one.
+        public var redirectURIs: [String]
+        /// What is wrong with the app itself: the login dialog sends everybody back with it, and with no `error`.
+        public var dialogError: DialogError?
 
         /// Makes an app; the name defaults to the id.
         public init(
@@ -27,7 +31,9 @@ extension GraphSimulator {
             ignoreProof: Bool = false,
             desktop: Bool = false,
             developers: [String] = [],
-            usage: AppUsage? = AppUsage()
+            usage: AppUsage? = AppUsage(),
+            redirectURIs: [String] = [],
+            dialogError: DialogError? = nil
         ) {
             self.id = id
             self.secret = secret
@@ -37,6 +43,22 @@ extension GraphSimulator {
             self.desktop = desktop
             self.developers = developers
             self.usage = usage
+            self.redirectURIs = redirectURIs
+            self.dialogError = dialogError
+        }
+    }
+
+    /// An error of the login dialog that has `error_code` and `error_message` and nothing else.
+    public struct DialogError: Sendable, Equatable {
+        /// `error_code`.
+        public var code: Int
+        /// `error_message`.
+        public var message: String
+
+        /// Makes an error.
+        public init(code: Int, message: String) {
+            self.code = code
+            self.message = message
         }
     }
 
@@ -60,6 +82,18 @@ extension GraphSimulator {
 
 typealias App = GraphSimulator.App
 typealias AppUsage = GraphSimulator.AppUsage
+typealias DialogError = GraphSimulator.DialogError
+
+extension DialogError {
+    fileprivate init(json: JSON, path: String) throws(DataError) {
+        var reader = try JSONReader(json, path: path)
+        guard let code = try reader.integer("code") else { throw reader.failure("code", "is missing") }
+        self.init(code: code, message: try reader.requiredString("message"))
+        try reader.finish()
+    }
+
+    fileprivate var json: JSON { ["code": .integer(code), "message": .string(message)] }
+}
 
 extension AppUsage {
     init(json: JSON, path: String) throws(DataError) {
@@ -91,7 +125,7 @@ extension App {
         switch reader.value("usage") {
         case nil: break
         case .bool(false)?: usage = nil
-        case let value?: usage = try AppUsage(json: value, path: "\(path).usage")
+        case let value?: usage = try AppUsage(json: value, path: reader.place(of: "usage"))
         }
         self.init(
             id: id,
@@ -101,16 +135,23 @@ extension App {
             ignoreProof: try reader.bool("ignoreProof") ?? false,
             desktop: try reader.bool("desktop") ?? false,
             developers: try reader.strings("developers") ?? [],
-            usage: usage
+            usage: usage,
+            redirectURIs: try reader.strings("redirectUris") ?? [],
+            dialogError: try reader.value("dialogError").map { value throws(DataError) in
+                try DialogError(json: value, path: reader.place(of: "dialogError"))
+            }
         )
         try reader.finish()
     }
 
     var json: JSON {
-        [
+        var json: JSON = [
             "id": .string(id), "secret": .string(secret), "name": .string(name), "requireProof": .bool(requireProof),
             "ignoreProof": .bool(ignoreProof), "desktop": .bool(desktop),
             "developers": .array(developers.map { .string($0) }), "usage": usage?.json ?? false,
+            "redirectUris": .array(redirectURIs.map { .string($0) }),
         ]
+        json["dialogError"] = dialogError?.json
+        return json
     }
 }

@@ -37,6 +37,17 @@ enum TokenText {
         text(count: count, from: base64URL, using: &generator)
     }
 
+    /// An authorization code: `AQ` and 198 characters of base64url.
+    static func code(using generator: inout some RandomNumberGenerator) -> String {
+        "AQ" + text(count: 198, from: base64URL, using: &generator)
+    }
+
+    /// The `jti` of an ID token: four letters or digits, a dot, 64 hexadecimal digits.
+    static func jti(using generator: inout some RandomNumberGenerator) -> String {
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        return alphanumeric(count: 4, using: &generator) + "." + Hexadecimal.encode(bytes)
+    }
+
     /// Letters and digits.
     static func alphanumeric(count: Int, using generator: inout some RandomNumberGenerator) -> String {
         text(count: count, from: base62, using: &generator)

@@ -7,15 +7,18 @@ struct World: Sendable {
     /// Only ASCII texts of at most ``maximumTokenLength`` bytes get in and are ever looked up, so hashing one costs
     /// little whatever a client sends.
     private(set) var tokens: [String: Token] = [:]
-    private var generator = SplitMix64(seed: .random(in: .min ... .max))
+    /// By text; used ones stay, since Graph tells a used code from one that never was.
+    var codes: [String: AuthorizationCode] = [:]
+    /// What signs ID tokens.
+    var keys: KeyRing
+    var generator = SplitMix64(seed: .random(in: .min ... .max))
 
     static let maximumTokenLength = 4096
     private static let day = 86400
     private static let pageID = "104518538110217"
 
-    init() {}
-
     init(_ dataset: GraphSimulator.Dataset, now: Int) throws(DataError) {
+        keys = try KeyRing.known()
         for (index, app) in dataset.apps.enumerated() {
             guard self.app(app.id) == nil else {
                 throw DataError(path: "apps[\(index)].id", reason: "the app \(app.id) appears twice")
@@ -48,6 +51,22 @@ struct World: Sendable {
 
     func person(_ key: String) -> Person? {
         people.first { $0.key.utf8.elementsEqual(key.utf8) }
+    }
+
+    /// The app of that id, or the first one.
+    func requireApp(_ id: String?) throws(DataError) -> App {
+        guard let app = id.map(app) ?? apps.first else {
+            throw DataError(path: "app", reason: id.map { "no app \($0)" } ?? "there is no app")
+        }
+        return app
+    }
+
+    /// The person of that key, or the first one.
+    func requirePerson(_ key: String?) throws(DataError) -> Person {
+        guard let person = key.map(person) ?? people.first else {
+            throw DataError(path: "person", reason: key.map { "no person \"\($0)\"" } ?? "there is no person")
+        }
+        return person
     }
 
     func token(_ text: String) -> Token? {
@@ -93,25 +112,17 @@ struct World: Sendable {
     }
 
     mutating func mint(_ request: TokenRequest, now: Int) throws(DataError) -> Token {
-        guard let requested = request.app.map(app) ?? apps.first else {
-            throw DataError(path: "app", reason: request.app.map { "no app \($0)" } ?? "there is no app")
-        }
+        let requested = try requireApp(request.app)
         let issuer = request.kind == .otherApp ? otherApp(than: requested) : requested
         let needsPerson = request.kind != .app
-        let person = request.person.map(person) ?? (needsPerson ? people.first : nil)
-        if needsPerson, person == nil {
-            throw DataError(
-                path: "person",
-                reason: request.person.map { "no person \"\($0)\"" } ?? "there is no person"
-            )
-        }
+        let person = needsPerson ? try requirePerson(request.person) : nil
         let text = try text(for: request, issuer: issuer)
         var token = Token(
             text: text,
             name: request.name,
             kind: request.kind,
             app: issuer.id,
-            person: needsPerson ? person?.key : nil,
+            person: person?.key,
             scopes: request.scopes.map { $0.contains("public_profile") ? $0 : $0 + ["public_profile"] },
             issuedAt: now,
             expiresAt: 0,

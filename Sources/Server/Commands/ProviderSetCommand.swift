@@ -5,11 +5,11 @@ import Identity
 struct ProviderSetCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Set Facebook apps, their secrets and how Graph is asked.",
+        abstract: "Set Facebook apps, their secrets, how Graph is asked and how people log in.",
         discussion: """
             --app-id names one app. When the application has it already, its secret is replaced; a first one makes logins \
             possible; --add puts one behind the others (iOS, Android and web often have an app each). What is not named stays \
-            as it is.
+            as it is; an option that may be given several times replaces the whole list.
 
             The app secret comes from a file, from standard input, or from you, unseen.
 
@@ -18,6 +18,10 @@ struct ProviderSetCommand: AdministrationCommand {
               pass show facebook/ios | federation provider set demo \\
                 --app-id 2345678901 --add --secret-stdin
               federation provider set demo --remove-app 2345678901 --proof classic
+              federation provider set demo --return-url https://app.example.com/done \\
+                --return-url fb1234567890://done --permission email
+              federation provider set demo --keep-tokens --refresh-hours 24
+              federation provider set demo --nonce serverIssued --default refreshHours
             """
     )
 
@@ -51,21 +55,26 @@ struct ProviderSetCommand: AdministrationCommand {
         case disable
     }
 
+    @OptionGroup(title: "Logins") var options: ProviderOptions
     @OptionGroup var precondition: PreconditionOption
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if appID == nil, secret.isGiven || add { throw ValidationError("Name the app that is meant by --app-id.") }
-        guard appID != nil || !removedApps.isEmpty || graphVersion != nil || proof != nil || state != nil else {
+        guard
+            appID != nil || !removedApps.isEmpty || graphVersion != nil || proof != nil || state != nil
+                || !options.members.isEmpty
+        else {
             throw ValidationError("Name at least one thing to set.")
         }
     }
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         guard let current = try await settings(administration) else {
+            let given = try document(apps: []).members.filter { !$0.value.isNull }
             let made = try await administration.putFacebook(
                 of: application.id,
-                try document(apps: []),
+                .object(JSONObject(given)),
                 if: precondition.precondition,
                 by: actor
             )
@@ -73,7 +82,7 @@ struct ProviderSetCommand: AdministrationCommand {
         }
         let changed = try await administration.changeFacebook(
             of: application.id,
-            patch: try document(apps: current.body.object?["apps"]?.array ?? []),
+            patch: .object(try document(apps: current.body.object?["apps"]?.array ?? [])),
             if: precondition(onTopOf: current),
             by: actor
         )
@@ -97,14 +106,14 @@ struct ProviderSetCommand: AdministrationCommand {
         return .tags([tag])
     }
 
-    private func document(apps: [JSONValue]) throws -> JSONValue {
-        .object(
-            JSONObject(present: [
-                "enabled": state.map { .bool($0 == .enable) }, "graphVersion": graphVersion.map(JSONValue.string),
-                "proof": proof.map { .string($0.rawValue) },
-                "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
-            ])
-        )
+    /// What was given; an option that returns to its default is `null`.
+    private func document(apps: [JSONValue]) throws -> JSONObject {
+        let settings = JSONObject(present: [
+            "enabled": state.map { .bool($0 == .enable) }, "graphVersion": graphVersion.map(JSONValue.string),
+            "proof": proof.map { .string($0.rawValue) },
+            "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
+        ])
+        return JSONObject(settings.members + options.members)
     }
 
     /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.

@@ -13,7 +13,8 @@ struct SecretsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show under which master keys secrets are stored.",
             discussion: """
-                Keys are named by their ids, which tell nothing about them. A secret whose key is not known cannot be opened: \
+                Keys are named by their ids, which tell nothing about them. Beside app secrets they seal the tokens that are kept with \
+                identities, and for some minutes what passes between two steps of a login. A secret whose key is not known cannot be opened: \
                 set that key as FEDERATION_MASTER_KEY_PREVIOUS, or store the secret again.
 
                 Example:
@@ -31,6 +32,7 @@ struct SecretsCommand: ParsableCommand {
                         member: "secrets",
                         columns: [
                             Column("MASTER KEY", "keyId", .id), Column("SECRETS", "count", .id),
+                            Column("KEPT TOKENS", "tokens", .id), Column("PASSING", "passing", .id),
                             Column("KNOWN", "known", .id),
                         ]
                     )
@@ -63,8 +65,8 @@ struct SecretsCommand: ParsableCommand {
             )
             Terminal.say(
                 """
-                What comes next: restart every instance without FEDERATION_MASTER_KEY_PREVIOUS, and destroy the old key where no \
-                backup of the database needs it.
+                What comes next: when ten minutes have passed, so that no login under way needs it, restart every instance without \
+                FEDERATION_MASTER_KEY_PREVIOUS, and destroy the old key where no backup of the database needs it.
                 """
             )
         }

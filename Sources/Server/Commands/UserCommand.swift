@@ -5,9 +5,10 @@ import Identity
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Users: find, see, disable, unlink, export, erase.",
+        abstract: "Users: find, see, refresh, disable, unlink, export, erase.",
         subcommands: [
-            UserSearchCommand.self, Show.self, Disable.self, Enable.self, Unlink.self, Export.self, Erase.self,
+            UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self, Export.self,
+            Erase.self,
         ]
     )
 
@@ -35,11 +36,38 @@ struct UserCommand: ParsableCommand {
                     Column("PROVIDER", "provider", .id), Column("APP ID", "appId", .id),
                     Column("SUBJECT", "subject", .id), Column("CREATED", "created", .moment),
                     Column("LAST USED", "lastUsed", .moment), Column("GRANTED", "grantedScopes"),
+                    Column("DECLINED", "declinedScopes"),
                     Column("DATA ACCESS UNTIL", "dataAccessExpires", .moment),
+                    Column("REVOKED", "revoked", .moment), Column("REVOKED BY", "revokedBy"),
+                    Column("TOKEN KEPT", "tokenKept"), Column("TOKEN EXPIRES", "tokenExpires", .moment),
+                    Column("CHECKED", "checked", .moment),
                 ]
             ),
             OutputOptions.Section(member: "sessions", columns: SessionCommand.columns),
         ]
+    }
+
+    struct Refresh: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Read a user's profile at Facebook again.",
+            discussion: """
+                Asks with the access tokens that are kept of the user's identities, and writes what the stored mapping makes of the \
+                profile, as a login would. An identity whose token Facebook has withdrawn is marked as revoked.
+
+                Example:
+                  federation user refresh demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+                """
+        )
+
+        @OptionGroup var user: UserArgument
+        @OptionGroup var output: OutputOptions
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            try output.show(
+                try await administration.refreshUser(user.id, of: user.application.id, by: actor),
+                Show.sections
+            )
+        }
     }
 
     struct Disable: AdministrationCommand {
@@ -132,7 +160,7 @@ struct UserCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try confirmation.require(subject, losing: "the identity \(subject) from the user \(user.id)")
-            try await administration.unlink(
+            let partings = try await administration.unlink(
                 provider: provider,
                 app: appID,
                 subject: subject,
@@ -142,6 +170,7 @@ struct UserCommand: ParsableCommand {
                 by: actor
             )
             try Terminal.report("The identity \(subject) is taken from the user \(user.id).")
+            for warning in partings.compactMap(\.warning) { Terminal.say(warning) }
         }
     }
 
@@ -186,7 +215,7 @@ struct UserCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             let (id, application) = (user.id, user.application.id)
             try confirmation.require(id, losing: "the user \(id) of \(application) with identities and sessions")
-            try await administration.eraseUser(
+            let partings = try await administration.eraseUser(
                 id,
                 of: application,
                 confirmation: id,
@@ -194,6 +223,7 @@ struct UserCommand: ParsableCommand {
                 by: actor
             )
             try Terminal.report("The user \(id) of \(application) is erased.")
+            for warning in partings.compactMap(\.warning) { Terminal.say(warning) }
         }
     }
 }

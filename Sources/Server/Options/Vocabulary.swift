@@ -1,10 +1,13 @@
 import ArgumentParser
+import Federation
 import Identity
 
 // The words of the domain as arguments: shells complete them, and help lists them.
 
 extension OperatorRole: ExpressibleByArgument {}
 extension ProofForm: ExpressibleByArgument {}
+extension NoncePolicy: ExpressibleByArgument {}
+extension FacebookOptionsDocument.Name: ExpressibleByArgument {}
 
 extension PropertyType: ExpressibleByArgument {
     /// Small letters will do.

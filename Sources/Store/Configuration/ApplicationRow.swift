@@ -9,7 +9,8 @@ extension StoredApplication {
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
             (extract(epoch from k.created) * 1000)::bigint) order by k.label), '[]')
             from federation.api_keys k where k.application_id = a.id),
-        (select jsonb_build_object('enabled', p.enabled, 'graphVersion', p.graph_version, 'proof', p.proof, 'apps',
+        (select jsonb_build_object('enabled', p.enabled, 'graphVersion', p.graph_version, 'proof', p.proof,
+            'options', p.options, 'apps',
             (select coalesce(jsonb_agg(jsonb_build_object('id', f.app_id, 'secret', encode(f.secret, 'hex'),
                 'key', f.secret_key_id,
                 'changed', (extract(epoch from f.secret_changed) * 1000)::bigint) order by f.position), '[]')
@@ -82,7 +83,8 @@ extension StoredApplication {
             enabled: object["enabled"]?.bool ?? false,
             graphVersion: object["graphVersion"]?.string ?? "",
             proof: object["proof"]?.string.flatMap(ProofForm.init(rawValue:)) ?? .timed,
-            apps: apps
+            apps: apps,
+            options: object["options"] ?? .null
         )
     }
 

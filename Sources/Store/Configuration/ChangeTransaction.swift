@@ -45,8 +45,8 @@ struct ChangeTransaction {
         case .replaceKey(let label, let hash): try await replaceKey(label: label, hash: hash)
         case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
         case .revokeKey(let label): try await revokeKey(label: label)
-        case .setFacebook(let enabled, let version, let proof):
-            try await setFacebook(enabled: enabled, graphVersion: version, proof: proof)
+        case .setFacebook(let enabled, let version, let proof, let options):
+            try await setFacebook(enabled: enabled, graphVersion: version, proof: proof, options: options)
         case .setFacebookApps(let apps): try await setFacebookApps(apps)
         case .removeFacebook: try await removeFacebook()
         case .declareProperty(let property): try await declare(property, in: users)

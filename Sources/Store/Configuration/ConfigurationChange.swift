@@ -15,7 +15,7 @@ package enum ConfigurationChange: Sendable {
     case revokeKey(label: String)
 
     /// Sets everything of the provider but its apps; makes it when there is none.
-    case setFacebook(enabled: Bool, graphVersion: String, proof: ProofForm)
+    case setFacebook(enabled: Bool, graphVersion: String, proof: ProofForm, options: JSONValue)
     /// The apps that there shall be, in the order in which they are asked; a nil secret is left as it is.
     case setFacebookApps([(id: FacebookAppID, secret: SealedSecret?)])
     case removeFacebook

@@ -2,13 +2,15 @@ import Identity
 import Postgres
 
 extension ChangeTransaction {
-    func setFacebook(enabled: Bool, graphVersion: String, proof: ProofForm) async throws {
+    func setFacebook(enabled: Bool, graphVersion: String, proof: ProofForm, options: JSONValue) async throws {
         _ = try await connection.query(
             """
-            insert into federation.provider_settings (application_id, provider, enabled, graph_version, proof)
-            values (\(application.text), 'facebook', \(enabled), \(graphVersion), \(proof.rawValue))
-            on conflict (application_id, provider) do update
-                set enabled = excluded.enabled, graph_version = excluded.graph_version, proof = excluded.proof
+            insert into federation.provider_settings
+                (application_id, provider, enabled, graph_version, proof, options)
+            values (\(application.text), 'facebook', \(enabled), \(graphVersion), \(proof.rawValue),
+                \(JSONText(options.text)))
+            on conflict (application_id, provider) do update set enabled = excluded.enabled,
+                graph_version = excluded.graph_version, proof = excluded.proof, options = excluded.options
             """
         )
     }

@@ -37,6 +37,8 @@ package struct StoredApplication: Sendable {
         package let graphVersion: String
         package let proof: ProofForm
         package let apps: [App]
+        /// What else the operator decided, unread.
+        package let options: JSONValue
     }
 
     /// An app with its sealed secret.

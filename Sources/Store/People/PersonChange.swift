@@ -12,6 +12,14 @@ package enum PersonChange: Sendable {
     case erase
 }
 
+/// A person after a change.
+package struct ChangedPerson: Sendable {
+    /// Nil when it was erased.
+    package let person: StoredPerson?
+    /// The provider tokens that went with what was taken away: good for giving up our permissions, once.
+    package let tokens: [KeptToken]
+}
+
 extension Store {
     /// Changes a person in one transaction: reads all of it under lock, asks what to do, does it, writes the audit log.
     ///
@@ -23,14 +31,14 @@ extension Store {
     ///   - application: Whose user it is.
     ///   - actor: Who does it.
     ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is to be done.
-    /// - Returns: The person as it is afterwards; nil when it was erased.
+    /// - Returns: The person as it is afterwards, and what went.
     /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it.
     package func change(
         _ id: ObjectID,
         of application: Application,
         by actor: Actor,
         plan: @escaping @Sendable (StoredPerson) throws -> PersonChange?
-    ) async throws -> StoredPerson? {
+    ) async throws -> ChangedPerson {
         let reader = PersonReader(application: application)
         let work = PersonWork(id: id, application: application.id, schema: application.schema)
         do {
@@ -41,10 +49,13 @@ extension Store {
                 }
                 _ = try await connection.query(work.lock)
                 guard let person = try await current() else { throw Failure.noSuchUser }
-                guard let change = try plan(person), let entry = try await work.carryOut(change, on: person, connection)
-                else { return person }
+                guard let change = try plan(person) else { return ChangedPerson(person: person, tokens: []) }
+                let tokens = try await work.tokens(lostBy: change, connection)
+                guard let entry = try await work.carryOut(change, on: person, connection) else {
+                    return ChangedPerson(person: person, tokens: [])
+                }
                 try await connection.record([entry], by: actor)
-                return try await current()
+                return ChangedPerson(person: try await current(), tokens: tokens)
             }
         } catch let error as PostgresError {
             if case .server(let refusal) = error, ["23503", "23001"].contains(refusal.sqlState) {
@@ -78,6 +89,21 @@ private struct PersonWork: Sendable {
 
     var lock: Statement {
         "select from \(identifier: schema).users where object_id = \(id.uuid) for update"
+    }
+
+    /// The provider tokens that are kept with the identities that a change takes away.
+    func tokens(
+        lostBy change: PersonChange,
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> [KeptToken] {
+        switch change {
+        case .setStatus, .endSessions, .endSession: return []
+        case .unlink(_, let app, let subject):
+            return try await connection.keptTokens(of: id, schema: schema).filter {
+                $0.app.text.hasSameBytes(as: app) && $0.subject.text.hasSameBytes(as: subject)
+            }
+        case .erase: return try await connection.keptTokens(of: id, schema: schema)
+        }
     }
 
     /// Does what is to be done.

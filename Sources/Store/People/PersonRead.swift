@@ -28,7 +28,10 @@ struct PersonReader: Sendable {
         select
             (select coalesce(jsonb_agg(jsonb_build_array(i.provider, i.provider_app, i.subject,
                 \(unsafeRaw: Self.milliseconds("i.created")), \(unsafeRaw: Self.milliseconds("i.last_used")),
-                i.granted_scopes, \(unsafeRaw: Self.milliseconds("i.data_access_expires")), i.written)
+                i.granted_scopes, i.declined_scopes, \(unsafeRaw: Self.milliseconds("i.data_access_expires")),
+                \(unsafeRaw: Self.milliseconds("i.revoked")), i.revoked_by, i.token is not null,
+                \(unsafeRaw: Self.milliseconds("i.token_expires")), \(unsafeRaw: Self.milliseconds("i.checked")),
+                i.written)
                 order by i.created, i.provider, i.provider_app, i.subject), '[]')
                 from \(identifier: application.schema).identities i where i.object_id = u.object_id),
             (select coalesce(jsonb_agg(jsonb_build_array(\(unsafeRaw: Self.sessionID),
@@ -67,7 +70,7 @@ struct PersonReader: Sendable {
     }
 
     private static func identity(_ value: JSONValue) -> StoredPerson.Identity? {
-        guard let fields = value.array, fields.count == 8, let provider = fields[0].string, let app = fields[1].string,
+        guard let fields = value.array, fields.count == 14, let provider = fields[0].string, let app = fields[1].string,
             let subject = fields[2].string
         else { return nil }
         return StoredPerson.Identity(
@@ -77,8 +80,14 @@ struct PersonReader: Sendable {
             created: moment(fields[3]),
             lastUsed: moment(fields[4]),
             grantedScopes: (fields[5].array ?? []).compactMap(\.string),
-            dataAccessExpires: fields[6].integer,
-            written: fields[7].object ?? [:]
+            declinedScopes: (fields[6].array ?? []).compactMap(\.string),
+            dataAccessExpires: fields[7].integer,
+            revoked: fields[8].integer,
+            revokedBy: fields[9].string,
+            tokenKept: fields[10].bool ?? false,
+            tokenExpires: fields[11].integer,
+            checked: fields[12].integer,
+            written: fields[13].object ?? [:]
         )
     }
 

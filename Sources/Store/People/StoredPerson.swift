@@ -16,7 +16,16 @@ package struct StoredPerson: Sendable {
         package let created: Int64
         package let lastUsed: Int64
         package let grantedScopes: [String]
+        /// What the person declined, or took back since.
+        package let declinedScopes: [String]
         package let dataAccessExpires: Int64?
+        /// When Facebook said that our access to the person had ended, and by what we know it; nil while it has not.
+        package let revoked: Int64?
+        package let revokedBy: String?
+        /// Whether a provider token is kept, when it ends if that is known, and when Facebook was last asked about it.
+        package let tokenKept: Bool
+        package let tokenExpires: Int64?
+        package let checked: Int64?
         /// What the mapping wrote last into properties that it writes until they are edited.
         package let written: JSONObject
     }

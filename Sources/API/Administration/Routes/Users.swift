@@ -37,7 +37,7 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, user, .owner, query: ["confirm"]) { call in
-            try await call.administration.eraseUser(
+            _ = try await call.administration.eraseUser(
                 call["objectId"],
                 of: call["application"],
                 confirmation: call.query["confirm"],
@@ -45,6 +45,15 @@ extension AdministrationRoute {
                 by: call.actor
             )
             return .done
+        },
+        .init(.post, user + "/refresh", .editor) { call in
+            .resource(
+                try await call.administration.refreshUser(
+                    call["objectId"],
+                    of: call["application"],
+                    by: call.actor
+                )
+            )
         },
         .init(.get, user + "/export", .editor) { call in
             .value(try await call.administration.exportUser(call["objectId"], of: call["application"]))
@@ -59,7 +68,7 @@ extension AdministrationRoute {
             guard call["provider"].hasSameBytes(as: "facebook") else {
                 throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
             }
-            try await call.administration.unlink(
+            _ = try await call.administration.unlink(
                 provider: call["provider"],
                 app: call["appId"],
                 subject: call["subject"],

@@ -27,6 +27,40 @@ extension LoadedApplication {
     }
 }
 
+extension Federation {
+    /// Proves an access token (decision D2).
+    func prove(
+        accessToken token: Secret,
+        in attempt: LoginAttempt,
+        mapping: CompiledMapping
+    ) async throws(Failure) -> Proof {
+        let (settings, apps) = try attempt.loaded.facebook(appID: attempt.request.appID)
+        return try await prove(accessToken: token, of: apps, settings: settings, in: attempt, mapping: mapping)
+    }
+
+    /// Proves an access token that is of one of these apps.
+    func prove(
+        accessToken token: Secret,
+        of apps: [FacebookApp],
+        settings: FacebookSettings,
+        in attempt: LoginAttempt,
+        mapping: CompiledMapping
+    ) async throws(Failure) -> Proof {
+        let person = try await graph.prove(
+            token,
+            by: apps,
+            settings: settings,
+            mapping: mapping,
+            application: attempt.loaded.application.id,
+            deadline: attempt.providerDeadline
+        )
+        return Proof(
+            person: person,
+            token: ProviderToken(kind: .access, text: token, expiresAt: person.credentialExpiresAt)
+        )
+    }
+}
+
 extension GraphClient {
     /// Asks each app in turn whether the token is its own; one that is of no app of ours proves nothing.
     ///

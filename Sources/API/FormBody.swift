@@ -1,0 +1,62 @@
+import HTTPTypes
+import Hummingbird
+import Identity
+
+/// `name=value` pairs of a query or of a form (`application/x-www-form-urlencoded`).
+struct FormFields {
+    private var fields: [(name: String, value: String)] = []
+
+    /// More fields than anybody has a use for.
+    private static let mostFields = 64
+
+    /// Reads the pairs.
+    ///
+    /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
+    init(_ text: Substring) throws(Failure) {
+        // Bytes are compared and never characters: comparing long runs of combining marks takes a time that grows with the square.
+        let bytes = text.utf8
+        guard bytes.allSatisfy({ $0 < 0x80 }), bytes.count(where: { $0 == UInt8(ascii: "&") }) < Self.mostFields else {
+            throw Self.malformed
+        }
+        for field in bytes.split(separator: UInt8(ascii: "&")) {
+            let pair = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(Substring(pair.first ?? field), plusIsSpace: true),
+                let value = PercentEncoding.decode(
+                    pair.dropFirst().first.map { Substring($0) } ?? "",
+                    plusIsSpace: true
+                )
+            else { throw Self.malformed }
+            fields.append((name, value))
+        }
+    }
+
+    /// The value of a field, or nil when it is not there.
+    ///
+    /// - Throws: `malformed_request` when it is there twice: two readers could each take another one.
+    func value(_ name: String) throws(Failure) -> String? {
+        let values = fields.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
+        guard values.count <= 1 else {
+            throw Failure(.malformedRequest, "\(name) is there more than once. Send it once.")
+        }
+        return values.first
+    }
+
+    private static let malformed = Failure(
+        .malformedRequest,
+        "A form or query must be percent-encoded UTF-8 without NUL, of at most \(mostFields) fields."
+    )
+}
+
+extension Request {
+    /// The fields of a form in the body.
+    ///
+    /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
+    func formBody(upTo limit: Int) async throws(Failure) -> FormFields {
+        let type = "application/x-www-form-urlencoded"
+        guard let declared = headers[.contentType], Self.essence(of: declared, is: type) else {
+            throw Failure(.unsupportedMediaType, "The body must be a form, sent with Content-Type: \(type).")
+        }
+        let bytes = try await wholeBody(upTo: limit)
+        return try FormFields(String(decoding: bytes, as: UTF8.self)[...])
+    }
+}

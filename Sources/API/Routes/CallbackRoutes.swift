@@ -1,0 +1,97 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+import Identity
+import NIOCore
+
+/// What Facebook itself calls, and the page that it sends people to.
+struct CallbackRoutes {
+    let federation: Federation
+
+    /// Bytes of the largest form; a signed request of the longest kind fits, however it is encoded.
+    private static let formLimit = 65_536
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "users/oauth/:provider/deauthorize") { request, context, application in
+            try context.requireFacebook()
+            let call = try await Self.signedRequest(request)
+            try await federation.deauthorize(call, of: application, logger: context.logger)
+            return .json(Array("{}".utf8))
+        }
+        routes.on(.post, "users/oauth/:provider/deletion") { request, context, application in
+            try context.requireFacebook()
+            let receipt = try await federation.requestDeletion(
+                try await Self.signedRequest(request),
+                at: context.base(of: request),
+                of: application,
+                logger: context.logger
+            )
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("url", receipt.statusURL)
+                writer.member("confirmation_code", receipt.code)
+            }
+            return .json(writer)
+        }
+        routes.on(.get, "users/oauth/:provider/deletion/:code") { _, context, application in
+            try context.requireFacebook()
+            return try await status(context.parameters.get("code") ?? "", of: application)
+        }
+        routes.on(.get, "users/oauth/:provider/webhook") { request, context, application in
+            try context.requireFacebook()
+            return try handshake(request, application)
+        }
+        routes.on(.post, "users/oauth/:provider/webhook") { request, context, application in
+            try context.requireFacebook()
+            try await federation.receiveWebhook(
+                try await request.wholeBody(upTo: Federation.webhookLimit),
+                signature: request.headers[.xHubSignature256],
+                of: application,
+                logger: context.logger
+            )
+            return .text("")
+        }
+    }
+
+    /// The one field that the callbacks have.
+    private static func signedRequest(_ request: Request) async throws(Failure) -> String {
+        guard let text = try await request.formBody(upTo: formLimit).value("signed_request") else {
+            throw Failure(.malformedRequest, "The form has no signed_request.")
+        }
+        return text
+    }
+
+    private func handshake(_ request: Request, _ application: LoadedApplication) throws(Failure) -> Response {
+        let query = try FormFields((request.uri.query ?? "")[...])
+        return .text(
+            try federation.confirmWebhook(
+                mode: try query.value("hub.mode"),
+                challenge: try query.value("hub.challenge"),
+                verifyToken: try query.value("hub.verify_token"),
+                of: application
+            )
+        )
+    }
+
+    private func status(_ code: String, of application: LoadedApplication) async throws(Failure) -> Response {
+        guard let status = try await federation.deletionStatus(of: code, in: application) else {
+            return DeletionPage.unknown
+        }
+        return DeletionPage.page(of: status)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xHubSignature256 = HTTPField.Name(known: "X-Hub-Signature-256")
+}
+
+extension Response {
+    /// A plain text that no cache may keep.
+    static func text(_ text: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}

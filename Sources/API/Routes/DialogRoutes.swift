@@ -1,0 +1,107 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+import Identity
+import NIOCore
+
+/// Login through the server: where a client gets the address of Facebook's dialog, and where the dialog sends the browser back.
+struct DialogRoutes {
+    let federation: Federation
+
+    func mount(on routes: ApplicationRoutes) {
+        for path in ["users/oauth/:provider/request_url", "users/social/oauth/:provider/request_url"] {
+            routes.on(.post, path) { request, context, application in
+                try context.requireFacebook()
+                return try await open(request, context, application)
+            }
+        }
+        for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
+            routes.on(.get, path) { request, context, application in
+                try context.requireFacebook()
+                return await close(request, context, application)
+            }
+        }
+    }
+
+    private func open(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> Response {
+        let body = try DialogBody(
+            try await request.jsonBodyIfAny(upTo: LoginRoutes.bodyLimit),
+            origin: request.headers[.origin],
+            base: context.base(of: request)
+        )
+        let url = try await federation.openDialog(body.dialog, of: application)
+        if body.redirect { return .seeOther(url) }
+        // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: url))
+        )
+    }
+
+    /// A person looks at whatever comes of this, so failures are pages.
+    private func close(_ request: Request, _ context: APIContext, _ application: LoadedApplication) async -> Response {
+        let outcome: DialogOutcome
+        do throws(Failure) {
+            let answer = DialogQuery.parse(request.uri.query)
+            outcome = try await federation.closeDialog(answer, of: application, logger: context.logger)
+        } catch {
+            return WebPage.failure(error)
+        }
+        switch outcome {
+        case .redirect(let url, .success(let code)):
+            return .seeOther(Self.adding([("loginCode", code.reveal())], to: url))
+        case .redirect(let url, .failure(let failure)):
+            let code = String(Problem.row(of: failure.reason).code)
+            return .seeOther(Self.adding([("error", code), ("reason", failure.reason.rawValue)], to: url))
+        case .popup(let origin, .success(let signedIn)):
+            let user = UserReply.write(signedIn.user, token: signedIn.token)
+            return WebPage.handOver(user.bytes, to: origin, succeeded: true)
+        case .popup(let origin, .failure(let failure)):
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.key("fault")
+                Problem.write(failure, requestID: context.requestID, into: &writer)
+            }
+            return WebPage.handOver(writer.bytes, to: origin, succeeded: false)
+        }
+    }
+
+    /// The address with parameters behind those that it has; an address of the operator's has no fragment.
+    static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        var url = url
+        for (name, value) in parameters {
+            let separator =
+                !url.utf8.contains(UInt8(ascii: "?")) ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
+            url += separator + name + "=" + PercentEncoding.encode(value)
+        }
+        return url
+    }
+}
+
+extension APIContext {
+    /// Holds the provider in the path to the one that there is, in whatever case it is written.
+    func requireFacebook() throws(Failure) {
+        guard parameters.get("provider")?.lowercased() == "facebook" else {
+            throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
+        }
+    }
+
+    /// By which base a request has found its application.
+    func base(of request: Request) -> PublicBase {
+        parameters["apiKey"].map { .key(String($0)) } ?? .host(String(request.hostName ?? ""))
+    }
+}
+
+extension Response {
+    /// Sends a browser elsewhere with a GET, and tells nobody where it came from: a 307 would take the body along.
+    static func seeOther(_ url: String) -> Response {
+        var headers: HTTPFields = [.location: url, .cacheControl: "no-store"]
+        headers[.referrerPolicy] = "no-referrer"
+        return Response(status: .seeOther, headers: headers)
+    }
+}

@@ -1,0 +1,20 @@
+import Federation
+import Hummingbird
+import Identity
+
+/// Nonces for logins with an ID token.
+struct NonceRoutes {
+    let federation: Federation
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "users/nonce") { _, _, application in
+            let issued = try federation.makeNonce(for: application)
+            var writer = JSONWriter(capacity: 96)
+            writer.object { writer in
+                writer.member("nonce", issued.nonce.reveal())
+                writer.member("expires", issued.expires)
+            }
+            return .json(writer)
+        }
+    }
+}

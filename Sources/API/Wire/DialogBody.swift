@@ -1,0 +1,101 @@
+import Federation
+import Identity
+
+/// The body of a request for the dialog's address, in every spelling that client SDKs use (backendless.md §2.4).
+struct DialogBody {
+    let dialog: DialogRequest
+    /// Whether the browser is to be sent to the dialog at once.
+    let redirect: Bool
+
+    private static let mostPermissions = 50
+
+    /// Reads a body; none at all is an empty object.
+    ///
+    /// Unknown members are ignored, `null` is absence, and so is an empty text.
+    ///
+    /// - Throws: `malformed_request` or `payload_too_large`.
+    init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {
+        let body = try bytes.map { bytes throws(Failure) in try LoginBody.object(in: bytes) } ?? JSONObject()
+        var dialog = DialogRequest(base: base)
+        dialog.mapping = try LoginBody.mapping(in: body)
+        dialog.permissions = try Self.permissions(in: body)
+        dialog.authType = try Self.authType(in: body)
+        dialog.appID = try Self.text("appId", in: body)
+        dialog.redirectAfterLoginURL = try Self.text("redirectAfterLoginUrl", in: body)
+        dialog.callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
+        dialog.codeChallenge = try Self.codeChallenge(in: body)
+        dialog.origin = origin
+        self.dialog = dialog
+        redirect = try Self.flag("redirect", in: body)
+    }
+
+    private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
+        guard let text = try LoginBody.text(key, in: body), !text.utf8.isEmpty else { return nil }
+        return text
+    }
+
+    private static func flag(_ key: String, in body: JSONObject) throws(Failure) -> Bool {
+        guard let value = body.present(key) else { return false }
+        guard let flag = value.bool else {
+            throw Failure(.malformedRequest, "\(key) must be true or false, it is \(value.kind).")
+        }
+        return flag
+    }
+
+    /// A list of texts, or a text with commas or spaces between them.
+    private static func permissions(in body: JSONObject) throws(Failure) -> [String]? {
+        guard let value = body.present("permissions") else { return nil }
+        let names: [Substring]
+        if let text = value.string {
+            names = text.utf8.split(maxSplits: mostPermissions) { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
+                .map { Substring($0) }
+        } else if let texts = value.array?.map(\.string), !texts.contains(nil) {
+            names = texts.compactMap { $0?[...] }
+        } else {
+            throw Failure(
+                .malformedRequest,
+                "permissions must be a text with commas or spaces between the names, or an array of texts."
+            )
+        }
+        guard names.count <= mostPermissions, names.allSatisfy(PermissionName.isValid) else {
+            throw Failure(
+                .malformedRequest,
+                """
+                permissions must be at most \(mostPermissions) names of Facebook's permissions, each of 1 to 64 characters a to z, 0 \
+                to 9 and _, like user_birthday.
+                """
+            )
+        }
+        return names.isEmpty ? nil : names.map(String.init)
+    }
+
+    private static func authType(in body: JSONObject) throws(Failure) -> DialogAuthType? {
+        guard let text = try text("authType", in: body) else { return nil }
+        guard let type = DialogAuthType.allCases.first(where: { $0.rawValue.hasSameBytes(as: text) }) else {
+            let types = DialogAuthType.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Failure(.malformedRequest, "authType must be one of \(types).")
+        }
+        return type
+    }
+
+    /// S256 alone: with `plain`, whoever sees the challenge has the verifier (RFC 9700 §2.1.1).
+    private static func codeChallenge(in body: JSONObject) throws(Failure) -> String? {
+        let challenge = try text("codeChallenge", in: body)
+        if let method = try text("codeChallengeMethod", in: body) {
+            guard method.hasSameBytes(as: "S256") else {
+                throw Failure(.malformedRequest, "codeChallengeMethod must be S256.")
+            }
+            guard challenge != nil else {
+                throw Failure(.malformedRequest, "codeChallengeMethod is there without a codeChallenge.")
+            }
+        }
+        guard let challenge else { return nil }
+        guard challenge.utf8.count == 43, challenge.utf8.allSatisfy(Base64URL.isCharacter) else {
+            throw Failure(
+                .malformedRequest,
+                "codeChallenge must be the SHA-256 of the verifier as 43 characters of base64url."
+            )
+        }
+        return challenge
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import FoundationEssentials
+import TestSupport
+
+/// What one login by an ID token costs.
+///
+/// An ID token counts once, so a measurement is a number of logins and not a time: each takes a token of its own, signed beforehand.
+struct LimitedLoginCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "limited-login",
+        abstract: "Logins by ID tokens: throughput, processor time, memory, and the ratio to the floor."
+    )
+
+    @Option(help: "People who log in again and again.")
+    var people = 500
+    @Option(help: "Logins of each measurement.")
+    var logins = 6000
+    @Option(help: "Measurements of service and floor, in turns; medians count.")
+    var rounds = 3
+    @Option(help: "Connections of the closed loop.")
+    var connections = 16
+
+    func run() async throws {
+        let setting = try Setting()
+        let control = HTTPClient(port: setting.controlPort)
+        _ = try await People.make(people, control: control)
+        let tokens = try await People.idTokens(logins * (rounds + 1), of: people, control: control)
+        let service = try await Programs.startService(setting)
+        let floor = try await Programs.startFloor(tokens, of: .idToken)
+        let requests = tokens.logins(as: "idToken")
+        func targets(_ round: Int) -> [Target] {
+            let requests = Array(requests[(round * logins)..<((round + 1) * logins)])
+            return [
+                Target(
+                    name: "service",
+                    process: service.process,
+                    load: Load(port: service.client.port, requests: requests)
+                ), Target(name: "floor", process: floor.process, load: Load(port: floor.port, requests: requests)),
+            ]
+        }
+        let report = Report()
+        report.head(
+            "Logins of \(people) people by ID tokens, each returning; \(connections) connections; \(rounds) rounds of \(logins) logins"
+        )
+        for target in targets(0) { try target.check(await target.load.once(connections: connections)) }
+        let asked = try await Self.requests(control)
+        var costs: [String: [Cost]] = [:]
+        for round in 1...max(rounds, 1) {
+            for target in targets(round) {
+                let cost = try await target.cost(database: setting.databasePID) {
+                    await $0.once(connections: connections)
+                }
+                costs[target.name, default: []].append(cost)
+            }
+        }
+        report.costs(costs)
+        report.calls(try await Self.requests(control) - asked)
+        _ = try await service.process.terminate()
+        try await floor.process.kill()
+    }
+
+    func validate() throws {
+        guard people > 0, logins > 0, rounds > 0, connections > 0 else {
+            throw ValidationError("Every number must be at least 1.")
+        }
+    }
+
+    /// How many requests Facebook has had.
+    private static func requests(_ control: HTTPClient) async throws -> Int {
+        let reply = try await control.get("/counters")
+        return try JSONDecoder().decode(Counters.self, from: Data(reply.body)).requests
+    }
+
+    private struct Counters: Codable {
+        let requests: Int
+    }
+}

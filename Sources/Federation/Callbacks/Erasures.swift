@@ -1,0 +1,91 @@
+package import Graph
+package import Identity
+package import Logging
+package import Store
+
+/// Carries out requests for deletion: at once when they come, or when they are due.
+package struct Erasures: Sendable {
+    private let store: Store
+    private let graph: GraphClient
+    private let masterKeys: MasterKeys
+
+    /// Requests that one round takes on at most.
+    private static let mostOfARound = 20
+
+    package init(store: Store, graph: GraphClient, masterKeys: MasterKeys) {
+        self.store = store
+        self.graph = graph
+        self.masterKeys = masterKeys
+    }
+
+    /// Carries out what is due: one round, which any number of instances may do at once.
+    ///
+    /// - Parameters:
+    ///   - loaded: The application.
+    ///   - logger: Gets a line for each request.
+    /// - Returns: How many were carried out. What something stands in the way of is tried again after ten minutes.
+    /// - Throws: `store_unavailable` and its like.
+    package func eraseWhatIsDue(of loaded: LoadedApplication, logger: Logger) async throws(Failure) -> Int {
+        let codes = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
+        var erased = 0
+        for code in codes where !Task.isCancelled {
+            if await erase(code: code, of: loaded, logger: logger) { erased += 1 }
+        }
+        return erased
+    }
+
+    /// Carries one request out, and gives up our permissions at Facebook where a token is left that can do it.
+    ///
+    /// - Returns: Whether this call did it.
+    func erase(code: String, of loaded: LoadedApplication, logger: Logger) async -> Bool {
+        var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
+        do throws(Failure) {
+            let actor = Actor.facebook(by: "deletion")
+            switch try await store.erase(code: code, of: loaded.application, by: actor) {
+            case .notOurs:
+                return false
+            case .hindered(let hindrance):
+                metadata["table"] = "\(hindrance)"
+                logger.error("deletion is hindered; it is tried again every ten minutes", metadata: metadata)
+                return false
+            case .nobody:
+                metadata["outcome"] = "nobody"
+            case .identity(let user, let tokens):
+                metadata["outcome"] = "identity"
+                metadata["user"] = "\(user)"
+                await giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
+            case .user(let user, let tokens):
+                metadata["outcome"] = "user"
+                metadata["user"] = "\(user)"
+                await giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
+            }
+            logger.info("deletion done", metadata: metadata)
+            return true
+        } catch {
+            metadata["reason"] = "\(error.reason.rawValue)"
+            if let cause = error.cause { metadata["cause"] = "\(cause)" }
+            logger.warning("deletion failed; it is tried again", metadata: metadata)
+            return false
+        }
+    }
+
+    private func giveUpPermissions(
+        by tokens: [KeptToken],
+        formerlyOf user: ObjectID,
+        in loaded: LoadedApplication,
+        actor: Actor,
+        logger: Logger
+    ) async {
+        let farewell = Farewell(graph: graph, store: store, masterKeys: masterKeys)
+        for parting in await farewell.giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor) {
+            guard case .failed(let failure) = parting.removal else { continue }
+            logger.warning(
+                "permissions could not be given up",
+                metadata: [
+                    "application": "\(loaded.application.id)", "user": "\(user)", "app": "\(parting.app)",
+                    "reason": "\(failure.reason.rawValue)", "cause": "\(failure.cause ?? "")",
+                ]
+            )
+        }
+    }
+}

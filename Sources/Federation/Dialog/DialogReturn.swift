@@ -1,0 +1,135 @@
+import Graph
+package import Identity
+package import Logging
+import Store
+
+/// Where a browser goes that came back from Facebook's dialog.
+package enum DialogOutcome: Sendable {
+    /// To an address of the client's, with a code that it exchanges for the user object.
+    case redirect(to: String, Result<Secret, Failure>)
+    /// Nowhere: the page hands the user object to the page of this origin that opened it.
+    case popup(origin: String, Result<SignedIn, Failure>)
+}
+
+extension Federation {
+    /// Ends a login through the server: takes its state, proves the code, and signs in or gives a login code.
+    ///
+    /// - Returns: Where the browser goes, with success or failure.
+    /// - Throws: `login_state_invalid` when nobody knows where it should go; `overloaded`, `store_unavailable` and their like when
+    ///   the state could not be looked for, so that the same address can be opened again.
+    package func closeDialog(
+        _ answer: DialogAnswer,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DialogOutcome {
+        let started = ContinuousClock.now
+        do throws(Failure) {
+            guard admission.enter() else {
+                throw Failure(
+                    .overloaded,
+                    "Too many logins are under way. Open this address again in a moment.",
+                    retryAfter: 1
+                )
+            }
+            defer { admission.leave() }
+            let state = try await takeState(answer.state, of: loaded.application)
+            let attempt = LoginAttempt(
+                request: LoginRequest(
+                    credential: CredentialFields(),
+                    mapping: state.mapping,
+                    appID: state.appID,
+                    previousToken: nil
+                ),
+                loaded: loaded,
+                end: started + limits.login,
+                limits: limits
+            )
+            let outcome = await end(state, by: answer, in: attempt)
+            log(outcome, of: loaded, started: started, logger: logger)
+            return outcome
+        } catch {
+            log(.failure(error), of: loaded, started: started, logger: logger)
+            throw error.withoutCause
+        }
+    }
+
+    private func takeState(_ text: String?, of application: Application) async throws(Failure) -> DialogState {
+        if let text = text.flatMap(OneTimeText.init(received:)),
+            let payload = try await take(text, as: .state, of: application), let state = DialogState(payload)
+        {
+            return state
+        }
+        throw Failure(
+            .loginStateInvalid,
+            """
+            This login was not begun here, has ended already, or took longer than ten minutes. Go back to the app and begin it \
+            again.
+            """
+        )
+    }
+
+    private func end(_ state: DialogState, by answer: DialogAnswer, in attempt: LoginAttempt) async -> DialogOutcome {
+        switch state.end {
+        case .popup(let origin):
+            do throws(Failure) {
+                let proof = try await prove(answer, of: state, in: attempt)
+                return .popup(
+                    origin: origin,
+                    .success(try await completeOnce(proof, mapping: state.mapping, in: attempt))
+                )
+            } catch {
+                return .popup(origin: origin, .failure(error))
+            }
+        case .redirect(let url, let codeChallenge):
+            do throws(Failure) {
+                let proof = try await prove(answer, of: state, in: attempt)
+                let vouched = VouchedLogin(proof: proof, mapping: state.mapping, codeChallenge: codeChallenge)
+                let code = try await loginCode(for: vouched, of: attempt.loaded.application)
+                return .redirect(to: url, .success(code))
+            } catch {
+                return .redirect(to: url, .failure(error))
+            }
+        }
+    }
+
+    /// Proves the code of the answer.
+    private func prove(
+        _ answer: DialogAnswer,
+        of state: DialogState,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> Proof {
+        if let failure = answer.failure { throw failure }
+        guard let code = answer.code else {
+            throw Failure(
+                .credentialMissing,
+                "Facebook sent the browser back without a code. Start the login with Facebook over."
+            )
+        }
+        let plan = try attempt.loaded.plan(clientMapping: state.mapping)
+        let authorization = try AuthorizationCode(
+            code,
+            redirectURI: state.redirectURI,
+            codeVerifier: state.codeVerifier
+        )
+        var proof = try await prove(authorization, in: attempt, mapping: plan.mapping)
+        // What Facebook itself lists as granted is not declined, whatever the browser says.
+        proof.person.declinedScopes = answer.declinedScopes?.filter { declined in
+            !proof.person.scopes.contains { $0.hasSameBytes(as: declined) }
+        }
+        return proof
+    }
+
+    private func log(
+        _ outcome: DialogOutcome,
+        of loaded: LoadedApplication,
+        started: ContinuousClock.Instant,
+        logger: Logger
+    ) {
+        switch outcome {
+        case .popup(_, let result): log(result, of: loaded, started: started, logger: logger)
+        case .redirect(_, .failure(let failure)): log(.failure(failure), of: loaded, started: started, logger: logger)
+        // The exchange of the login code is the login, and says so in a line of its own.
+        case .redirect(_, .success): break
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import FoundationEssentials
+import Graph
+import Identity
+import Store
+
+/// What became of our permissions at one Facebook app.
+package struct Parting: Sendable {
+    let app: FacebookAppID
+    let removal: PermissionRemoval
+
+    /// What an operator should know; nil when all is well.
+    package var warning: String? {
+        let advice = "The person can remove the app at Facebook, under \"Apps and websites\" of the settings."
+        switch removal {
+        case .removed: return nil
+        case .tokenIsDead(let failure):
+            return """
+                Facebook does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
+                could not be given up; most likely they have ended with it. \(advice)
+                """
+        case .failed(let failure):
+            return "Our permissions at the app \(app) could not be given up (\(failure.reason.rawValue)). \(advice)"
+        }
+    }
+}
+
+/// Gives up our permissions at Facebook when a person's data have gone here.
+///
+/// It comes after the transaction and can undo nothing: whatever Facebook answers, the person is gone. What became of it is in the
+/// audit log, beside the erasure: only the person can mend a failure, at Facebook under "Apps and websites".
+struct Farewell: Sendable {
+    let graph: GraphClient
+    let store: Store
+    let masterKeys: MasterKeys
+
+    /// For all tokens together: nobody waits longer for what cannot be mended.
+    private static let patience = Duration.seconds(5)
+
+    /// Gives up the permissions behind tokens that were kept.
+    ///
+    /// - Parameters:
+    ///   - tokens: As they were stored.
+    ///   - user: Whose they were.
+    ///   - loaded: The application, whose app secrets prove who asks.
+    ///   - actor: On whose behalf, for the audit log.
+    /// - Returns: What became of each; none where no token was kept.
+    func giveUpPermissions(
+        by tokens: [KeptToken],
+        formerlyOf user: ObjectID,
+        in loaded: LoadedApplication,
+        actor: Actor
+    ) async -> [Parting] {
+        guard !tokens.isEmpty else { return [] }
+        let deadline = ContinuousClock.now + Self.patience
+        var partings: [Parting] = []
+        for token in tokens {
+            partings.append(
+                Parting(app: token.app, removal: await remove(by: token, in: loaded, deadline: deadline))
+            )
+        }
+        // The log of what has happened must not make it fail.
+        try? await store.record(partings.map(\.recorded), formerlyOf: user, in: loaded.application, by: actor)
+        return partings
+    }
+
+    private func remove(
+        by kept: KeptToken,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async -> PermissionRemoval {
+        let application = loaded.application.id
+        let place = MasterKey.Place.providerToken(application: application, app: kept.app, subject: kept.subject)
+        guard let settings = loaded.application.facebook, let app = settings.apps.first(where: { $0.id == kept.app }),
+            let token = masterKeys.open(kept.token.secret, at: place)
+        else {
+            return .failed(
+                Failure(
+                    .providerMisconfigured,
+                    "The app's secret or the kept token cannot be used.",
+                    cause: "no secret of app \(kept.app), or no master key \(kept.token.secret.keyID)"
+                )
+            )
+        }
+        return await graph.removePermissions(
+            by: ProviderToken(kind: kept.token.kind, text: token, expiresAt: kept.token.expiresAt),
+            of: kept.subject,
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline,
+            now: Int64(Date().timeIntervalSince1970)
+        )
+    }
+}
+
+extension Parting {
+    fileprivate var recorded: RecordedParting {
+        switch removal {
+        case .removed: RecordedParting(app: app, outcome: "removed", reason: nil)
+        case .tokenIsDead(let failure):
+            RecordedParting(app: app, outcome: "tokenIsDead", reason: failure.reason.rawValue)
+        case .failed(let failure): RecordedParting(app: app, outcome: "failed", reason: failure.reason.rawValue)
+        }
+    }
+}

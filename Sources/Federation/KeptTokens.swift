@@ -1,0 +1,113 @@
+import FoundationEssentials
+package import Identity
+import Store
+
+/// The provider token of a session's own identity, as its client gets it back.
+package struct GivenToken: Sendable {
+    package let appID: FacebookAppID
+    package let token: ProviderToken
+}
+
+extension Federation {
+    /// Gives a client the token that is kept of the identity by which its session was opened.
+    ///
+    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` where the application gives no tokens
+    ///   back or keeps none of this identity; `credential_revoked` and `credential_expired` for one that is of no use any more.
+    package func keptToken(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> GivenToken {
+        let identity = try await sessionIdentity(of: token, in: loaded)
+        let options = loaded.application.facebook?.options
+        guard options?.keepTokens == true, options?.returnTokens == true else {
+            throw Failure(
+                .notFound,
+                "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
+            )
+        }
+        guard let kept = identity.token else { throw Self.noKeptToken }
+        if let end = kept.expiresAt, end <= Int64(Date().timeIntervalSince1970) {
+            throw Failure(.credentialExpired, "The kept token has expired. Log in with Facebook again.")
+        }
+        let text = try masterKeys.token(
+            kept.secret,
+            app: identity.app,
+            subject: identity.subject,
+            of: loaded.application.id
+        )
+        return GivenToken(
+            appID: identity.app,
+            token: ProviderToken(kind: kept.kind, text: text, expiresAt: kept.expiresAt)
+        )
+    }
+
+    /// Reads the profile of the identity by which a session was opened again and writes it by the stored mapping.
+    ///
+    /// It is held to the limits of a login, and asks Facebook as one.
+    ///
+    /// - Throws: What a login with the kept token would be answered; `not_found` where no access token is kept.
+    package func refreshProfile(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> User {
+        let end = ContinuousClock.now + limits.login
+        guard admission.enter() else {
+            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
+        }
+        defer { admission.leave() }
+        return try await withCurrent(loaded) { (loaded) throws(Failure) in
+            let identity = try await sessionIdentity(of: token, in: loaded)
+            guard let kept = identity.kept else { throw Self.noKeptToken }
+            let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+            if let user = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) { return user }
+            // A login has just read the profile.
+            return try await user(of: token, in: loaded)
+        }
+    }
+
+    /// The identity by which a live session of an enabled user was opened.
+    private func sessionIdentity(
+        of token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> SessionIdentity {
+        _ = try await user(of: token, in: loaded)
+        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application) else {
+            throw Self.noKeptToken
+        }
+        guard !identity.isRevoked else {
+            throw Failure(
+                .credentialRevoked,
+                "Facebook has withdrawn the access of this person's account. Log in with Facebook again."
+            )
+        }
+        return identity
+    }
+
+    private static let noKeptToken = Failure(
+        .notFound,
+        "No provider token is kept of the identity of this session. Log in with Facebook again."
+    )
+}
+
+extension MasterKeys {
+    /// The kept token of an identity.
+    ///
+    /// - Throws: `provider_misconfigured` when its master key is not at hand, or it was put there by other means.
+    func token(
+        _ sealed: SealedSecret,
+        app: FacebookAppID,
+        subject: Subject,
+        of application: ApplicationID
+    ) throws(Failure) -> Secret {
+        let place = MasterKey.Place.providerToken(application: application, app: app, subject: subject)
+        guard let token = open(sealed, at: place) else {
+            throw Failure(
+                .providerMisconfigured,
+                "The kept token cannot be opened. The operator has to look at the master keys; a new login brings another token.",
+                retryAfter: 60,
+                cause: "a kept token is under master key \(sealed.keyID) and does not open"
+            )
+        }
+        return token
+    }
+}

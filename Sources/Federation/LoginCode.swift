@@ -1,0 +1,60 @@
+import Crypto
+import Identity
+import Store
+
+extension Federation {
+    /// Seconds between a browser's return from Facebook and the exchange of the login code by the client.
+    private static let loginCodeSeconds: Int64 = 60
+
+    /// The one-time code that a browser takes to the client.
+    func loginCode(for login: VouchedLogin, of application: Application) async throws(Failure) -> Secret {
+        let code = OneTimeText()
+        try await keep(code, as: .loginCode, payload: login.text, seconds: Self.loginCodeSeconds, of: application)
+        return code.secret
+    }
+
+    /// Whom Facebook vouched for when the login through the server came back, and the mapping that it was begun with.
+    ///
+    /// The code is used up whatever comes of it: with a wrong verifier nobody gets a second try.
+    func redeem(
+        loginCode: Secret,
+        codeVerifier: Secret?,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> (Proof, mapping: JSONValue?) {
+        guard let code = OneTimeText(received: loginCode.reveal()),
+            let payload = try await take(code, as: .loginCode, of: attempt.loaded.application),
+            let login = VouchedLogin(payload)
+        else {
+            throw Failure(
+                .credentialInvalid,
+                "This loginCode is unknown, has been used, or is older than a minute. Start the login over."
+            )
+        }
+        try Self.check(codeVerifier, against: login.codeChallenge)
+        // The operator may have switched the provider off or removed the app since.
+        _ = try attempt.loaded.facebook(appID: login.proof.person.appID.text)
+        return (login.proof, login.mapping)
+    }
+
+    /// Holds a verifier to the challenge that the login began with (RFC 7636 §4.6).
+    ///
+    /// A verifier without a challenge is refused as well: somebody has taken the challenge away (RFC 9700 §4.8.2).
+    private static func check(_ codeVerifier: Secret?, against codeChallenge: String?) throws(Failure) {
+        switch (codeVerifier, codeChallenge) {
+        case (nil, nil): return
+        case (let verifier?, let challenge?):
+            let expected = Array(challenge.utf8)
+            let actual = Array(Base64URL.encode(Digest.sha256(verifier.reveal())).utf8)
+            // Both are hashed once more, since swift-crypto compares digests in constant time.
+            if SHA256.hash(data: expected) == SHA256.hash(data: actual) { return }
+        case (_, _): break
+        }
+        throw Failure(
+            .credentialInvalid,
+            """
+            codeVerifier does not fit the codeChallenge that this login was begun with; one without the other does not count. Start \
+            the login over.
+            """
+        )
+    }
+}

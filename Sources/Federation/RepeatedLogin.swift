@@ -1,0 +1,40 @@
+import Crypto
+import Identity
+import Store
+
+// A credential that counts once would leave a client without its session when the reply is lost. So the client may give a login a
+// key of its own (`Idempotency-Key`): the same request under the same key, within a minute, is the same login, and is answered with
+// the same session. Nothing is kept for that but hashes: the session's token is derived, not stored.
+
+extension LoginAttempt {
+    /// Who uses a credential that counts once: this attempt alone, or every repetition of it that the client marks as one.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - nonce: What came with it.
+    /// - Returns: 32 bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
+    func owner(of credential: Secret, nonce: Secret?) -> [UInt8] {
+        guard let key = request.idempotencyKey else { return Random.bytes(32) }
+        var hash = SHA256()
+        for part in [key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text] {
+            // The length in front keeps two parts from passing for others.
+            let bytes = Array((part ?? "").utf8)
+            hash.update(data: withUnsafeBytes(of: UInt64(bytes.count).bigEndian, Array.init))
+            hash.update(data: bytes)
+        }
+        return Array(hash.finalize())
+    }
+}
+
+extension Federation {
+    /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody without the
+    /// master key can tell from it.
+    func sessionToken(for proof: Proof, in attempt: LoginAttempt) -> SessionToken {
+        guard attempt.request.idempotencyKey != nil, let owner = proof.once?.owner else {
+            return SessionToken(random: Random.bytes(32))
+        }
+        let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")
+        let application = Array(attempt.loaded.application.id.text.utf8)
+        return SessionToken(random: Array(HMAC<SHA256>.authenticationCode(for: owner + application, using: key)))
+    }
+}

@@ -1,0 +1,114 @@
+import Graph
+import Identity
+import NIOConcurrencyHelpers
+import Verification
+
+/// The keys that ID tokens are signed with: fetched when `SigningKeyCache` says so, by one caller for all.
+final class SigningKeys: Sendable {
+    private struct State {
+        var cache = SigningKeyCache()
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var nextID: UInt64 = 0
+    }
+
+    private let graph: GraphClient
+    private let state = NIOLockedValueBox(State())
+
+    init(graph: GraphClient) {
+        self.graph = graph
+    }
+
+    /// The key of that name.
+    ///
+    /// - Parameters:
+    ///   - id: What a token says.
+    ///   - deadline: When Facebook must have answered, if it is asked.
+    /// - Returns: The key, without any call while it is known and not too old.
+    /// - Throws: `credential_invalid` when Facebook has no such key; `provider_unavailable` and its like when it could not be asked.
+    func key(_ id: String, until deadline: ContinuousClock.Instant) async throws(Failure) -> SigningKey {
+        while true {
+            switch state.withLockedValue({ $0.cache.key(id, at: .now) }) {
+            case .key(let key):
+                return key
+            case .keyAndFetch(let key):
+                fetch(until: deadline)
+                return key
+            case .fetch:
+                fetch(until: deadline)
+                await waitForFetch()
+            case .wait:
+                await waitForFetch()
+            case .unknown:
+                throw Failure(
+                    .credentialInvalid,
+                    "This ID token is signed with a key that Facebook does not publish. Log in with Facebook again.",
+                    cause: "ID token, check 6: kid is not among the published keys"
+                )
+            case .unavailable(let failure):
+                throw failure
+            }
+            guard !Task.isCancelled, ContinuousClock.now < deadline else {
+                throw Failure(
+                    .providerTimeout,
+                    "Facebook did not answer in time. Try again in a moment.",
+                    retryAfter: 2
+                )
+            }
+        }
+    }
+
+    /// Fetches the keys in a task of its own: whoever needed them first may go away, and the others still want them.
+    private func fetch(until deadline: ContinuousClock.Instant) {
+        Task {
+            let outcome = await fetched(until: deadline)
+            let waiting = state.withLockedValue { state in
+                switch outcome {
+                case .success(let keys): state.cache.fetched(keys, at: .now)
+                case .failure(let failure): state.cache.failed(failure, at: .now)
+                }
+                defer { state.waiting.removeAll() }
+                return state.waiting.values
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+    }
+
+    private func fetched(until deadline: ContinuousClock.Instant) async -> Result<[SigningKey], Failure> {
+        do throws(Failure) {
+            let keys = try await graph.signingKeys(deadline: deadline).compactMap(SigningKey.init)
+            guard keys.isEmpty else { return .success(keys) }
+            return .failure(
+                Failure(
+                    .providerBadReply,
+                    "Facebook's keys cannot be understood. Try again later.",
+                    cause: "the document of keys holds none for RS256"
+                )
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Waits until the fetch that is under way has ended, or the caller is cancelled.
+    ///
+    /// It ends by the deadline of the login that began it, which is no later than that of any login that waits.
+    private func waitForFetch() async {
+        let id = state.withLockedValue { state in
+            state.nextID &+= 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = state.withLockedValue { state in
+                    // A cancellation that came before this is seen here; one that comes after it finds the continuation.
+                    guard state.cache.isFetching, !Task.isCancelled else { return false }
+                    state.waiting[id] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLockedValue { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import Identity
+
+// What is asked of Graph while nobody waits. Each question is asked once; repeating is for whoever plans the work.
+
+extension GraphClient {
+    /// How fast work in the background may ask about an app now: not at all while logins may not ask either.
+    package func backgroundPace(of app: FacebookAppID, application: ApplicationID) -> BackgroundPace {
+        knownLink(of: app, application)?.backgroundPace() ?? .full
+    }
+
+    /// Asks `debug_token` about a kept token.
+    package func inspect(
+        kept token: Secret,
+        app: FacebookApp,
+        settings: FacebookSettings,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> AccessTokenEvidence.Inspection {
+        let login = login(token, app, settings, fields: "id", now)
+        do throws(Failure) {
+            try login.check()
+            let question = try TokenInspectionCall.question(login)
+            return try await ask(question, of: app.id, application, until: deadline) { (reply) throws(GraphFault) in
+                try TokenInspectionCall.answer(reply, isGraphToken: login.isGraphToken)
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Asks `/me` with a kept token for fields in Graph's syntax, each field once, with `id` among them.
+    package func profile(
+        kept token: Secret,
+        app: FacebookApp,
+        settings: FacebookSettings,
+        fields: String,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> AccessTokenEvidence.Profile {
+        let login = login(token, app, settings, fields: fields, now)
+        do throws(Failure) {
+            try login.check()
+            let question = try ProfileFetch.question(login)
+            let user = try await ask(question, of: app.id, application, until: deadline) {
+                (reply) throws(GraphFault) in
+                try ProfileFetch.answer(reply, isGraphToken: login.isGraphToken)
+            }
+            return .user(user)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Exchanges a token for the long-lived one of the same person (facebook.md §1.3).
+    ///
+    /// - Returns: The long-lived token, which proves nothing yet.
+    /// - Throws: Why there is none; the token that was to be exchanged is as good as before.
+    package func exchangeForLongLived(
+        kept token: Secret,
+        app: FacebookApp,
+        settings: FacebookSettings,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> Secret {
+        let login = login(token, app, settings, fields: "id", 0)
+        try login.check()
+        let question = try LongLivedExchange.question(login)
+        return try await ask(question, of: app.id, application, until: deadline, LongLivedExchange.answer)
+    }
+
+    private func login(
+        _ token: Secret,
+        _ app: FacebookApp,
+        _ settings: FacebookSettings,
+        fields: String,
+        _ now: Int64
+    ) -> LoginQuestion {
+        LoginQuestion(
+            token: token.reveal(),
+            app: app,
+            settings: settings,
+            fields: fields,
+            configuration: configuration,
+            now: now
+        )
+    }
+
+    /// Asks, and takes in what that says about asking on.
+    private func ask<Answer>(
+        _ question: GraphQuestion,
+        of app: FacebookAppID,
+        _ application: ApplicationID,
+        until deadline: ContinuousClock.Instant,
+        _ answer: (GraphReply) throws(GraphFault) -> Answer
+    ) async throws(Failure) -> Answer {
+        let link = link(AppLink.Key(application: application, app: app))
+        do throws(GraphFault) {
+            let found = try answer(try await question.ask(curl, configuration, until: deadline, of: link))
+            link.noteInBackground(nil)
+            return found
+        } catch {
+            link.noteInBackground(error.significance)
+            throw error.failure
+        }
+    }
+}

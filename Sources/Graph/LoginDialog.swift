@@ -1,0 +1,59 @@
+package import Identity
+
+/// What Facebook's login dialog is opened with.
+package struct LoginDialog: Sendable {
+    let app: FacebookAppID
+    let version: String
+    let redirectURI: String
+    let state: Secret
+    let permissions: [String]
+    let authType: DialogAuthType?
+    let codeChallenge: String
+
+    /// Collects it.
+    ///
+    /// - Parameters:
+    ///   - app: The app that the person logs in to.
+    ///   - version: The version of Graph.
+    ///   - redirectURI: Where the browser comes back to; the exchange of the code must repeat it.
+    ///   - state: What must come back with the browser.
+    ///   - permissions: What to ask for.
+    ///   - authType: What to ask of a person who has logged in before.
+    ///   - codeChallenge: base64url of the SHA-256 of the verifier that the exchange will send.
+    package init(
+        app: FacebookAppID,
+        version: String,
+        redirectURI: String,
+        state: Secret,
+        permissions: [String],
+        authType: DialogAuthType?,
+        codeChallenge: String
+    ) {
+        self.app = app
+        self.version = version
+        self.redirectURI = redirectURI
+        self.state = state
+        self.permissions = permissions
+        self.authType = authType
+        self.codeChallenge = codeChallenge
+    }
+}
+
+extension GraphClient {
+    /// The address of the dialog, for a browser.
+    ///
+    /// Its parameters are these and no others, whatever a client asks for (security.md V-73).
+    package func url(of dialog: LoginDialog) -> String {
+        var target = Target(configuration.dialogBase, dialog.version, "dialog", "oauth")
+        target.add("client_id", dialog.app.text)
+        target.add("redirect_uri", dialog.redirectURI)
+        target.add("state", dialog.state.reveal())
+        target.add("response_type", "code")
+        target.add("scope", dialog.permissions.joined(separator: ","))
+        target.add("return_scopes", "true")
+        if let authType = dialog.authType { target.add("auth_type", authType.rawValue) }
+        target.add("code_challenge", dialog.codeChallenge)
+        target.add("code_challenge_method", "S256")
+        return target.text
+    }
+}

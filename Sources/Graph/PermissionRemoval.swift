@@ -1,0 +1,137 @@
+internal import Curl
+package import Identity
+
+/// What became of giving up an app's permissions to a person's data.
+package enum PermissionRemoval: Sendable {
+    /// Facebook has taken them back.
+    case removed
+    /// The token is worth nothing any more: whoever withdrew it has done the rest, or nobody can do it in the person's name.
+    case tokenIsDead(Failure)
+    /// Facebook could not be asked, or gave no answer that tells.
+    case failed(Failure)
+}
+
+extension GraphClient {
+    /// Gives up all permissions that a person gave an app, as if the person had removed the app.
+    ///
+    /// Asked once, even while logins may not ask; no login is held up by what comes out.
+    ///
+    /// - Parameters:
+    ///   - token: A token of the person for that app, of either kind.
+    ///   - subject: The person.
+    ///   - app: The app.
+    ///   - settings: Graph version and form of the proof.
+    ///   - application: Whose app it is.
+    ///   - deadline: When the answer is worth nothing any more.
+    ///   - now: Unix seconds, for timed proofs.
+    /// - Returns: What became of it.
+    package func removePermissions(
+        by token: ProviderToken,
+        of subject: Subject,
+        app: FacebookApp,
+        settings: FacebookSettings,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> PermissionRemoval {
+        let login = LoginQuestion(
+            token: token.text.reveal(),
+            app: app,
+            settings: settings,
+            fields: "",
+            configuration: configuration,
+            now: now
+        )
+        let timeout = min(configuration.callTimeout, deadline - .now)
+        guard timeout >= GraphQuestion.leastTime else {
+            return .failed(.timeout(cause: "no time was left to give up permissions"))
+        }
+        do throws(GraphFault) {
+            let request = try PermissionRemovalCall.request(
+                token.kind,
+                login,
+                subject: subject,
+                timeout: timeout
+            )
+            let reply = try await send(request)
+            if token.kind == .access {
+                link(AppLink.Key(application: application, app: app.id)).note(reply, asked: settings.graphVersion)
+            }
+            return try PermissionRemovalCall.outcome(reply)
+        } catch {
+            return .failed(error.failure)
+        }
+    }
+
+    private func send(_ request: HTTPRequest) async throws(GraphFault) -> GraphReply {
+        do throws(CurlError) { return GraphReply(try await curl.send(request)) } catch { throw GraphFault(error) }
+    }
+}
+
+/// `DELETE /{user}/permissions`, and the uninstall of Limited Login, whose ID tokens Graph does not know (facebook.md §1.4, §4.1).
+enum PermissionRemovalCall {
+    static func request(
+        _ kind: ProviderToken.Kind,
+        _ login: LoginQuestion,
+        subject: Subject,
+        timeout: Duration
+    ) throws(GraphFault) -> HTTPRequest {
+        do throws(Failure) { try login.check() } catch { throw GraphFault(error, .untold) }
+        let configuration = login.configuration
+        let connectTimeout = min(timeout, configuration.connectTimeout)
+        do throws(CurlError) {
+            switch kind {
+            case .access:
+                var target = Target(
+                    configuration.basePath,
+                    login.settings.graphVersion,
+                    subject.text,
+                    "permissions"
+                )
+                target.add(login.proof(of: login.token))
+                return try HTTPRequest(
+                    method: .delete,
+                    url: try configuration.base.withTarget(target.text),
+                    headers: [("Authorization", "Bearer " + login.token)],
+                    timeout: timeout,
+                    connectTimeout: connectTimeout,
+                    maxReplyBytes: configuration.maxReplyBytes
+                )
+            case .id:
+                var form = Parameters()
+                form.add("id_token", login.token)
+                form.add("app_id", login.app.id.text)
+                return try HTTPRequest(
+                    method: .post,
+                    url: try configuration.limitedBase.withTarget("/platform/uninstall/"),
+                    body: form.bytes,
+                    timeout: timeout,
+                    connectTimeout: connectTimeout,
+                    maxReplyBytes: configuration.maxReplyBytes,
+                    reusesConnection: false
+                )
+            }
+        } catch {
+            throw GraphFault(error)
+        }
+    }
+
+    /// The answer, which is `true` in Facebook's documentation and `{"success": true}` elsewhere.
+    ///
+    /// - Throws: `GraphFault` for everything that is neither that nor a verdict on the token.
+    static func outcome(_ reply: GraphReply) throws(GraphFault) -> PermissionRemoval {
+        if reply.status == 200, let value = try? JSONParser.parse(reply.body, limits: .reply),
+            value.bool ?? value.object?["success"]?.bool ?? false
+        {
+            return .removed
+        }
+        guard case .error(let error) = try reply.content() else {
+            throw reply.misshapen("an end of permissions that is none")
+        }
+        let fault = reply.fault(error, of: .userToken, isGraphToken: true)
+        switch fault.failure.reason {
+        case .credentialInvalid, .credentialExpired, .credentialRevoked: return .tokenIsDead(fault.failure)
+        default: throw fault
+        }
+    }
+}

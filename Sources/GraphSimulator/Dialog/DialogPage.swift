@@ -1,0 +1,88 @@
+/// The dialog's pages: plain HTML, which needs no JavaScript and reads well aloud.
+enum DialogPage {
+    /// Who logs in, what they allow, and two buttons.
+    static func choice(_ asked: DialogRequest, people: [Person]) -> String {
+        let carried = asked.parameters.map { parameter in
+            #"<input type="hidden" name="\#(parameter.name)" value="\#(escaped(parameter.value))">"#
+        }
+        let choices = people.enumerated().map { index, person in
+            let name = person.fields["name"]?.string ?? person.key
+            return """
+                <label><input type="radio" name="person" value="\(escaped(person.key))" required\
+                \(index == 0 ? " checked" : "")> \(escaped(name))</label>
+                """
+        }
+        let permissions = asked.scopes.map { scope in
+            """
+            <label><input type="checkbox" name="granted" value="\(scope)" checked\
+            \(DialogRequest.isOptional(scope) ? "" : " disabled")> \(scope)</label>
+            """
+        }
+        let hint =
+            asked.asksAgain
+            ? "" : "<p>What a person declined before stays declined, unless the app asks again (rerequest).</p>\n"
+        return page(
+            title: "Log in with Facebook (simulated)",
+            body: """
+                <p><strong>\(escaped(asked.app.name))</strong> wants to know who you are.</p>
+                <form method="post">
+                \(carried.joined(separator: "\n"))
+                <fieldset><legend>Continue as</legend>
+                \(choices.joined(separator: "\n"))
+                </fieldset>
+                <fieldset><legend>Allow</legend>
+                \(permissions.joined(separator: "\n"))
+                </fieldset>
+                \(hint)<p><button type="submit" name="action" value="continue">Continue</button>
+                <button type="submit" name="action" value="cancel" formnovalidate>Cancel</button></p>
+                </form>
+                """
+        )
+    }
+
+    /// An error of the app's making, which Facebook shows to the person and tells to nobody else.
+    static func refusal(_ reason: String) -> String {
+        page(title: "Sorry, something went wrong", body: #"<p role="alert">\#(escaped(reason))</p>"#)
+    }
+
+    private static func page(title: String, body: String) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width">
+        <title>\(title)</title>
+        <style>
+        body { font: 1rem/1.5 sans-serif; max-width: 28rem; margin: 2rem auto; padding: 0 1rem; }
+        fieldset { margin: 1rem 0; }
+        label { display: block; padding: .25rem 0; }
+        button { font: inherit; padding: .5rem 1.5rem; }
+        </style>
+        </head>
+        <body>
+        <main>
+        <h1>\(title)</h1>
+        \(body)
+        </main>
+        </body>
+        </html>
+
+        """
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): bytes.append(contentsOf: "&amp;".utf8)
+            case UInt8(ascii: "<"): bytes.append(contentsOf: "&lt;".utf8)
+            case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
+            case UInt8(ascii: "\""): bytes.append(contentsOf: "&quot;".utf8)
+            case UInt8(ascii: "'"): bytes.append(contentsOf: "&#39;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,157 @@
+package import Identity
+import Postgres
+
+/// The kept token of an identity, and where it is.
+package struct StoredToken: Sendable {
+    package let app: FacebookAppID
+    package let subject: Subject
+    package let secret: SealedSecret
+}
+
+/// An application by what finds its tables.
+package struct ApplicationPlace: Sendable {
+    package let id: ApplicationID
+    let schema: String
+}
+
+/// How much of an application is stored under one master key.
+package struct SealedCount: Sendable {
+    package let keyID: String
+    /// Kept tokens of identities.
+    package let tokens: Int
+    /// Payloads of states and login codes, which are over within minutes.
+    package let passing: Int
+}
+
+extension Store {
+    /// All applications, in the order of their ids.
+    package func applicationPlaces() async throws(Failure) -> [ApplicationPlace] {
+        let result = try await query("select id, schema_name from federation.applications order by id")
+        return try read { () throws(PostgresError) in
+            var places: [ApplicationPlace] = []
+            for row in result.rows {
+                guard let id = ApplicationID(try row.decode(0, as: String.self)) else { continue }
+                places.append(ApplicationPlace(id: id, schema: try row.decode(1, as: String.self)))
+            }
+            return places
+        }
+    }
+
+    /// What an application stores under each master key, in the order of the keys' ids.
+    package func sealedByKey(of place: ApplicationPlace) async throws(Failure) -> [SealedCount] {
+        let result = try await query(
+            """
+            select key_id, sum(token)::bigint, sum(passing)::bigint from (
+                select token_key_id as key_id, count(*) as token, 0 as passing
+                from \(identifier: place.schema).identities where token_key_id is not null group by 1
+                union all
+                select payload_key_id, 0, count(*)
+                from \(identifier: place.schema).single_use where payload_key_id is not null and expires > now() group by 1
+            ) counts group by 1 order by 1
+            """
+        )
+        return try read { () throws(PostgresError) in
+            var counts: [SealedCount] = []
+            for row in result.rows {
+                counts.append(
+                    SealedCount(
+                        keyID: try row.decode(0, as: String.self),
+                        tokens: try row.decode(1, as: Int.self),
+                        passing: try row.decode(2, as: Int.self)
+                    )
+                )
+            }
+            return counts
+        }
+    }
+
+    /// Seals some kept tokens of an application anew that are under former master keys, in one short transaction that skips rows which
+    /// others hold.
+    ///
+    /// - Parameters:
+    ///   - place: The application.
+    ///   - keyID: The master key that they shall be under.
+    ///   - formerKeyIDs: Leaves what is under yet other master keys as it is.
+    ///   - limit: How many at most.
+    ///   - actor: Who does it; one entry of the audit log.
+    ///   - reseal: Makes the new ciphertext; nil for a token that does not open, which is forgotten: the next login brings another.
+    /// - Returns: How many were sealed anew or forgotten.
+    /// - Throws: `store_unavailable` and its like.
+    package func resealTokens(
+        of place: ApplicationPlace,
+        notUnder keyID: String,
+        among formerKeyIDs: [String],
+        limit: Int,
+        by actor: Actor,
+        reseal: @escaping @Sendable (StoredToken) -> SealedSecret?
+    ) async throws(Failure) -> Int {
+        try await transaction { connection in
+            let tokens = try await Self.lockTokens(
+                of: place,
+                notUnder: keyID,
+                among: formerKeyIDs,
+                limit: limit,
+                on: connection
+            )
+            guard !tokens.isEmpty else { return 0 }
+            for token in tokens { try await connection.replace(token, by: reseal(token), in: place) }
+            let entry = AuditRecord(
+                application: place.id,
+                action: "secrets.reseal",
+                target: "identities",
+                from: .object(["keyIds": .array(Set(tokens.map(\.secret.keyID)).sorted().map(JSONValue.string))]),
+                to: .object(["keyId": .string(keyID), "tokens": .integer(Int64(tokens.count))])
+            )
+            try await connection.record([entry], by: actor)
+            return tokens.count
+        }
+    }
+
+    private static func lockTokens(
+        of place: ApplicationPlace,
+        notUnder keyID: String,
+        among formerKeyIDs: [String],
+        limit: Int,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> [StoredToken] {
+        let result = try await connection.query(
+            """
+            select provider_app, subject, token, token_key_id from \(identifier: place.schema).identities
+            where provider = 'facebook' and token_key_id <> \(keyID) and token_key_id = any (\(formerKeyIDs))
+            limit \(limit) for no key update skip locked
+            """
+        )
+        var tokens: [StoredToken] = []
+        for row in result.rows {
+            guard let app = FacebookAppID(try row.decode(0, as: String.self)),
+                let subject = Subject(try row.decode(1, as: String.self))
+            else { continue }
+            let sealed = SealedSecret(
+                bytes: try row.decode(2, as: [UInt8]?.self) ?? [],
+                keyID: try row.decode(3, as: String.self)
+            )
+            tokens.append(StoredToken(app: app, subject: subject, secret: sealed))
+        }
+        return tokens
+    }
+}
+
+extension PostgresConnection {
+    /// The token itself stays the same, and so does everything else about it.
+    fileprivate func replace(
+        _ stored: StoredToken,
+        by sealed: SealedSecret?,
+        in place: ApplicationPlace
+    ) async throws(PostgresError) {
+        let assignments: Statement =
+            if let sealed { "token = \(sealed.bytes), token_key_id = \(sealed.keyID)" } else {
+                Statement(sql: Store.noToken)
+            }
+        _ = try await query(
+            """
+            update \(identifier: place.schema).identities set \(assignments)
+            where provider = 'facebook' and provider_app = \(stored.app.text) and subject = \(stored.subject.text)
+            """
+        )
+    }
+}

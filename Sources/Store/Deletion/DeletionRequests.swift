@@ -1,0 +1,107 @@
+package import Identity
+import Postgres
+
+/// What a person asked Facebook for: the deletion of what we have of them.
+package struct NewDeletionRequest: Sendable {
+    let code: String
+    let hash: [UInt8]
+    let identity: IdentityKey
+    let issued: Int64
+    let days: Int64
+
+    /// Collects a request.
+    ///
+    /// - Parameters:
+    ///   - code: What the person gets: 26 random characters of `A`–`Z` and `2`–`7`.
+    ///   - hash: SHA-256 that is the same for the same request.
+    ///   - identity: Whose data it is about.
+    ///   - issued: Unix seconds at which Facebook signed it.
+    ///   - days: How long the erasure waits.
+    package init(code: String, hash: [UInt8], identity: IdentityKey, issued: Int64, days: Int64) {
+        self.code = code
+        self.hash = hash
+        self.identity = identity
+        self.issued = issued
+        self.days = days
+    }
+}
+
+/// How far a request for deletion is; it names nobody.
+package struct StoredDeletionRequest: Sendable {
+    package let code: String
+    /// Milliseconds since 1970 UTC, as all times.
+    package let requested: Int64
+    /// When the erasure is due.
+    package let due: Int64
+    /// When it was done; nil when it was not.
+    package let done: Int64?
+}
+
+extension Store {
+    /// Writes a request down, unless it is there already.
+    ///
+    /// - Returns: The request as it is stored, with the code of its first arrival.
+    package func openDeletion(
+        _ request: NewDeletionRequest,
+        of application: Application
+    ) async throws(Failure) -> StoredDeletionRequest {
+        // The update changes nothing and makes the row come back that is there already.
+        let result = try await query(
+            """
+            insert into federation.deletion_requests as d
+                (code, application_id, request_hash, provider, provider_app, subject, issued, due)
+            values (\(request.code), \(application.id.text), \(request.hash), 'facebook', \(request.identity.app.text),
+                \(request.identity.subject.text), to_timestamp(\(request.issued)),
+                now() + \(request.days) * interval '24 hours')
+            on conflict (application_id, request_hash) do update set code = d.code
+            returning \(unsafeRaw: StoredDeletionRequest.columns)
+            """
+        )
+        let stored = try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
+        guard let stored else { throw Failure(.internal, "The request for deletion could not be written down.") }
+        return stored
+    }
+
+    /// The request with a code; nil when there is none.
+    package func deletion(code: String, of application: Application) async throws(Failure) -> StoredDeletionRequest? {
+        let result = try await query(
+            """
+            select \(unsafeRaw: StoredDeletionRequest.columns) from federation.deletion_requests d
+            where code = \(code) and application_id = \(application.id.text)
+            """
+        )
+        return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
+    }
+
+    /// Codes of requests that are due, the oldest first.
+    ///
+    /// One that something stood in the way of is left alone for ten minutes.
+    package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [String] {
+        let result = try await query(
+            """
+            select code from federation.deletion_requests
+            where application_id = \(application.id.text) and done is null and due <= now()
+                and (attempted is null or attempted < now() - interval '10 minutes')
+            order by due, code limit \(limit)
+            """
+        )
+        return try read { () throws(PostgresError) in
+            var codes: [String] = []
+            for row in result.rows { codes.append(try row.decode(0, as: String.self)) }
+            return codes
+        }
+    }
+}
+
+extension StoredDeletionRequest {
+    fileprivate static let columns = "d.code, d.requested, d.due, d.done"
+
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            code: try row.decode(0, as: String.self),
+            requested: try row.decode(1, as: Timestamp.self).milliseconds,
+            due: try row.decode(2, as: Timestamp.self).milliseconds,
+            done: try row.decode(3, as: Timestamp?.self)?.milliseconds
+        )
+    }
+}

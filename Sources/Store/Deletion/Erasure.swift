@@ -1,0 +1,170 @@
+package import Identity
+import Postgres
+
+/// What the erasure of a request came to.
+package enum Erasure: Sendable {
+    /// Another instance has it, or it is done or not due.
+    case notOurs
+    /// There was nobody to erase: the identity is gone, or came after the request.
+    case nobody
+    /// Another identity leads to the user: this one is gone, with the sessions that rested on it.
+    case identity(of: ObjectID, tokens: [KeptToken])
+    /// It was the last identity: the user is gone.
+    case user(ObjectID, tokens: [KeptToken])
+    /// Nothing has changed: rows of this table refer to the user, or a rule of the operator's forbids it.
+    case hindered(by: String)
+}
+
+extension Store {
+    /// Erases what a request for deletion that is due is about, in one transaction, and forgets whom it was about.
+    ///
+    /// Of several instances one does it. What stands in the way is written down, with one entry of the audit log for each hindrance,
+    /// and the request stays open.
+    ///
+    /// - Parameters:
+    ///   - code: The request.
+    ///   - application: Whose it is.
+    ///   - actor: Who asked for it, for the audit log.
+    /// - Returns: What was erased.
+    /// - Throws: `store_unavailable` and its like; nothing has changed then.
+    package func erase(
+        code: String,
+        of application: Application,
+        by actor: Actor
+    ) async throws(Failure) -> Erasure {
+        let work = ErasureWork(code: code, application: application)
+        do {
+            return try await postgres.withTransaction { try await work.carryOut(on: $0, by: actor) }
+        } catch let error as PostgresError {
+            guard let hindrance = error.hindrance else {
+                // It goes to the end of the line: those behind it have nothing to do with what went wrong.
+                if case .server = error { try await transaction { try await work.noteAttempt(on: $0) } }
+                throw await failure(of: error, in: application)
+            }
+            try await transaction { try await work.note(hindrance, on: $0, by: actor) }
+            return .hindered(by: hindrance)
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}
+
+extension PostgresError {
+    /// What forbids to erase a user: a table whose rows refer to it, or a trigger of the operator's; nil for every other error.
+    fileprivate var hindrance: String? {
+        guard case .server(let refusal) = self else { return nil }
+        if refusal.sqlState == "P0001" { return "a rule of the users table" }
+        guard handling == .constraintViolation else { return nil }
+        return [refusal.schema, refusal.table].compactMap(\.self).joined(separator: ".")
+    }
+}
+
+/// The steps of the erasure of one request.
+private struct ErasureWork: Sendable {
+    let code: String
+    let application: Application
+
+    func carryOut(on connection: PostgresConnection, by actor: Actor) async throws(PostgresError) -> Erasure {
+        let request = try await connection.query(
+            """
+            select provider_app, subject, extract(epoch from issued)::bigint from federation.deletion_requests
+            where code = \(code) and application_id = \(application.id.text) and done is null and due <= now()
+            for update skip locked
+            """
+        )
+        guard let row = request.first else { return .notOurs }
+        var erasure = Erasure.nobody
+        if let app = FacebookAppID(try row.decode(0, as: String?.self) ?? ""),
+            let subject = Subject(try row.decode(1, as: String?.self) ?? "")
+        {
+            erasure = try await erase(
+                IdentityKey(app: app, subject: subject),
+                from: try row.decode(2, as: Int64.self),
+                on: connection
+            )
+        }
+        _ = try await connection.query(
+            """
+            update federation.deletion_requests
+            set done = now(), provider_app = null, subject = null, hindrance = null where code = \(code)
+            """
+        )
+        if let entry = entry(for: erasure) { try await connection.record([entry], by: actor) }
+        return erasure
+    }
+
+    /// Erases an identity that is older than the request, and the user if no other identity leads to it.
+    private func erase(
+        _ identity: IdentityKey,
+        from issued: Int64,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Erasure {
+        guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return .nobody }
+        // A statement of its own: the one that waits for the lock sees the identities as they were before the wait.
+        let found = try await connection.query(
+            """
+            select count(*) > 1 from \(identifier: application.schema).identities where object_id = \(user.uuid)
+            having bool_or(\(identity.condition) and created < to_timestamp(\(issued)) + interval '1 second')
+            """
+        )
+        guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return .nobody }
+        let tokens = try await connection.keptTokens(of: user, schema: application.schema)
+        guard hasOthers else {
+            _ = try await connection.query(
+                "delete from \(identifier: application.schema).users where object_id = \(user.uuid)"
+            )
+            return .user(user, tokens: tokens)
+        }
+        try await connection.endSessions(of: user, openedBy: identity, schema: application.schema)
+        _ = try await connection.query(
+            """
+            delete from \(identifier: application.schema).identities
+            where object_id = \(user.uuid) and \(identity.condition)
+            """
+        )
+        return .identity(of: user, tokens: tokens.filter { $0.app == identity.app && $0.subject == identity.subject })
+    }
+
+    /// Writes down what stands in the way; the audit log gets an entry when it is something else than before.
+    func note(_ hindrance: String, on connection: PostgresConnection, by actor: Actor) async throws(PostgresError) {
+        let noted = try await connection.query(
+            """
+            update federation.deletion_requests d set attempted = now(), hindrance = \(hindrance)
+            from (select code, hindrance from federation.deletion_requests where code = \(code) for update) before
+            where d.code = before.code and d.done is null
+            returning before.hindrance is distinct from d.hindrance
+            """
+        )
+        guard let row = noted.first, try row.decode(0, as: Bool.self) else { return }
+        try await connection.record([entry("deletion.hindered", target: nil, ["table": .string(hindrance)])], by: actor)
+    }
+
+    /// Writes down that it was tried, whatever went wrong.
+    func noteAttempt(on connection: PostgresConnection) async throws(PostgresError) {
+        _ = try await connection.query(
+            "update federation.deletion_requests set attempted = now() where code = \(code) and done is null"
+        )
+    }
+
+    private func entry(for erasure: Erasure) -> AuditRecord? {
+        switch erasure {
+        case .notOurs, .nobody, .hindered: nil
+        case .identity(let user, _): entry("user.unlink", target: user)
+        case .user(let user, _): entry("user.erase", target: user)
+        }
+    }
+
+    /// An entry that names the request and no subject: the log is kept for ever.
+    private func entry(_ action: String, target: ObjectID?, _ more: JSONObject = [:]) -> AuditRecord {
+        let request = JSONObject([.init("deletionRequest", .string(code))] + more.members)
+        return AuditRecord(
+            application: application.id,
+            action: action,
+            target: target?.description,
+            from: nil,
+            to: .object(request)
+        )
+    }
+}

@@ -1,0 +1,36 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+/// What finds an identity at Facebook.
+package struct IdentityKey: Sendable {
+    package let app: FacebookAppID
+    package let subject: Subject
+
+    package init(app: FacebookAppID, subject: Subject) {
+        self.app = app
+        self.subject = subject
+    }
+
+    /// The condition on a row of `identities`, or of a table with the same columns.
+    var condition: Statement {
+        "provider = 'facebook' and provider_app = \(app.text) and subject = \(subject.text)"
+    }
+}
+
+extension PostgresConnection {
+    /// Locks the user of an identity; nil when there is none.
+    ///
+    /// A login locks the user first and the identity after that, too, so that it is over before or sees the outcome.
+    func lockUser(of identity: IdentityKey, schema: String) async throws(PostgresError) -> ObjectID? {
+        let result = try await query(
+            """
+            select u.object_id from \(identifier: schema).users u where u.object_id = (
+                select object_id from \(identifier: schema).identities where \(identity.condition)
+            ) for update
+            """
+        )
+        guard let row = result.first else { return nil }
+        return ObjectID(try row.decode(0, as: UUID.self))
+    }
+}

@@ -1,0 +1,160 @@
+package import Identity
+import Postgres
+
+/// What Facebook says of a token that stands.
+package struct TokenStanding: Sendable {
+    /// The permissions that the token carries.
+    package let scopes: [String]
+    /// Unix seconds; nil when never or unknown.
+    package let dataAccessExpiresAt: Int64?
+    /// Unix seconds; nil when never or unknown.
+    package let expiresAt: Int64?
+    /// The token that takes the place of the one that was asked about.
+    package let replacement: SealedToken?
+    /// Seconds until the next check; nil for about a day.
+    package let nextCheckSeconds: Int64?
+
+    package init(
+        scopes: [String],
+        dataAccessExpiresAt: Int64?,
+        expiresAt: Int64?,
+        replacement: SealedToken? = nil,
+        nextCheckSeconds: Int64? = nil
+    ) {
+        self.scopes = scopes
+        self.dataAccessExpiresAt = dataAccessExpiresAt
+        self.expiresAt = expiresAt
+        self.replacement = replacement
+        self.nextCheckSeconds = nextCheckSeconds
+    }
+
+    /// What is set in the row `i` of the identity, with parameters from `$4` on: three name the row, see `StandingToken`.
+    static let assignments = """
+        granted_scopes = $4, data_access_expires = $5, token_expires = $6, token = coalesce($7, i.token),
+        token_key_id = coalesce($8, i.token_key_id), checked = now(),
+        check_due = now() + coalesce(make_interval(secs => $9), interval '23 hours' + random() * interval '1 hour')
+        """
+    /// The first parameter behind those.
+    static let nextParameter = 10
+
+    /// The parameters of `assignments`.
+    var binds: [Bind] {
+        [
+            .texts(scopes), .moment(dataAccessExpiresAt), .moment(expiresAt),
+            replacement.map { .bytes($0.secret.bytes) } ?? .null(.bytes),
+            replacement.map { .text($0.secret.keyID) } ?? .null(.text),
+            nextCheckSeconds.map { .double(Double($0)) } ?? .null(.double),
+        ]
+    }
+}
+
+extension KeptIdentity {
+    /// Names the row, and only as long as it holds the token that Facebook was asked about: what it said is about no other, and a
+    /// login may have brought one meanwhile.
+    static let condition = "i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.token = $3"
+
+    /// The parameters of `condition`.
+    var binds: [Bind] { [.text(app.text), .text(subject.text), .bytes(token.secret.bytes)] }
+}
+
+extension Store {
+    /// Notes that a token stands.
+    ///
+    /// - Returns: Whether it was still the one that is kept.
+    package func noteStanding(
+        _ standing: TokenStanding,
+        of identity: KeptIdentity,
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        try await change(identity, set: TokenStanding.assignments, standing.binds, in: application)
+    }
+
+    /// Forgets a token that is worth nothing any more, though nobody has revoked it.
+    ///
+    /// - Returns: Whether it was still the one that is kept.
+    package func dropToken(of identity: KeptIdentity, in application: Application) async throws(Failure) -> Bool {
+        try await change(identity, set: Self.noToken + ", checked = now()", [], in: application)
+    }
+
+    /// Puts a check off that came to nothing.
+    package func postponeCheck(
+        of identity: KeptIdentity,
+        bySeconds seconds: Int64,
+        in application: Application
+    ) async throws(Failure) {
+        _ = try await change(
+            identity,
+            set: "check_due = now() + make_interval(secs => $4)",
+            [.double(Double(seconds))],
+            in: application
+        )
+    }
+
+    /// Marks an identity as revoked, forgets its token, and ends the sessions that rest on it if they are to end.
+    ///
+    /// The user is locked first and what hangs on it after that, as everybody does it (see `SignInStatement`).
+    ///
+    /// - Parameters:
+    ///   - identity: With the token that Facebook was asked about.
+    ///   - source: By which word we know.
+    ///   - endsSessions: Whether the sessions end that were opened by this identity.
+    ///   - application: Whose identity it is.
+    /// - Returns: How many sessions ended; nil when the token was not the one that is kept any more, and then nothing has changed.
+    /// - Throws: `store_unavailable` and its like.
+    package func revoke(
+        _ identity: KeptIdentity,
+        by source: String,
+        endsSessions: Bool,
+        in application: Application
+    ) async throws(Failure) -> Int? {
+        let schema = quoted(application.schema)
+        let sql = """
+            with person as (
+                select u.object_id from \(schema).identities i join \(schema).users u using (object_id)
+                where \(KeptIdentity.condition)
+                for no key update of u
+            ), revoked as (
+                update \(schema).identities i set revoked = now(), revoked_by = $4, \(Self.noToken), checked = now()
+                from person where \(KeptIdentity.condition) and i.object_id = person.object_id
+                returning i.object_id
+            ), ended as (
+                delete from \(schema).sessions s using revoked
+                where $5 and s.object_id = revoked.object_id
+                    and s.provider = 'facebook' and s.provider_app = $1 and s.subject = $2
+                returning true
+            ), noted as (
+                insert into federation.audit_log (actor, source, application_id, action, target, details)
+                select 'facebook', $4::text, $6, 'user.revoke', upper(object_id::text), jsonb_build_object('to', jsonb_build_object(
+                    'provider', 'facebook', 'appId', $1::text, 'revokedBy', $4::text))
+                from revoked
+            )
+            select (select count(*) from ended) from revoked
+            """
+        let result = try await query(
+            Statement(
+                sql: sql,
+                binds: identity.binds
+                    + [.text(source), .bool(endsSessions), .text(application.id.text)]
+            ),
+            of: application
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) }
+    }
+
+    /// Sets columns of an identity's row, as long as it holds the token that was asked about.
+    private func change(
+        _ identity: KeptIdentity,
+        set assignments: String,
+        _ binds: [Bind],
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        let sql = """
+            update \(quoted(application.schema)).identities i set \(assignments) where \(KeptIdentity.condition)
+            """
+        let result = try await query(Statement(sql: sql, binds: identity.binds + binds), of: application)
+        return result.affectedRows == 1
+    }
+
+    /// The columns of a kept token without one.
+    static let noToken = "token = null, token_key_id = null, token_kind = null, token_expires = null, check_due = null"
+}

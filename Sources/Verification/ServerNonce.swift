@@ -1,0 +1,64 @@
+package import Crypto
+package import Identity
+
+/// A nonce that the service gives out for one ID token: 43 characters of base64url.
+///
+/// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without end fills no
+/// table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes of Unix seconds, 12 random
+/// ones, 16 of HMAC-SHA256 over the application and the 16 in front.
+package enum ServerNonce {
+    /// How long it can be used.
+    package static let seconds: Int64 = 600
+    /// Random bytes in each.
+    package static let randomBytes = 12
+    private static let timeBytes = 4
+    private static let markBytes = 16
+
+    /// Makes a nonce.
+    ///
+    /// - Parameters:
+    ///   - random: As many random bytes as `randomBytes` says.
+    ///   - application: Who may use it.
+    ///   - now: Unix seconds.
+    ///   - key: The key of our mark.
+    /// - Returns: The nonce.
+    package static func make(
+        random: [UInt8],
+        for application: ApplicationID,
+        now: Int64,
+        key: SymmetricKey
+    ) -> Secret {
+        let time = UInt32(clamping: now)
+        let body = (0..<timeBytes).map { UInt8(truncatingIfNeeded: time >> UInt32(24 - 8 * $0)) } + random
+        return Secret(Base64URL.encode(body + mark(of: body, for: application, key: key).prefix(markBytes)))
+    }
+
+    /// Whether the text is a nonce that we gave out to this application in the last ten minutes.
+    ///
+    /// - Parameters:
+    ///   - nonce: Any text.
+    ///   - application: Who got it.
+    ///   - now: Unix seconds. Another instance gave it out, whose clock may be ahead by the tolerance of `IDTokenCheck`.
+    ///   - keys: The keys of our mark, the present one and those before it.
+    /// - Returns: Whether it is; not whether it has been used.
+    package static func isOurs(
+        _ nonce: Secret,
+        of application: ApplicationID,
+        now: Int64,
+        keys: [SymmetricKey]
+    ) -> Bool {
+        guard let bytes = Base64URL.decode(nonce.reveal().utf8), bytes.count == timeBytes + randomBytes + markBytes
+        else { return false }
+        let (body, given) = (Array(bytes.dropLast(markBytes)), Array(bytes.suffix(markBytes)))
+        let isMarked = keys.contains { key in
+            // In constant time: the bytes are all looked at.
+            zip(mark(of: body, for: application, key: key), given).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        }
+        let time = body.prefix(timeBytes).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
+    }
+
+    private static func mark(of body: [UInt8], for application: ApplicationID, key: SymmetricKey) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(application.text.utf8) + [0] + body, using: key))
+    }
+}

@@ -1,0 +1,46 @@
+package import Identity
+
+/// The question by which Facebook makes sure that a webhook's address is ours (facebook.md §5.4).
+package struct WebhookHandshake: Sendable {
+    private let mode: String?
+    private let challenge: String?
+    private let verifyToken: String?
+
+    /// Collects the parameters `hub.mode`, `hub.challenge` and `hub.verify_token`, as they were found.
+    package init(mode: String?, challenge: String?, verifyToken: String?) {
+        self.mode = mode
+        self.challenge = challenge
+        self.verifyToken = verifyToken
+    }
+
+    /// The challenge, which is the answer.
+    ///
+    /// Only digits are repeated, as Facebook sends them: a page that says what a stranger wants is of use to strangers.
+    ///
+    /// - Parameter expected: The token that the operator chose; nil when there is none, and then nobody gets an answer.
+    /// - Returns: The digits.
+    /// - Throws: `callback_refused`, `malformed_request`.
+    package func answer(expecting expected: String?) throws(Failure) -> String {
+        guard let expected else { throw Self.refusal("the application has no webhookVerifyToken") }
+        guard let verifyToken, Self.areEqual(verifyToken, expected) else {
+            throw Self.refusal("hub.verify_token is not the application's webhookVerifyToken")
+        }
+        guard let mode, mode.hasSameBytes(as: "subscribe"), let challenge, (1...32).contains(challenge.utf8.count),
+            challenge.utf8.allSatisfy(\.isASCIIDigit)
+        else {
+            throw Failure(.malformedRequest, "hub.mode must be subscribe, and hub.challenge 1 to 32 digits.")
+        }
+        return challenge
+    }
+
+    /// Compares in a time that depends on the lengths alone.
+    private static func areEqual(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count, !left.isEmpty else { return false }
+        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private static func refusal(_ problem: StaticString) -> Failure {
+        Failure(.callbackRefused, "This webhook is not confirmed: \(problem).", cause: "webhook refused: \(problem)")
+    }
+}

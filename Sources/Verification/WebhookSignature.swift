@@ -1,0 +1,49 @@
+package import Identity
+
+/// `X-Hub-Signature-256`: which app's secret signed the body of a webhook (facebook.md §5.4).
+package enum WebhookSignature {
+    /// The app that a body is for.
+    ///
+    /// The bytes are hashed as they came: Facebook escapes its JSON in a way that no other writer does.
+    ///
+    /// - Parameters:
+    ///   - header: `sha256=` and 64 hexadecimal digits; the older header with SHA-1 is not asked.
+    ///   - body: The body as received.
+    ///   - apps: The apps that may have been called.
+    /// - Returns: The app.
+    /// - Throws: `malformed_request` when the signature is missing or by none of the apps.
+    package static func signer(
+        _ header: String?,
+        of body: [UInt8],
+        apps: [FacebookApp]
+    ) throws(Failure) -> FacebookAppID {
+        guard let header, let signature = signature(in: header) else {
+            throw refusal("it has no X-Hub-Signature-256 of the form sha256=<64 hexadecimal digits>")
+        }
+        guard let app = apps.first(where: { $0.signed(body, as: signature) }) else {
+            throw refusal("its signature is not by the secret of one of this application's Facebook apps")
+        }
+        return app.id
+    }
+
+    private static func signature(in header: String) -> [UInt8]? {
+        let prefix = "sha256=".utf8
+        guard header.utf8.count == prefix.count + 64, header.utf8.starts(with: prefix) else { return nil }
+        let digits = header.utf8.dropFirst(prefix.count).compactMap(\.hexadecimalValue)
+        guard digits.count == 64 else { return nil }
+        return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    private static func refusal(_ problem: StaticString) -> Failure {
+        Failure(.malformedRequest, "This webhook is not taken: \(problem).", cause: "webhook refused: \(problem)")
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimalValue: UInt8? {
+        if isASCIIDigit { return self - UInt8(ascii: "0") }
+        let lowered = self | 0x20
+        guard lowered >= UInt8(ascii: "a"), lowered <= UInt8(ascii: "f") else { return nil }
+        return lowered - UInt8(ascii: "a") + 10
+    }
+}

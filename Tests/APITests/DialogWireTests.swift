@@ -1,0 +1,87 @@
+import Federation
+import FoundationEssentials
+import Identity
+import Testing
+
+@testable import API
+
+@Suite("Where a dialog sends a browser")
+struct DialogWireTests {
+    @Test("the policy of the popup's page admits its script by the digest of just that text")
+    func digest() {
+        #expect(Data(Digest.sha256(WebPage.handOverScript)).base64EncodedString() == WebPage.handOverDigest)
+        #expect(!WebPage.handOverScript.contains("*"))
+    }
+
+    @Test(
+        "what is added to an address stands behind what is there",
+        arguments: [
+            ("https://a.example/done", "https://a.example/done?reason=x%26y"),
+            ("https://a.example/done?a=b", "https://a.example/done?a=b&reason=x%26y"),
+            ("https://a.example/done?", "https://a.example/done?reason=x%26y"),
+            ("https://a.example/done?a&", "https://a.example/done?a&reason=x%26y"),
+            ("app:/done", "app:/done?reason=x%26y"), ("fb1://authorize?x", "fb1://authorize?x&reason=x%26y"),
+        ]
+    )
+    func adding(url: String, expected: String) {
+        #expect(DialogRoutes.adding([("reason", "x&y")], to: url) == expected)
+    }
+
+    @Test("the query of a dialog is read as far as it is known, and a parameter that is there twice is not there")
+    func query() {
+        let answer = DialogQuery.parse("state=s&code=a%2Bb+c&error_reason=r&denied_scopes=a%2Cb&x=%zz&granted_scopes=z")
+        #expect(answer.state == "s")
+        #expect(answer.code?.reveal() == "a+b c")
+        #expect(answer.errorReason == "r")
+        #expect(answer.deniedScopes == "a,b")
+        #expect(DialogQuery.parse("denied_scopes=").deniedScopes == "")
+        #expect(DialogQuery.parse("").deniedScopes == nil)
+        #expect(answer.error == nil)
+        #expect(answer.errorCode == nil)
+        for query in [
+            nil, "", "state", "state=", "state=a&state=b", "state=a&state=a", "state=a&state=", "state=%zz",
+            "state=%00", "State=a",
+            "st%61te=a", "state=" + String(repeating: "a", count: 4097), "&&&",
+            String(repeating: "x=1&", count: 100) + "state=a",
+        ] {
+            #expect(DialogQuery.parse(query).state == nil, "\(query ?? "-")")
+        }
+        #expect(DialogQuery.parse("error_message=x").errorCode != nil, "an error without a number is one, too")
+    }
+
+    @Test("a body is read in every spelling, and none at all is an empty one")
+    func body() throws {
+        func read(_ text: String?) throws(Failure) -> DialogBody {
+            try DialogBody(text.map { Array($0.utf8) }, origin: "https://a.example", base: .key("k"))
+        }
+        let empty = try read(nil)
+        #expect(!empty.redirect)
+        #expect(empty.dialog.permissions == nil)
+        #expect(empty.dialog.origin == "https://a.example")
+        for list in [
+            #""email,user_birthday""#, #""email user_birthday""#, #""email, user_birthday""#,
+            #"["email", "user_birthday"]"#,
+        ] {
+            #expect(try read(#"{"permissions": \#(list)}"#).dialog.permissions == ["email", "user_birthday"])
+        }
+        for mapping in [
+            #""fieldsMapping": {"a": "b"}"#, #""fieldsMappings": {"a": "b"}"#, #""fieldsMapping": "{\"a\": \"b\"}""#,
+        ] {
+            #expect(try read("{\(mapping)}").dialog.mapping == .object(["a": .string("b")]))
+        }
+        for type in DialogAuthType.allCases {
+            #expect(try read(#"{"authType": "\#(type.rawValue)"}"#).dialog.authType == type)
+        }
+        let many = Array(repeating: #""email""#, count: 51).joined(separator: ", ")
+        for text in [
+            #"{"permissions": {}}"#, #"{"permissions": "e\u0301mail"}"#, #"{"permissions": [null]}"#,
+            #"{"permissions": [\#(many)]}"#,
+            #"{"permissions": ["\#(String(repeating: "a", count: 65))"]}"#, #"{"redirect": 1}"#, #"{"appId": 1}"#,
+            #"{"authType": "Rerequest"}"#, #"{"codeChallengeMethod": "s256", "codeChallenge": "x"}"#,
+            #"{"codeChallenge": "=\#(String(repeating: "a", count: 42))"}"#,
+        ] {
+            let failure = #expect(throws: Failure.self) { try read(text) }
+            #expect(failure?.reason == .malformedRequest, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Identity
+import Testing
+
+@testable import Federation
+
+@Suite("The configuration in memory, and looks at the database that overlap")
+struct ConfigurationMemoryTests {
+    /// A memory that a condition of a test can change.
+    private final class Memory {
+        private var state = ConfigurationMemory()
+
+        var copy: ConfigurationMemory.Copy? { state.copy }
+        var name: String? { copy?.applications.values.first?.application.name }
+
+        func doubt() { state.doubt() }
+        func look() -> ConfigurationMemory.Look { state.look() }
+
+        /// Takes what a look has read, applications that have changed among all that there are.
+        func take(
+            _ revision: Int64,
+            _ changed: [LoadedApplication],
+            of look: ConfigurationMemory.Look,
+            all ids: Set<ApplicationID>? = nil
+        ) -> Bool {
+            state.take(
+                revision: revision,
+                ids: ids ?? Set(changed.map(\.application.id)),
+                changed: changed,
+                of: look
+            )
+        }
+
+        /// Takes a reading of one application, whose name tells which reading it is.
+        func take(_ revision: Int64, _ name: String, of look: ConfigurationMemory.Look) throws -> Bool {
+            take(revision, [try ConfigurationMemoryTests.application("demo", name)], of: look)
+        }
+    }
+
+    private static func application(_ id: String, _ name: String, hosts: String = "[]") throws -> LoadedApplication {
+        let sample = Sample(id: id, name: name, settings: #"{"hostNames":\#(hosts)}"#)
+        return LoadedApplication(try sample.stored(), masterKeys: try Sample.masterKeys())
+    }
+
+    /// A memory that has read everything at revision 7.
+    private static func loaded() throws -> Memory {
+        let memory = Memory()
+        #expect(memory.look().since == nil)
+        #expect(try memory.take(7, "first", of: memory.look()))
+        #expect(memory.look().since == 7)
+        return memory
+    }
+
+    @Test("a doubt outlives a look that was begun before it, whatever that one read")
+    func doubtBesideLook() throws {
+        for isWhole in [true, false] {
+            let memory = try Self.loaded()
+            if isWhole { memory.doubt() }
+            let look = memory.look()
+            #expect((look.since == nil) == isWhole)
+            memory.doubt()
+            #expect(try memory.take(8, "second", of: look))
+            #expect(memory.look().since == nil, "the next look reads everything")
+            // What it then finds counts, although the number is lower.
+            #expect(try memory.take(3, "restored", of: memory.look()))
+            #expect(memory.name == "restored" && memory.copy?.revision == 3)
+            #expect(memory.look().since == 3)
+        }
+    }
+
+    @Test("a look that was begun before a doubt changes nothing once that doubt is settled")
+    func lateLook() throws {
+        for isWhole in [true, false] {
+            let memory = try Self.loaded()
+            if isWhole { memory.doubt() }
+            let late = memory.look()
+            memory.doubt()
+            #expect(try memory.take(5, "restored", of: memory.look()))
+            #expect(try !memory.take(9, "of the lost server", of: late))
+            #expect(memory.name == "restored" && memory.look().since == 5)
+        }
+    }
+
+    @Test("of looks that overlap the newest counts, in whatever order they end")
+    func overlapping() throws {
+        let memory = try Self.loaded()
+        let looks = (0..<3).map { _ in memory.look() }
+        #expect(try memory.take(9, "third", of: looks[2]))
+        #expect(try !memory.take(8, "second", of: looks[1]))
+        #expect(try !memory.take(9, "third again", of: looks[0]))
+        #expect(memory.name == "third")
+
+        memory.doubt()
+        let (one, other) = (memory.look(), memory.look())
+        #expect(try memory.take(12, "new", of: other))
+        #expect(try !memory.take(11, "old", of: one), "both settle the doubt, and this one read earlier")
+        #expect(memory.name == "new")
+    }
+
+    @Test("what has not changed stays, and what is gone goes")
+    func others() throws {
+        let memory = Memory()
+        let (a, b) = (try Self.application("a", "A"), try Self.application("b", "B"))
+        let (idA, idB) = (a.application.id, b.application.id)
+        #expect(memory.take(1, [a, b], of: memory.look(), all: [idA, idB]))
+        let newer = try Self.application("b", "B2")
+        #expect(memory.take(2, [newer], of: memory.look(), all: [idA, idB]))
+        #expect(memory.copy?.applications[idA] === a && memory.copy?.applications[idB] === newer)
+        #expect(memory.take(3, [], of: memory.look(), all: [idB]))
+        #expect(memory.copy?.applications.keys.map(\.text) == ["b"])
+        memory.doubt()
+        #expect(memory.take(3, [a], of: memory.look(), all: [idA]))
+        #expect(memory.copy?.applications.keys.map(\.text) == ["a"])
+    }
+
+    @Test("a host that an application names twice is served; one that two applications name is nobody's")
+    func hosts() throws {
+        let memory = Memory()
+        let a = try Self.application(
+            "a",
+            "A",
+            hosts: #"["twice.example","a.example","twice.example","shared.example"]"#
+        )
+        let b = try Self.application("b", "B", hosts: #"["b.example","shared.example"]"#)
+        let ids: Set = [a.application.id, b.application.id]
+        #expect(memory.take(1, [a, b], of: memory.look(), all: ids))
+        #expect(memory.copy?.application(host: "twice.example") === a)
+        #expect(memory.copy?.application(host: "a.example") === a && memory.copy?.application(host: "b.example") === b)
+        #expect(memory.copy?.application(host: "shared.example") == nil)
+        #expect(memory.copy?.application(host: "A.example") == nil)
+    }
+}

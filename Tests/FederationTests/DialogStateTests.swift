@@ -1,0 +1,162 @@
+import Identity
+import Testing
+
+@testable import Federation
+
+@Suite("What is kept of a login through the server")
+struct DialogStateTests {
+    @Test("a state is read as it was written, for each of its ends")
+    func state() throws {
+        for end in [
+            DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
+            .redirect(to: "app:/done", codeChallenge: "c"), .popup(origin: "https://a.example"),
+        ] {
+            for mapping in [nil, JSONValue.object(["email": .string("email")])] {
+                let state = DialogState(
+                    appID: "1",
+                    redirectURI: "https://b.example/",
+                    codeVerifier: Secret("v"),
+                    mapping: mapping,
+                    end: end
+                )
+                let read = try #require(DialogState(state.text))
+                #expect(read.appID == "1")
+                #expect(read.redirectURI == "https://b.example/")
+                #expect(read.codeVerifier.reveal() == "v")
+                #expect(read.mapping == mapping)
+                #expect("\(read.end)" == "\(end)")
+            }
+        }
+        for text in ["", "{}", "[]", #"{"app":"1","redirectUri":"x","codeVerifier":"v"}"#] {
+            #expect(DialogState(Secret(text)) == nil)
+        }
+    }
+
+    @Test("a login that waits for its code is read as it was written")
+    func vouched() throws {
+        let person = VerifiedPerson(
+            appID: try #require(FacebookAppID("1")),
+            subject: try #require(Subject("2")),
+            profile: ["id": .string("2"), "name": .string("Ann \u{2028}")],
+            scopes: ["email"],
+            declinedScopes: ["user_birthday"],
+            dataAccessExpiresAt: 5,
+            credentialExpiresAt: 6
+        )
+        let token = ProviderToken(kind: .access, text: Secret("EAAx"), expiresAt: 6)
+        let login = VouchedLogin(proof: Proof(person: person, token: token), mapping: .null, codeChallenge: "c")
+        let read = try #require(VouchedLogin(login.text))
+        #expect(read.proof.person.appID == person.appID)
+        #expect(read.proof.person.subject == person.subject)
+        #expect(read.proof.person.profile["id"]?.string == "2")
+        #expect(read.proof.person.scopes == ["email"])
+        #expect(read.proof.person.scopesAreListed)
+        #expect(read.proof.person.declinedScopes == ["user_birthday"])
+        #expect(read.proof.person.dataAccessExpiresAt == 5)
+        #expect(read.proof.person.credentialExpiresAt == 6)
+        #expect(read.proof.token?.text.reveal() == "EAAx")
+        #expect(read.proof.token?.expiresAt == 6)
+        #expect(read.codeChallenge == "c")
+        #expect(VouchedLogin(Secret("{}")) == nil)
+    }
+
+    @Test(
+        "the public URL is taken apart as it is written",
+        arguments: [
+            ("https://users.example.com", "users.example.com", "https://a.example"),
+            ("https://Users.Example.com:8443/base", "users.example.com", "https://a.example:8443"),
+            ("http://127.0.0.1:8080", "127.0.0.1", "http://a.example:8080"),
+            ("http://[::1]:8080", "[::1]", "http://a.example:8080"), ("http://[::1]", "[::1]", "http://a.example"),
+        ]
+    )
+    func publicURL(url: String, host: String, other: String) {
+        #expect(PublicURL(url).host == host)
+        #expect(PublicURL(url).withHost("a.example") == other)
+    }
+
+    @Test("where a login ends: the address asked for, a listed page's popup, the first address, or nowhere")
+    func ends() throws {
+        let (home, page) = (["https://a.example/1", "app:/2"], ["https://p.example"])
+        func end(_ change: (inout DialogRequest) -> Void, _ home: [String], _ page: [String]) throws(Failure) -> String
+        {
+            var request = DialogRequest(base: .key("k"))
+            change(&request)
+            switch try DialogEnd(request, returnURLs: home, allowedOrigins: page) {
+            case .redirect(let url, let challenge): return url + (challenge ?? "")
+            case .popup(let origin): return "popup " + origin
+            }
+        }
+        #expect(try end({ _ in }, home, page) == home[0])
+        let toApp = { (request: inout DialogRequest) in
+            (request.redirectAfterLoginURL, request.codeChallenge) = ("app:/2", "#c")
+        }
+        #expect(try end(toApp, home, page) == "app:/2#c")
+        // Any app of a device may claim the scheme.
+        for (change, home) in [({ $0.redirectAfterLoginURL = "app:/2" }, home), ({ _ in }, ["app:/2"])]
+            as [((inout DialogRequest) -> Void, [String])]
+        {
+            let failure = #expect(throws: Failure.self) { try end(change, home, page) }
+            #expect(failure?.reason == .malformedRequest)
+        }
+        #expect(try end({ $0.origin = page[0] }, home, page) == "popup https://p.example")
+        #expect(try end({ $0.origin = page[0] }, [], page) == "popup https://p.example")
+        #expect(
+            try end(
+                {
+                    $0.origin = page[0]; $0.redirectAfterLoginURL = home[0]
+                },
+                home,
+                page
+            ) == home[0]
+        )
+        #expect(
+            try end(
+                {
+                    $0.origin = page[0]; $0.codeChallenge = "#c"
+                },
+                home,
+                page
+            ) == home[0] + "#c"
+        )
+        // No list of origins allows every page to call, and none to have a popup.
+        #expect(try end({ $0.origin = page[0] }, home, []) == home[0])
+        for (request, reason) in [
+            ({ $0.origin = "null" }, Failure.Reason.providerNotConfigured), ({ _ in }, .providerNotConfigured),
+            ({ $0.redirectAfterLoginURL = "app:/2" }, .malformedRequest),
+            (
+                {
+                    $0.origin = page[0]; $0.codeChallenge = "c"
+                }, .providerNotConfigured
+            ),
+        ] as [((inout DialogRequest) -> Void, Failure.Reason)] {
+            let failure = #expect(throws: Failure.self) { try end(request, [], page) }
+            #expect(failure?.reason == reason)
+        }
+    }
+
+    @Test("what Facebook's dialog says in place of a code is told by our reasons")
+    func answers() {
+        func reason(_ change: (inout DialogAnswer) -> Void) -> Failure.Reason? {
+            var answer = DialogAnswer()
+            change(&answer)
+            return answer.failure?.reason
+        }
+        #expect(reason { _ in } == nil)
+        #expect(reason { $0.error = "access_denied" } == .loginCancelled)
+        #expect(
+            reason {
+                $0.error = "access_denied"; $0.errorCode = "200"
+            } == .loginCancelled
+        )
+        #expect(reason { $0.errorReason = "user_denied" } == .loginCancelled)
+        #expect(reason { $0.error = "server_error" } == .providerUnavailable)
+        #expect(reason { $0.errorCode = "2" } == .providerUnavailable)
+        #expect(reason { $0.errorCode = "901" } == .providerMisconfigured)
+        #expect(reason { $0.errorCode = "" } == .providerMisconfigured)
+        #expect(reason { $0.errorCode = String(repeating: "9", count: 400) } == .providerMisconfigured)
+        var answer = DialogAnswer()
+        #expect(answer.declinedScopes == nil)
+        answer.deniedScopes = "user_birthday,, email <b>,É,\(String(repeating: "a", count: 65))"
+        #expect(answer.declinedScopes == ["user_birthday", "email"])
+    }
+}

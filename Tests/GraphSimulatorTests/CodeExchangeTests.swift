@@ -1,0 +1,222 @@
+import GraphSimulator
+import Testing
+
+@Suite("codes and tokens are exchanged at /oauth/access_token")
+struct CodeExchangeTests {
+    private static let redirectURI = "https://app.example/callback?a=1"
+    private static let client = "client_id=\(SampleWorld.app)&client_secret=\(SampleWorld.secret)"
+    /// The example of RFC 7636, appendix B.
+    private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+    private static func form(_ code: String, client: String = client, redirectURI: String = redirectURI) -> String {
+        "\(client)&redirect_uri=\(Wire.encoded(redirectURI))&code=\(code)"
+    }
+
+    private static func exchange(_ simulator: GraphSimulator, _ form: String) async throws -> Wire.Reply {
+        try await Wire.post(simulator, "/v25.0/oauth/access_token", form: form)
+    }
+
+    @Test("a code becomes a token of 60 days with the person's permissions, by POST and by GET")
+    func exchanged() async throws {
+        try await SampleWorld.run { simulator in
+            for method in ["POST", "GET"] {
+                let code = try simulator.code(person: "ann", redirectURI: Self.redirectURI, scopes: ["email"])
+                let form = Self.form(code) + "&grant_type=authorization_code"
+                let reply =
+                    method == "POST"
+                    ? try await Self.exchange(simulator, form)
+                    : try await Wire.get(simulator, "/oauth/access_token?\(form)")
+                let json = try GraphSimulator.JSON(parsing: reply.body)
+                #expect(json.members?.map(\.name) == ["access_token", "token_type", "expires_in"])
+                #expect(json["token_type"] == "bearer")
+                #expect(json["expires_in"] == 5_184_000)
+                let token = try #require(json["access_token"]?.string)
+                #expect(
+                    try await Wire.get(simulator, "/me?fields=email,birthday&access_token=\(token)").text
+                        == #"{"email":"ann\u0040example.com","id":"123"}"#
+                )
+            }
+        }
+    }
+
+    @Test("openid brings an ID token with the nonce of the dialog")
+    func idToken() async throws {
+        try await Control.run { simulator, control in
+            let wish = #"{"person":"ann","redirectUri":"\#(Self.redirectURI)","scopes":["openid"],"nonce":"n-1"}"#
+            let code = try #require(try await control.post("/codes", wish)["code"]?.string)
+            let reply = try await Self.exchange(simulator, Self.form(code))
+            let json = try GraphSimulator.JSON(parsing: reply.body)
+            let token = try JWT(try #require(json["id_token"]?.string))
+            #expect(try token.claim("nonce") == "n-1")
+            #expect(try token.claim("sub") == "123")
+            #expect(try token.claim("email") == nil)
+            #expect(try await token.isSigned(by: simulator))
+        }
+    }
+
+    @Test("of 50 simultaneous uses one succeeds")
+    func race() async throws {
+        try await SampleWorld.run { simulator in
+            let code = try simulator.code(redirectURI: Self.redirectURI)
+            let statuses = try await withThrowingTaskGroup { group in
+                for _ in 0..<50 {
+                    group.addTask { try await Self.exchange(simulator, Self.form(code)).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 200 } == 1)
+            #expect(statuses.count { $0 == 400 } == 49)
+        }
+    }
+
+    @Test("a used code is refused with a challenge of its own")
+    func used() async throws {
+        try await SampleWorld.run { simulator in
+            let code = try simulator.code(redirectURI: Self.redirectURI)
+            #expect(try await Self.exchange(simulator, Self.form(code)).status == 200)
+            let reply = try await Self.exchange(simulator, Self.form(code))
+            #expect(reply.status == 400)
+            #expect(
+                reply.text.withoutTrace
+                    == #"{"error":{"message":"This authorization code has been used.","type":"OAuthException","code":100,"error_subcode":36009,"fbtrace_id":"A…"}}"#
+            )
+            #expect(
+                reply.header("www-authenticate")
+                    == #"OAuth "Facebook Platform" "invalid_code" "This authorization code has been used.""#
+            )
+        }
+    }
+
+    @Test("a code lives for ten minutes")
+    func expired() async throws {
+        try await SampleWorld.run { simulator in
+            let early = try simulator.code(redirectURI: Self.redirectURI)
+            let late = try simulator.code(redirectURI: Self.redirectURI)
+            simulator.advanceClock(bySeconds: 599)
+            #expect(try await Self.exchange(simulator, Self.form(early)).status == 200)
+            simulator.advanceClock(bySeconds: 1)
+            let reply = try await Self.exchange(simulator, Self.form(late))
+            #expect(reply.text.contains(#""This authorization code has expired.","type":"OAuthException","code":100,"#))
+            #expect(reply.text.contains(#""error_subcode":36007"#))
+        }
+    }
+
+    /// What replaces the right form, code, subcode, text.
+    static let refusals: [(@Sendable (String) -> String, Int, Int?, String)] = [
+        (
+            { form($0, redirectURI: "https://app.example/callback") }, 100, 36008,
+            "make sure your redirect_uri is identical"
+        ),
+        ({ form($0, redirectURI: redirectURI + "/") }, 100, 36008, "make sure your redirect_uri is identical"),
+        ({ "\(client)&code=\($0)" }, 191, nil, "Missing redirect_uri parameter."),
+        ({ form(String($0.dropLast())) }, 100, nil, "Invalid verification code format."),
+        ({ _ in form("abc") }, 100, nil, "Invalid verification code format."),
+        ({ _ in form("") }, 100, nil, "Missing authorization code"),
+        (
+            { form($0, client: "client_id=\(SampleWorld.otherApp)&client_secret=f0a94c1e62d84b07") }, 100, nil,
+            "Invalid verification code format."
+        ),
+        (
+            { form($0, client: "client_id=\(SampleWorld.app)&client_secret=x") }, 1, nil,
+            "Error validating client secret."
+        ),
+        ({ form($0, client: "client_id=\(SampleWorld.app)") }, 1, nil, "Error validating client secret."),
+        (
+            { form($0, client: "client_id=\(SampleWorld.app)&code_verifier=\(verifier)") }, 1, nil,
+            "Error validating client secret."
+        ),
+        ({ form($0) + "&grant_type=magic" }, 100, nil, "Invalid grant_type: 'magic'."),
+    ]
+
+    @Test("what does not fit is refused, and the code stays good", arguments: refusals.indices)
+    func refused(_ index: Int) async throws {
+        let (form, code, subcode, text) = Self.refusals[index]
+        try await SampleWorld.run { simulator in
+            let good = try simulator.code(redirectURI: Self.redirectURI)
+            let reply = try await Self.exchange(simulator, form(good))
+            #expect(reply.status == 400)
+            let error = try GraphSimulator.JSON(parsing: reply.body)["error"]
+            #expect(error?["code"] == .integer(code))
+            #expect(error?["error_subcode"] == subcode.map { .integer($0) })
+            #expect(error?["message"]?.string?.contains(text) == true)
+            #expect(try await Self.exchange(simulator, Self.form(good)).status == 200)
+        }
+    }
+
+    @Test(
+        "PKCE: the verifier must be the one behind the challenge, in both methods",
+        arguments: [
+            (GraphSimulator.CodeChallengeMethod.s256, challenge), (.plain, verifier),
+        ]
+    )
+    func pkce(_ method: GraphSimulator.CodeChallengeMethod, _ challenge: String) async throws {
+        try await SampleWorld.run { simulator in
+            func code() throws -> String {
+                try simulator.code(redirectURI: Self.redirectURI, codeChallenge: challenge, method: method)
+            }
+            let first = Self.form(try code())
+            for wrong in ["", "&code_verifier=\(Self.verifier)x", "&code_verifier=short"] {
+                let reply = try await Self.exchange(simulator, first + wrong)
+                #expect(reply.text.contains("Invalid code_verifier parameter"))
+            }
+            #expect(try await Self.exchange(simulator, first + "&code_verifier=\(Self.verifier)").status == 200)
+            // Facebook's own SDKs have no secret.
+            let second = Self.form(try code(), client: "client_id=\(SampleWorld.app)")
+            #expect(try await Self.exchange(simulator, second).text.contains("client secret"))
+            #expect(try await Self.exchange(simulator, second + "&code_verifier=\(Self.verifier)").status == 200)
+        }
+    }
+
+    @Test("a fault in Graph's place leaves the code good, one that spoils the reply has used it")
+    func faults() async throws {
+        try await SampleWorld.run { simulator in
+            let code = try simulator.code(redirectURI: Self.redirectURI)
+            simulator.add(.init(.error(.init(code: 2)), path: "oauth/access_token", count: 1))
+            simulator.add(.init(.damage(.truncated), path: "oauth/access_token", count: 1))
+            #expect(try await Self.exchange(simulator, Self.form(code)).status == 503)
+            #expect(try await Self.exchange(simulator, Self.form(code)).status == 200)
+            #expect(try await Self.exchange(simulator, Self.form(code)).text.contains("has been used"))
+        }
+    }
+
+    @Test("a short token becomes a long one of the same permissions")
+    func longLived() async throws {
+        try await SampleWorld.run { simulator in
+            let short = try simulator.mint(.short, person: "ann", scopes: ["email"]).text
+            let form = "\(Self.client)&grant_type=fb_exchange_token&fb_exchange_token=\(short)"
+            let reply = try GraphSimulator.JSON(parsing: try await Self.exchange(simulator, form).body)
+            #expect(reply["expires_in"] == 5_184_000)
+            let long = try #require(reply["access_token"]?.string)
+            #expect(long != short)
+            let token = try #require(simulator.token(long))
+            #expect(token.kind == .long)
+            #expect(token.scopes == ["email", "public_profile"])
+            #expect(token.dataAccessExpiresAt == simulator.token(short)?.dataAccessExpiresAt)
+            simulator.advanceClock(bySeconds: 3 * 3600)
+            let late = try await Self.exchange(simulator, form)
+            #expect(late.status == 400)
+            #expect(late.text.contains(#""code":190,"error_subcode":463"#))
+        }
+    }
+
+    @Test("only a living user token of the same app is exchanged for a long one")
+    func notLongLived() async throws {
+        try await SampleWorld.run { simulator in
+            let form = "\(Self.client)&grant_type=fb_exchange_token"
+            #expect(try await Self.exchange(simulator, form).text.contains("fb_exchange_token is required"))
+            for (kind, text) in [
+                (GraphSimulator.TokenKind.otherApp, "was not issued for application"),
+                (.passwordChanged, #""error_subcode":460"#), (.appRemoved, #""error_subcode":458"#),
+                (.page, "Invalid OAuth access token."), (.undecryptable, "could not be decrypted"),
+            ] {
+                let token = try simulator.mint(kind, person: "ann").text
+                let reply = try await Self.exchange(simulator, "\(form)&fb_exchange_token=\(token)")
+                #expect(reply.text.contains(#""code":190"#), "\(kind)")
+                #expect(reply.text.contains(text), "\(kind)")
+            }
+            let app = try await Self.exchange(simulator, "\(form)&fb_exchange_token=\(SampleWorld.encodedAppToken)")
+            #expect(app.text.contains("Invalid OAuth access token."))
+        }
+    }
+}

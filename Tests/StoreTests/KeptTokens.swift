@@ -1,0 +1,106 @@
+import Identity
+import Store
+import TestSupport
+import Testing
+
+/// A tenant whose application keeps tokens, and how tests look at what is kept.
+extension Tenant {
+    /// The same application with options of Facebook.
+    func keepingTokens(_ change: (inout FacebookOptions) -> Void = { _ in }) -> Tenant {
+        var options = FacebookOptions()
+        options.keepTokens = true
+        change(&options)
+        var tenant = self
+        tenant.application = Application(
+            id: application.id,
+            name: application.name,
+            schema: application.schema,
+            revision: application.revision,
+            settings: application.settings,
+            properties: application.properties,
+            facebook: FacebookSettings(
+                enabled: true,
+                graphVersion: "v25.0",
+                proof: .timed,
+                apps: [],
+                options: options
+            )
+        )
+        return tenant
+    }
+
+    /// A login that brings a token, and writes `nick`.
+    @discardableResult
+    func signIn(
+        _ subject: String,
+        token: String,
+        kind: ProviderToken.Kind = .access,
+        expiresAt: Int64? = nil,
+        nick: String? = nil,
+        _ sync: SyncMode = .always,
+        hash: [UInt8] = Tenant.randomHash()
+    ) async throws -> WrittenSignIn {
+        let target = SignInStatement.Target(name: Self.named("nick"), type: .string, sync: sync)
+        let sealed = SealedToken(
+            kind: kind,
+            secret: SealedSecret(bytes: Array(token.utf8), keyID: "key"),
+            expiresAt: expiresAt
+        )
+        let write = try write(subject, [nick.map(PropertyValue.text)], hash: hash, token: sealed)
+        return try await store.signIn(
+            write,
+            by: SignInStatement(application: application, targets: [target]),
+            deadline: .now + .seconds(5)
+        )
+    }
+
+    /// Makes people by SQL, each with a token whose check is due.
+    func fill(_ count: Int) async throws {
+        try await database.psql(
+            """
+            with people as (
+                insert into \(Self.users) (object_id) select gen_random_uuid() from generate_series(1, \(count))
+                returning object_id
+            )
+            insert into \(Self.schema).identities
+                (provider, provider_app, subject, object_id, token, token_key_id, token_kind, check_due)
+            select 'facebook', '42', row_number() over ()::text, object_id, sha256(object_id::text::bytea), 'key', 'access',
+                now() - interval '1 minute' from people
+            """
+        )
+    }
+
+    /// Claims what is due.
+    func claim(_ limit: Int = 100, seconds: Double = 60) async throws -> [KeptIdentity] {
+        try await store.claimIdentities(of: application, limit: limit, leaseSeconds: seconds)
+    }
+
+    /// How many identities are due.
+    func due() async throws -> Int {
+        let rows = try await database.psql(
+            "select count(*) from \(Self.schema).identities where check_due <= now()"
+        )
+        return Int((rows.first?.first ?? nil) ?? "") ?? -1
+    }
+
+    /// A column of the one identity, or of that with a subject, as text.
+    func identity(_ column: String, _ subject: String = "1001") async throws -> String? {
+        try await database.psql(
+            "select \(column) from \(Self.schema).identities where subject = '\(subject)'"
+        ).first?.first ?? nil
+    }
+
+    /// Makes the check of every identity due.
+    func makeDue() async throws {
+        try await database.psql("update \(Self.schema).identities set check_due = now() where check_due is not null")
+    }
+}
+
+extension TokenStanding {
+    /// A token that stands for a while.
+    static let good = TokenStanding(
+        scopes: ["email", "user_birthday"],
+        dataAccessExpiresAt: 1_950_000_000,
+        expiresAt: nil
+    )
+}

@@ -1,0 +1,87 @@
+import Identity
+import Store
+import TestSupport
+import Testing
+
+@Suite("Resealing kept tokens")
+struct TokenResealingTests {
+    /// Lends a tenant with 20 kept tokens under the key `key`, and its place.
+    private func lend(_ body: (Tenant, ApplicationPlace) async throws -> Void) async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.fill(20)
+            let places = try await tenant.store.applicationPlaces()
+            #expect(places.map(\.id.text) == ["tenant"])
+            try await body(tenant, try #require(places.first))
+        }
+    }
+
+    private func step(
+        _ tenant: Tenant,
+        _ place: ApplicationPlace,
+        _ reseal: @escaping @Sendable (StoredToken) -> SealedSecret? = {
+            SealedSecret(bytes: Array("\($0.app)/\($0.subject)".utf8), keyID: "new")
+        }
+    ) async throws -> Int {
+        try await tenant.store.resealTokens(
+            of: place,
+            notUnder: "new",
+            among: ["key"],
+            limit: 12,
+            by: Tenant.actor,
+            reseal: reseal
+        )
+    }
+
+    private func counts(_ tenant: Tenant, _ place: ApplicationPlace) async throws -> [String] {
+        try await tenant.store.sealedByKey(of: place).map { "\($0.keyID) \($0.tokens) \($0.passing)" }
+    }
+
+    @Test("in steps, until none is left; only the ciphertext and its key change, each at its own identity")
+    func steps() async throws {
+        try await lend { tenant, place in
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).single_use (kind, hash, payload, payload_key_id, expires)
+                select 'state', sha256(n::text::bytea), 'x', 'key', now() + (n - 2) * interval '1 hour' from generate_series(1, 3) n
+                """
+            )
+            let rest = "string_agg(concat_ws(' ', subject, check_due, checked, token_kind), ',' order by subject)"
+            func others() async throws -> [[String?]] {
+                try await tenant.database.psql("select \(rest) from \(Tenant.schema).identities")
+            }
+            let before = try await others()
+            #expect(try await counts(tenant, place) == ["key 20 1"])
+            #expect(try await step(tenant, place) == 12)
+            #expect(try await counts(tenant, place) == ["key 8 1", "new 12 0"])
+            #expect(try await step(tenant, place) == 8)
+            #expect(try await step(tenant, place) == 0)
+            #expect(try await counts(tenant, place) == ["key 0 1", "new 20 0"])
+            #expect(try await others() == before)
+            let wrong = try await tenant.database.psql(
+                "select count(*) from \(Tenant.schema).identities where encode(token, 'escape') <> '42/' || subject"
+            )
+            #expect(wrong == [["0"]])
+            let entries = try await tenant.store.audit(
+                matching: AuditFilter(action: "secrets.reseal"),
+                before: nil,
+                limit: 10
+            )
+            #expect(entries.map(\.target) == ["identities", "identities"])
+        }
+    }
+
+    @Test("a login's row is skipped while it is written, and done the next time; what opens nowhere is forgotten")
+    func skipping() async throws {
+        try await lend { tenant, place in
+            try await tenant.database.holding("select from \(Tenant.schema).identities where subject <> '7' for update")
+            {
+                let sealed = try await step(tenant, place)
+                #expect(sealed == 1)
+            }
+            _ = try await step(tenant, place) { $0.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            _ = try await step(tenant, place) { $0.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            #expect(try await counts(tenant, place) == ["new 19 0"])
+            #expect(try await tenant.identity("concat_ws(' ', 'x', token, token_key_id, check_due)", "8") == "x")
+        }
+    }
+}

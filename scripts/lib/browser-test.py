@@ -1,0 +1,254 @@
+"""The part of scripts/browser-test that drives the browser: serves the pages of a client and walks through its logins."""
+
+import argparse
+import json
+import shutil
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+# What a client's page does; the test presses its buttons and reads what it shows. Every page is the same, whatever its path.
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Client</title></head><body>
+<button id="redirect">Log in by redirect</button> <button id="popup">Log in by popup</button>
+<p id="from"></p><pre id="result"></pre>
+<script>
+const service = SERVICE;
+const show = (result, from) => {
+    document.getElementById("from").textContent = from;
+    document.getElementById("result").textContent = JSON.stringify(result);
+};
+const base64url = bytes =>
+    btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const post = (path, body) => fetch(service + path, {
+    method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+});
+const wish = () => JSON.parse(sessionStorage.getItem("wish") || "{}");
+
+document.getElementById("redirect").onclick = async () => {
+    const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
+    sessionStorage.setItem("verifier", verifier);
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
+    const reply = await post("/users/oauth/facebook/request_url", {
+        ...wish(), codeChallenge: base64url(digest), codeChallengeMethod: "S256",
+    });
+    location.href = await reply.text();
+};
+document.getElementById("popup").onclick = async () => {
+    const given = sessionStorage.getItem("dialog");
+    const url = given || await (await post("/users/social/oauth/facebook/request_url", wish())).text();
+    window.open(url, "login", "width=500,height=600");
+};
+window.addEventListener("message", event => show(JSON.parse(event.data), event.origin));
+
+const query = new URLSearchParams(location.search);
+if (query.has("loginCode")) {
+    post("/users/loginWithFacebook", {
+        loginCode: query.get("loginCode"), codeVerifier: sessionStorage.getItem("verifier"),
+    }).then(async reply => show({
+        status: reply.status, missing: reply.headers.get("Federation-Missing-Permissions"), body: await reply.json(),
+    }, "login code"));
+}
+</script></body></html>
+"""
+
+
+def serve(host, port, service):
+    page = PAGE.replace("SERVICE", json.dumps(service)).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer((host, port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+class Client:
+    """A browser with the client's page, and a person before it."""
+
+    def __init__(self, arguments):
+        self.service = arguments.service
+        self.page = f"http://localhost:{arguments.page_port}"
+        self.other = f"http://127.0.0.1:{arguments.other_port}"
+        serve("127.0.0.1", arguments.page_port, self.service)
+        serve("127.0.0.1", arguments.other_port, self.service)
+        options = webdriver.ChromeOptions()
+        for option in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
+                       "--disable-background-networking", f"--user-data-dir={arguments.profile}"]:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.binary_location = shutil.which("chromium")
+        # Named, so that selenium looks for none to download.
+        self.browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        self.window = self.browser.current_window_handle
+
+    def until(self, what, condition):
+        return WebDriverWait(self.browser, 15, poll_frequency=0.05).until(lambda _: condition(), what)
+
+    def open(self, page=None, **stored):
+        """Opens the client's page afresh, with what it is to find in its storage."""
+        self.browser.switch_to.window(self.window)
+        self.browser.get(page or self.page)
+        self.browser.execute_script(
+            "sessionStorage.clear(); for (const [key, value] of Object.entries(arguments[0])) sessionStorage.setItem(key, value);",
+            {key: value if isinstance(value, str) else json.dumps(value) for key, value in stored.items()})
+
+    def press(self, button):
+        self.browser.find_element(By.ID, button).click()
+
+    def enter_popup(self):
+        self.until("a popup opens", lambda: len(self.browser.window_handles) == 2)
+        popup, = [window for window in self.browser.window_handles if window != self.window]
+        self.browser.switch_to.window(popup)
+
+    def leave_popup(self):
+        self.until("the popup closes itself", lambda: len(self.browser.window_handles) == 1)
+        self.browser.switch_to.window(self.window)
+
+    def answer(self, action, person="ann", declined=()):
+        """Answers Facebook's dialog."""
+        self.until("the dialog shows", lambda: self.browser.find_elements(By.CSS_SELECTOR, "button[name=action]"))
+        self.browser.find_element(By.CSS_SELECTOR, f"input[name=person][value={person}]").click()
+        for permission in declined:
+            box = self.browser.find_element(By.CSS_SELECTOR, f"input[name=granted][value={permission}]")
+            if box.is_selected():
+                box.click()
+        self.browser.find_element(By.CSS_SELECTOR, f"button[name=action][value={action}]").click()
+
+    def result(self):
+        """What the page shows in the end, and where it has it from."""
+        text = self.until("a result shows", lambda: self.browser.find_element(By.ID, "result").text)
+        return json.loads(text), self.browser.find_element(By.ID, "from").text
+
+    def complaints(self):
+        """What the browser's console has against our pages; that a site has no icon is none."""
+        return [entry["message"] for entry in self.browser.get_log("browser")
+                if entry["level"] in ("SEVERE", "WARNING") and "favicon" not in entry["message"]]
+
+
+def require(condition, what, *seen):
+    if not condition:
+        raise SystemExit(f"browser-test: {what}: {seen}")
+
+
+def by_redirect(client, wish=None, declined=()):
+    client.open(wish=wish or {})
+    client.press("redirect")
+    client.answer("continue", declined=declined)
+    result, source = client.result()
+    url = client.browser.current_url
+    require(url.startswith(client.page + "/done?from=login&loginCode="), "the browser ends at another address", url)
+    require(source == "login code" and result["status"] == 200, "the login code is refused", result)
+    require(result["body"]["user-token"] not in url and "EAA" not in url, "a token is in the address", url)
+    return result
+
+
+def cancelled_redirect(client):
+    client.open()
+    client.press("redirect")
+    client.answer("cancel")
+    expected = client.page + "/done?from=login&error=8117&reason=login_cancelled"
+    client.until("the browser comes back", lambda: client.browser.current_url == expected)
+
+
+def by_popup(client):
+    client.open()
+    client.press("popup")
+    client.enter_popup()
+    client.answer("continue")
+    client.leave_popup()
+    user, origin = client.result()
+    require(client.service.startswith(origin + "/"), "the message is of another origin", origin)
+    require(user.get("user-token"), "the message holds no session", user)
+    return user
+
+
+def cancelled_popup(client):
+    client.open()
+    client.press("popup")
+    client.enter_popup()
+    client.answer("cancel")
+    client.leave_popup()
+    message, _ = client.result()
+    require(list(message) == ["fault"] and message["fault"]["code"] == 8117, "no fault comes back", message)
+
+
+def foreign_opener(client):
+    """A page of another origin opens the dialog that was asked for in the name of the client's page."""
+    request = urllib.request.Request(client.service + "/users/social/oauth/facebook/request_url", b"{}", {
+        "Content-Type": "application/json", "Origin": client.page,
+    })
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        dialog = reply.read().decode()
+    client.open(client.other, dialog=dialog)
+    client.press("popup")
+    client.enter_popup()
+    client.answer("continue")
+    client.leave_popup()
+    # The message, if it came, came before the popup closed.
+    shown = client.browser.find_element(By.ID, "result").text
+    require(shown == "", "the page of another origin has got the user", shown)
+    blocked = [text for text in client.complaints() if "postMessage" in text and client.page in text]
+    require(blocked, "the browser has blocked no message; was one sent at all?")
+
+
+def declined_permission(client):
+    wish = {"fieldsMapping": {"birthday": "born"}, "permissions": "email,user_birthday"}
+    first = by_redirect(client, wish, declined=["user_birthday"])
+    missing = (first["missing"] or "").split(", ")
+    require("user_birthday" in missing and first["body"]["born"] is None, "the permission is not named", first)
+    again = by_redirect(client, {**wish, "authType": "rerequest"})
+    missing = (again["missing"] or "").split(", ")
+    require("user_birthday" not in missing and again["body"]["born"] == "05/17/1990", "the permission did not come back", again)
+    return again["body"]
+
+
+def used_address(client):
+    """The address that Facebook sent the browser to, opened once more, and one that nobody gave out."""
+    client.browser.get(client.service + "/users/oauth/facebook/authorize?state=<b>x</b>&code=1")
+    text = client.browser.find_element(By.TAG_NAME, "body").text
+    require("begin it again" in text and "x" not in text.split(), "the page says something else", text)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["--service", "--profile"]:
+        parser.add_argument(name, required=True)
+    for name in ["--page-port", "--other-port"]:
+        parser.add_argument(name, required=True, type=int)
+    client = Client(parser.parse_args())
+    users = []
+    try:
+        for what, step in [
+            ("completed redirect", lambda: users.append(by_redirect(client)["body"])),
+            ("cancelled redirect", lambda: cancelled_redirect(client)),
+            ("completed popup", lambda: users.append(by_popup(client))),
+            ("cancelled popup", lambda: cancelled_popup(client)),
+            ("declined permission, asked for again", lambda: users.append(declined_permission(client))),
+            ("address without a login", lambda: used_address(client)),
+        ]:
+            started = time.monotonic()
+            step()
+            print(f"  {what}: {time.monotonic() - started:.1f} s", flush=True)
+        require(not [text for text in client.complaints() if "Content Security Policy" in text],
+                "a policy of ours hinders a page of ours", client.complaints())
+        foreign_opener(client)
+        print("  popup of another origin's page: nothing told", flush=True)
+        require(len({user["objectId"] for user in users}) == 1, "one person became several users", users)
+    finally:
+        client.browser.quit()
+
+
+main()
