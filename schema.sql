@@ -207,6 +207,10 @@ begin
 end
 $body$;
 
+-- By what an erased identity is known for the while in which its ID tokens would still be taken; it names nobody.
+create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
+language sql immutable strict parallel safe as $body$select sha256(convert_to(provider_app || '/' || subject, 'UTF8'))$body$;
+
 -- A JSON object of one member; NULL when the value is NULL, since it is strict.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
@@ -326,7 +330,7 @@ begin
     -- payload is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
-            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken')),
+            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'erased')),
             hash bytea not null check (octet_length(hash) = 32),
             owner bytea,
             used timestamptz,

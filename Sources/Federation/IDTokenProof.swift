@@ -26,6 +26,7 @@ extension Federation {
             token: ProviderToken(kind: .id, text: text, expiresAt: accepted.person.credentialExpiresAt),
             once: SingleUse(
                 hash: accepted.digest,
+                issuedAt: accepted.issued,
                 seconds: accepted.end - now + Self.clockReserve,
                 owner: attempt.owner(of: text, nonce: nonce),
                 nonceHash: accepted.serverNonce.map { Digest.sha256($0.reveal()) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 // Server — the executable `federation`.
 //
@@ -79,4 +80,26 @@ struct FederationCommand: AsyncParsableCommand {
             ),
         ]
     )
+
+    /// Runs the command, says what became of it as ArgumentParser would, and ends the process.
+    ///
+    /// It ends without exit handlers: those of libpq's and libcurl's libraries free what their threads, which are not waited
+    /// for, may be about to free as well.
+    static func main() async {
+        var code = ExitCode.success
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            code = exitCode(for: error)
+            let message = fullMessage(for: error)
+            if code.isSuccess { print(message) } else if !message.isEmpty { Terminal.say(message) }
+        }
+        fflush(nil)
+        _exit(code.rawValue)
+    }
 }

@@ -52,7 +52,7 @@ package struct SignInStatement: Sendable {
     /// Parameters in front of those of the targets; `SignInWrite` binds them.
     private static let commonParameters = 10
     private static let tokenParameters = 4
-    private static let onceParameters = 4
+    private static let onceParameters = 5
     /// Positions among the parameters, counted from 0, of what differs from login to login of the same person.
     package static let freshIDParameter = 2
     package static let tokenHashParameter = 3
@@ -128,7 +128,8 @@ package struct SignInStatement: Sendable {
                     granted_scopes = coalesce($6, i.granted_scopes), declined_scopes = coalesce($10, i.declined_scopes),
                     data_access_expires = case when $6 is null then i.data_access_expires else $7 end\(
                         token.map { ", \($0.column) = excluded.\($0.column)" }.joined())\(
-                        writes.nextWritten.map { ", written = " + $0 } ?? "")
+                        writes.nextWritten.map { ", written = " + $0 } ?? "")\(
+                        once.map { " where i.revoked is null or i.revoked < " + $0.issued } ?? "")
                 returning i.object_id, i.object_id = $3 as is_new
             ), created as (
                 insert into \(schema).users as u (object_id, social_account, last_login, dynamic\(
@@ -165,6 +166,8 @@ package struct SignInStatement: Sendable {
         case disabled
         case replayed
         case nonceUnusable
+        /// What the provider issued before it ended our access.
+        case ended
     }
 
     /// The columns of a kept token, and when Facebook is to be asked about it: after a day, or soon where the token is to be
@@ -187,15 +190,17 @@ package struct SignInStatement: Sendable {
 
     /// The part of the statement that lets one attempt alone use a credential.
     ///
-    /// Parameters: the credential's hash, the seconds for which it is remembered, the attempt, and the hash of the nonce that
-    /// was given out for it, if it needs one. The same attempt may come again, for a minute: it lost the race for a new
-    /// person, or its client lost the reply. A user who was created when the credential was first seen is one whom this attempt
-    /// created: both times are those of one statement.
+    /// Parameters: the credential's hash, the seconds for which it is remembered, the attempt, the hash of the nonce that
+    /// was given out for it, if it needs one, and the time of its issue. The same attempt may come again, for a minute: it
+    /// lost the race for a new person, or its client lost the reply. A user who was created when the credential was first
+    /// seen is one whom this attempt created: both times are those of one statement.
     private static func singleUse(
         schema: String,
         first: Int
-    ) -> (expressions: String, isOwner: String, wasCreated: String, refusals: String) {
+    ) -> (expressions: String, isOwner: String, issued: String, wasCreated: String, refusals: String) {
         let (hash, seconds, owner, nonce) = ("$\(first)", "$\(first + 1)", "$\(first + 2)", "$\(first + 3)::bytea")
+        // Providers tell the time of issue in whole seconds: what began in the second of the end counts as later.
+        let issued = "$\(first + 4)::timestamptz + interval '1 second'"
         let expressions = """
             seen as (
                 insert into \(schema).single_use as s (kind, hash, owner, used, expires)
@@ -212,13 +217,24 @@ package struct SignInStatement: Sendable {
             """
         let isSeen = "exists (select from seen)"
         let mayUseNonce = "(\(nonce) is null or exists (select from nonce))"
+        let isErased = """
+            exists (
+                select from \(schema).single_use s
+                where s.kind = 'erased' and s.hash = federation.identity_hash($1, $2) and s.created >= \(issued)
+            )
+            """
         return (
             expressions,
-            "\(isSeen) and \(mayUseNonce)",
+            "\(isSeen) and \(mayUseNonce) and not \(isErased)",
+            issued,
             "exists (select from seen where seen.created = changed.created)",
             """
             when not \(isSeen) then '\(Refusal.replayed.rawValue)'
-            when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'\u{20}
+            when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'
+            when \(isErased) or exists (
+                select from \(schema).identities i
+                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.revoked >= \(issued)
+            ) then '\(Refusal.ended.rawValue)'\u{20}
             """
         )
     }

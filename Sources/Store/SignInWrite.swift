@@ -66,6 +66,8 @@ package struct SealedToken: Sendable {
 package struct SingleUse: Sendable {
     /// SHA-256 of what identifies the credential.
     package let hash: [UInt8]
+    /// Unix seconds at which the provider issued it: a revocation or a deletion since then has ended it, too.
+    package let issuedAt: Int64
     /// Seconds until it is refused for another reason, so that nobody has to remember it any longer.
     package let seconds: Int64
     /// Who uses it: the same attempt may come again within a minute.
@@ -73,8 +75,9 @@ package struct SingleUse: Sendable {
     /// SHA-256 of the nonce that we gave out and that nothing else may have used; nil when the credential needs none.
     package let nonceHash: [UInt8]?
 
-    package init(hash: [UInt8], seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
+    package init(hash: [UInt8], issuedAt: Int64, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
         self.hash = hash
+        self.issuedAt = issuedAt
         self.seconds = seconds
         self.owner = owner
         self.nonceHash = nonceHash
@@ -158,6 +161,11 @@ extension SignInStatement.Refusal {
                 .credentialReplayed,
                 "This ID token has been used already, and it counts once. Log in with Facebook again."
             )
+        case .ended:
+            Failure(
+                .credentialRevoked,
+                "The person has removed the app at Facebook since this ID token was issued. Log in with Facebook again."
+            )
         case .nonceUnusable:
             Failure(
                 .credentialInvalid,
@@ -205,6 +213,7 @@ extension SignInStatement {
             binds.append(.int64(write.once?.seconds ?? 0))
             binds.append(write.once.map { .bytes($0.owner) } ?? .null(.bytes))
             binds.append(write.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes))
+            binds.append(.moment(write.once?.issuedAt))
         }
         for (target, value) in zip(targets, write.values) {
             binds.append(value.map(\.bind) ?? .null(target.type.nullType))

@@ -58,6 +58,7 @@ package struct IDTokenCheck: Sendable {
                 credentialExpiresAt: expiry
             ),
             digest: Array(token.digest),
+            issued: issued,
             end: min(expiry + Self.tolerance, issued + longestAge + 1),
             serverNonce: serverNonce
         )
@@ -166,6 +167,8 @@ package struct AcceptedIDToken: Sendable {
     package let person: VerifiedPerson
     /// SHA-256 of what was signed.
     package let digest: [UInt8]
+    /// Unix seconds at which Facebook issued it.
+    package let issued: Int64
     /// Unix seconds from which on it is refused for its age.
     package let end: Int64
     /// What must turn out to be a nonce that we gave out; nil when the policy does not ask for one.

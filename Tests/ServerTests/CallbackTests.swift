@@ -120,6 +120,24 @@ struct CallbackTests {
         }
     }
 
+    @Test("an ID token from before the end of our access is refused and brings nobody back, a new one does")
+    func earlierIDToken() async throws {
+        let ann = try await deployment.newcomer(Self.profile)
+        let session = try await deployment.signIn(ann)
+        let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
+        let reply = try await deployment.deliver("deauthorize", ann)
+        #expect(reply.status == 200)
+        try await deployment.expectNothingWritten(except: ["demo.single_use"]) {
+            try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
+        }
+        #expect(try await deployment.identity(of: ann)?["revoked_by"]?.string == "deauthorize")
+        try expectProblem(try await deployment.login(idToken: earlier), "credential_replayed")
+
+        let back = try await deployment.login(idToken: try await deployment.idToken(of: ann))
+        #expect(back.status == 200 && back.text.contains(session.objectID), "\(back.text)")
+        #expect(try await deployment.identity(of: ann)?["revoked"]?.isNull == true)
+    }
+
     @Test("each of several Facebook apps speaks of its own people only")
     func apps() async throws {
         let ann = try await deployment.newcomer(app: "2345678901")

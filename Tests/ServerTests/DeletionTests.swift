@@ -61,6 +61,25 @@ struct DeletionTests {
         #expect(try await deployment.get("users/isvalidusertoken/\(again.token)").text == "true")
     }
 
+    @Test("T-118: an ID token from before the deletion makes nobody, a new one makes a new user")
+    func earlierIDToken() async throws {
+        let ann = try await deployment.newcomer(Self.profile)
+        let session = try await deployment.signIn(ann)
+        let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
+        #expect(try await deployment.deliver("deletion", ann).status == 200)
+        #expect(try await deployment.rowCount(of: session.objectID) == "0")
+        try await deployment.expectNothingWritten(except: ["demo.single_use"]) {
+            try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
+        }
+        let found = try await deployment.database.psql("select place from canaries('\(ann.id)', '\(ann.key)') as place")
+        #expect(found.isEmpty, "\(found)")
+
+        let again = try await deployment.login(idToken: try await deployment.idToken(of: ann))
+        #expect(again.status == 201 || again.status == 200, "\(again.text)")
+        #expect(!again.text.contains(session.objectID))
+        #expect(try await deployment.identity(of: ann) != nil)
+    }
+
     /// The same person with another token, since giving up our permissions ended the first one.
     private func visitor(again ann: Visitor) async throws -> Visitor {
         Visitor(

@@ -134,7 +134,10 @@ extension Deployment {
 
     /// Ends the service as an operator does: it ends cleanly and has written nothing but JSON without secrets.
     func end() async throws {
-        if service.process.isRunning { #expect(try await service.process.terminate() == .exited(0)) }
+        if service.process.isRunning {
+            let end = try await service.process.terminate()
+            #expect(end == .exited(0), "\(service.process.standardOutput.suffix(2000))\(service.process.standardError)")
+        }
         for line in service.process.standardOutput.split(separator: "\n") {
             #expect(JSON.object(String(line)) != nil, "a log line that is no JSON object: \(line)")
             #expect(!line.lowercased().contains(Canary.mark), "a secret in the log: \(line)")

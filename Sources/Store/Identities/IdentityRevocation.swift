@@ -44,7 +44,7 @@ extension Store {
             let revoked = try await connection.query(
                 """
                 update \(identifier: application.schema).identities
-                set revoked = now(), revoked_by = \(revocation.word), \(unsafeRaw: Self.noToken)
+                set revoked = least(now(), to_timestamp(\(revocation.moment))), revoked_by = \(revocation.word), \(unsafeRaw: Self.noToken)
                 where \(identity.condition) and object_id = \(user.uuid) and revoked is null
                     and last_used < to_timestamp(\(revocation.moment)) + interval '1 second'
                 """
