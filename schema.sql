@@ -325,9 +325,9 @@ begin
     perform federation.add_column(sessions, 'provider_app', 'text collate "C"');
     perform federation.add_column(sessions, 'subject', 'text collate "C"');
 
-    -- What may be used once, by SHA-256 of its text: states of dialogs and login codes that were given out, and ID tokens and their
-    -- nonces that have been seen. `owner` is who has used it: the same attempt may come again when it lost a race or its reply. The
-    -- payload is sealed like a provider token.
+    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, nonces and states of dialogs that have
+    -- been used; and identities that were erased, by federation.identity_hash. `owner` is who has used it: the same attempt may come
+    -- again when it lost a race or its reply. The payload, of login codes alone, is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
             kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'erased')),

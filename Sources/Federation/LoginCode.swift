@@ -9,7 +9,12 @@ extension Federation {
     /// The one-time code that a browser takes to the client.
     func loginCode(for login: VouchedLogin, of application: Application) async throws(Failure) -> Secret {
         let code = OneTimeText()
-        try await keep(code, as: .loginCode, payload: login.text, seconds: Self.loginCodeSeconds, of: application)
+        try await store.keepLoginCode(
+            hash: code.hash,
+            payload: masterKeys.seal(login.text, for: .loginCode(application: application.id, hash: code.hash)),
+            seconds: Self.loginCodeSeconds,
+            of: application
+        )
         return code.secret
     }
 
@@ -21,8 +26,10 @@ extension Federation {
         codeVerifier: Secret?,
         in attempt: LoginAttempt
     ) async throws(Failure) -> (Proof, mapping: JSONValue?) {
+        let application = attempt.loaded.application
         guard let code = OneTimeText(received: loginCode.reveal()),
-            let payload = try await take(code, as: .loginCode, of: attempt.loaded.application),
+            let sealed = try await store.takeLoginCode(hash: code.hash, of: application),
+            let payload = masterKeys.open(sealed, at: .loginCode(application: application.id, hash: code.hash)),
             let login = VouchedLogin(payload)
         else {
             throw Failure(

@@ -1,7 +1,6 @@
 import Crypto
 import FoundationEssentials
 package import Identity
-import Store
 
 /// The key under which app secrets are stored: AES-256-GCM, with the place of a value as associated data (decision D15).
 ///
@@ -9,7 +8,7 @@ import Store
 package struct MasterKey: Sendable {
     /// Names the key beside every ciphertext: the first 8 bytes of its SHA-256 in hex, so the same key has the same name everywhere.
     package let id: String
-    private let key: SymmetricKey
+    private let sealing: SealingKey
 
     /// Takes 32 bytes as base64.
     ///
@@ -20,7 +19,7 @@ package struct MasterKey: Sendable {
         guard bytes.count == 32 else {
             throw InvalidMasterKey(problem: "holds \(bytes.count) bytes instead of 32")
         }
-        key = SymmetricKey(data: bytes)
+        sealing = SealingKey(key: SymmetricKey(data: bytes))
         id = SHA256.hash(data: bytes).prefix(8).map { byte in
             let digits = String(byte, radix: 16)
             return byte < 16 ? "0" + digits : digits
@@ -29,7 +28,7 @@ package struct MasterKey: Sendable {
 
     /// A key for one purpose, derived from this one, which it does not give away (HKDF with SHA-256).
     func derivedKey(for purpose: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: 32)
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: sealing.key, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
     /// A place in the database: what a ciphertext is bound to.
@@ -59,12 +58,12 @@ package struct MasterKey: Sendable {
             )
         }
 
-        /// The payload of something that can be used once, under the hash of its text.
-        static func singleUse(application: ApplicationID, kind: SingleUseKind, hash: [UInt8]) -> Place {
+        /// What a login code stands for, under the hash of its text.
+        static func loginCode(application: ApplicationID, hash: [UInt8]) -> Place {
             Place(
                 table: "single_use",
                 application: application.text,
-                row: kind.rawValue + "/" + Base64URL.encode(hash),
+                row: "loginCode/" + Base64URL.encode(hash),
                 column: "payload"
             )
         }
@@ -75,26 +74,12 @@ package struct MasterKey: Sendable {
 
     /// Nonce, ciphertext and tag of the secret, bound to the place.
     func seal(_ secret: Secret, for place: Place) -> [UInt8] {
-        do {
-            let box = try AES.GCM.seal(
-                Array(secret.reveal().utf8),
-                using: key,
-                authenticating: place.associatedData
-            )
-            return box.combined.map(Array.init) ?? []
-        } catch {
-            // AES-GCM refuses only inputs of more than 64 GiB.
-            preconditionFailure("a secret of \(secret.byteCount) bytes cannot be sealed")
-        }
+        sealing.seal(secret, authenticating: place.associatedData)
     }
 
     /// The secret, or nil when the bytes were sealed under another key, for another place, or were changed.
     func open(_ sealed: [UInt8], at place: Place) -> Secret? {
-        guard let box = try? AES.GCM.SealedBox(combined: sealed),
-            let plain = try? AES.GCM.open(box, using: key, authenticating: place.associatedData),
-            let text = String(validating: plain, as: UTF8.self)
-        else { return nil }
-        return Secret(text)
+        sealing.open(sealed, authenticating: place.associatedData)
     }
 }
 

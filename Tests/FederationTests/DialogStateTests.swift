@@ -17,7 +17,8 @@ struct DialogStateTests {
                     redirectURI: "https://b.example/",
                     codeVerifier: Secret("v"),
                     mapping: mapping,
-                    end: end
+                    end: end,
+                    endsAt: 1_700_000_000
                 )
                 let read = try #require(DialogState(state.text))
                 #expect(read.appID == "1")
@@ -25,11 +26,47 @@ struct DialogStateTests {
                 #expect(read.codeVerifier.reveal() == "v")
                 #expect(read.mapping == mapping)
                 #expect("\(read.end)" == "\(end)")
+                #expect(read.endsAt == 1_700_000_000)
             }
         }
-        for text in ["", "{}", "[]", #"{"app":"1","redirectUri":"x","codeVerifier":"v"}"#] {
+        for text in ["", "{}", "[]", #"{"app":"1","redirectUri":"x","codeVerifier":"v","endsAt":1}"#] {
             #expect(DialogState(Secret(text)) == nil)
         }
+    }
+
+    @Test("T-70: a sealed state opens for its application, in its time and unchanged, also after a new master key")
+    func sealed() throws {
+        let (old, new) = (try Self.masterKey(1), try Self.masterKey(2))
+        let (demo, other) = (try #require(ApplicationID("demo")), try #require(ApplicationID("other")))
+        let state = DialogState(
+            appID: "1",
+            redirectURI: "https://b.example/",
+            codeVerifier: Secret("v"),
+            mapping: nil,
+            end: .popup(origin: "https://a.example"),
+            endsAt: 1000
+        )
+        let keys = MasterKeys(current: old)
+        let sealed = state.sealed(under: keys, for: demo)
+        func opens(_ sealed: [UInt8], _ keys: MasterKeys, for application: ApplicationID, at now: Int64) -> Bool {
+            DialogState(sealed: sealed, under: keys, for: application, now: now)?.appID == "1"
+        }
+        #expect(opens(sealed, keys, for: demo, at: 999))
+        #expect(opens(sealed, MasterKeys(current: new, previous: [old]), for: demo, at: 999))
+        #expect(!opens(sealed, keys, for: demo, at: 1000), "its time is over")
+        #expect(!opens(sealed, keys, for: other, at: 999), "another application's")
+        #expect(!opens(sealed, MasterKeys(current: new), for: demo, at: 999), "another key's")
+        #expect(state.sealed(under: keys, for: demo) != sealed)
+        for index in sealed.indices {
+            var changed = sealed
+            changed[index] ^= 1
+            #expect(!opens(changed, keys, for: demo, at: 999))
+        }
+        for length in 0..<sealed.count { #expect(!opens(Array(sealed.prefix(length)), keys, for: demo, at: 999)) }
+    }
+
+    private static func masterKey(_ byte: UInt8) throws -> MasterKey {
+        try MasterKey(base64: Secret(String(repeating: byte == 1 ? "A" : "B", count: 43) + "="))
     }
 
     @Test("a login that waits for its code is read as it was written")

@@ -33,7 +33,7 @@ struct DialogRoutes {
             origin: request.headers[.origin],
             base: context.base(of: request)
         )
-        let url = try await federation.openDialog(body.dialog, of: application)
+        let url = try federation.openDialog(body.dialog, of: application)
         if body.redirect { return .seeOther(url) }
         // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
         return Response(

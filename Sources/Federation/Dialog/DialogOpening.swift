@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Graph
 package import Identity
 import Store
@@ -9,11 +10,8 @@ extension Federation {
     /// the login shall end is decided.
     ///
     /// - Returns: The address of Facebook's dialog.
-    /// - Throws: What is wrong; `rate_limited` while too many dialogs of the application are open.
-    package func openDialog(
-        _ request: DialogRequest,
-        of loaded: LoadedApplication
-    ) async throws(Failure) -> String {
+    /// - Throws: What is wrong.
+    package func openDialog(_ request: DialogRequest, of loaded: LoadedApplication) throws(Failure) -> String {
         let application = loaded.application
         let (settings, apps) = try loaded.facebook(appID: request.appID)
         guard let app = apps.first else {
@@ -30,16 +28,15 @@ extension Federation {
                 request,
                 returnURLs: settings.options.returnURLs,
                 allowedOrigins: application.settings.allowedOrigins
-            )
+            ),
+            endsAt: Int64(Date().timeIntervalSince1970) + DialogState.seconds
         )
-        let state = OneTimeText()
-        try await keep(state, as: .state, payload: dialog.text, seconds: DialogState.seconds, of: application)
         return graph.url(
             of: LoginDialog(
                 app: app.id,
                 version: settings.graphVersion,
                 redirectURI: dialog.redirectURI,
-                state: state.secret,
+                state: Secret(Base64URL.encode(dialog.sealed(under: masterKeys, for: application.id))),
                 permissions: request.permissions ?? settings.options.permissions,
                 authType: request.authType,
                 codeChallenge: Base64URL.encode(verifier.hash)
@@ -47,17 +44,14 @@ extension Federation {
         )
     }
 
-    /// Most bytes of a mapping that is kept while a person is at Facebook.
-    private static let mostMappingBytes = 8192
-
     /// The mapping as far as it counts.
     private func mapping(of request: DialogRequest, for application: Application) throws(Failure) -> JSONValue? {
         guard application.settings.clientMapping, let mapping = request.mapping else { return nil }
-        guard mapping.text.utf8.count <= Self.mostMappingBytes else {
+        guard mapping.text.utf8.count <= DialogState.mostMappingBytes else {
             throw Failure(
                 .malformedRequest,
                 """
-                fieldsMapping has more than \(Self.mostMappingBytes) bytes, the most for a login through the server. Map fewer \
+                fieldsMapping has more than \(DialogState.mostMappingBytes) bytes, the most for a login through the server. Map fewer \
                 fields, or let the operator store the mapping.
                 """
             )

@@ -53,21 +53,6 @@ extension Federation {
         }
     }
 
-    private func takeState(_ text: String?, of application: Application) async throws(Failure) -> DialogState {
-        if let text = text.flatMap(OneTimeText.init(received:)),
-            let payload = try await take(text, as: .state, of: application), let state = DialogState(payload)
-        {
-            return state
-        }
-        throw Failure(
-            .loginStateInvalid,
-            """
-            This login was not begun here, has ended already, or took longer than ten minutes. Go back to the app and begin it \
-            again.
-            """
-        )
-    }
-
     private func end(_ state: DialogState, by answer: DialogAnswer, in attempt: LoginAttempt) async -> DialogOutcome {
         switch state.end {
         case .popup(let origin):

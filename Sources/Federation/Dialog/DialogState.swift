@@ -1,5 +1,4 @@
 import Identity
-import Store
 
 /// What stands behind the `state` of a login dialog: everything that was decided when it was opened.
 struct DialogState: Sendable {
@@ -11,20 +10,22 @@ struct DialogState: Sendable {
     let codeVerifier: Secret
     let mapping: JSONValue?
     let end: DialogEnd
+    /// Unix seconds until which the browser may come back.
+    let endsAt: Int64
 
     /// Seconds for which a person may be away at Facebook.
     static let seconds: Int64 = 600
 
     private enum Key {
         static let (appID, redirectURI, codeVerifier, mapping) = ("app", "redirectUri", "codeVerifier", "mapping")
-        static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
+        static let (returnURL, codeChallenge, origin, endsAt) = ("returnUrl", "codeChallenge", "origin", "endsAt")
     }
 
     /// As it is sealed.
     var text: Secret {
         var object: JSONObject = [
             Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
-            Key.codeVerifier: .string(codeVerifier.reveal()),
+            Key.codeVerifier: .string(codeVerifier.reveal()), Key.endsAt: .integer(endsAt),
         ]
         if let mapping { object.append(Key.mapping, mapping) }
         switch end {
@@ -40,7 +41,7 @@ struct DialogState: Sendable {
     init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string,
-            let codeVerifier = object[Key.codeVerifier]?.string
+            let codeVerifier = object[Key.codeVerifier]?.string, let endsAt = object[Key.endsAt]?.integer
         else { return nil }
         if let origin = object[Key.origin]?.string {
             end = .popup(origin: origin)
@@ -53,13 +54,22 @@ struct DialogState: Sendable {
         self.redirectURI = redirectURI
         self.codeVerifier = Secret(codeVerifier)
         mapping = object[Key.mapping]
+        self.endsAt = endsAt
     }
 
-    init(appID: String, redirectURI: String, codeVerifier: Secret, mapping: JSONValue?, end: DialogEnd) {
+    init(
+        appID: String,
+        redirectURI: String,
+        codeVerifier: Secret,
+        mapping: JSONValue?,
+        end: DialogEnd,
+        endsAt: Int64
+    ) {
         self.appID = appID
         self.redirectURI = redirectURI
         self.codeVerifier = codeVerifier
         self.mapping = mapping
         self.end = end
+        self.endsAt = endsAt
     }
 }

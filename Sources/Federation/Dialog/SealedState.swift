@@ -1,0 +1,58 @@
+import Crypto
+import FoundationEssentials
+import Identity
+import Store
+
+/// The `state` of a login dialog: everything that was decided when it was opened, sealed for the application.
+///
+/// It goes to Facebook with the browser and comes back, and nothing is kept meanwhile: whoever opens dialogs without end fills no
+/// table and takes none away from others. That it counts once is written when it comes back.
+extension DialogState {
+    /// Most bytes of a mapping that travels in the dialog's address.
+    static let mostMappingBytes = 2048
+
+    func sealed(under keys: MasterKeys, for application: ApplicationID) -> [UInt8] {
+        keys.current.stateKey.seal(text, authenticating: Array(application.text.utf8))
+    }
+
+    /// Nil for what we did not seal for this application, and for what is too old.
+    init?(sealed: [UInt8], under keys: MasterKeys, for application: ApplicationID, now: Int64) {
+        let data = Array(application.text.utf8)
+        let plain = ([keys.current] + keys.previous).lazy
+            .compactMap { $0.stateKey.open(sealed, authenticating: data) }.first
+        guard let state = plain.flatMap(DialogState.init), now < state.endsAt else { return nil }
+        self = state
+    }
+}
+
+extension Federation {
+    /// What was decided for the dialog of a state, to the one caller who uses it up.
+    ///
+    /// - Throws: `login_state_invalid`; `store_unavailable` and its like.
+    func takeState(_ text: String?, of application: Application) async throws(Failure) -> DialogState {
+        let now = Int64(Date().timeIntervalSince1970)
+        if let sealed = text.flatMap({ Base64URL.decode($0.utf8) }),
+            let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
+            try await store.useState(
+                hash: Array(SHA256.hash(data: sealed)),
+                // For longer than it is good: the clocks of other instances and of the database differ.
+                seconds: state.endsAt - now + 60,
+                of: application
+            )
+        {
+            return state
+        }
+        throw Failure(
+            .loginStateInvalid,
+            """
+            This login was not begun here, has ended already, or took longer than ten minutes. Go back to the app and begin it \
+            again.
+            """
+        )
+    }
+}
+
+extension MasterKey {
+    /// Apart from the key of what is stored, since anybody may have states sealed.
+    fileprivate var stateKey: SealingKey { SealingKey(key: derivedKey(for: "federation: states of login dialogs")) }
+}
