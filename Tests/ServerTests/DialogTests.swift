@@ -473,6 +473,32 @@ struct DialogTests {
         }
     }
 
+    @Test("a login does not end at an address that the operator has taken away meanwhile")
+    func unlisted() async throws {
+        let ann = try await deployment.newcomer()
+        let path = "applications/demo/providers/facebook"
+        let owner = try await deployment.admin()
+        let listed = try #require(try await owner.get(path)["returnUrls"])
+        let callback = try await deployment.answer(try await deployment.dialog(), as: ann)
+        /// Changes the list and waits until that counts.
+        func list(_ addresses: String, isListed: Bool) async throws {
+            try await owner.ask("PATCH", path, #"{"returnUrls": \#(addresses)}"#)
+            let wish = #"{"redirectAfterLoginUrl": "\#(Self.home)"}"#
+            try await eventually("the change counts") {
+                try await deployment.requestURL(wish).status == (isListed ? 200 : 400)
+            }
+        }
+        try await list(#"["https://app.example.com/other"]"#, isListed: false)
+        let requests = try await deployment.simulator.requests {
+            try await deployment.expectNothingWritten {
+                expectPage(try await deployment.comeBack(to: callback), status: 400)
+            }
+        }
+        #expect(requests.isEmpty)
+        try await list(listed.text, isListed: true)
+        #expect(try await deployment.comeBack(to: callback).status == 303)
+    }
+
     @Test("dialogs that nobody comes back from take no room")
     func room() async throws {
         try await deployment.expectNothingWritten {

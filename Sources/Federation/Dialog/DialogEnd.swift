@@ -42,6 +42,14 @@ enum DialogEnd: Sendable {
         }
     }
 
+    /// Whether the operator still lists the address or the origin.
+    func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
+        switch self {
+        case .redirect(let url, _): returnURLs.contains { $0.hasSameBytes(as: url) }
+        case .popup(let origin): allowedOrigins.contains { $0.hasSameBytes(as: origin) }
+        }
+    }
+
     /// An end at an address.
     ///
     /// Any app of a device may claim a scheme of its own and so get hold of the code (RFC 8252 §8.1); with a challenge it is worth

@@ -33,6 +33,11 @@ extension Federation {
         let now = Int64(Date().timeIntervalSince1970)
         if let sealed = text.flatMap({ Base64URL.decode($0.utf8) }),
             let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
+            // The operator may have taken the address away since.
+            state.end.isListed(
+                returnURLs: application.facebook?.options.returnURLs ?? [],
+                allowedOrigins: application.settings.allowedOrigins
+            ),
             try await store.useState(
                 hash: Array(SHA256.hash(data: sealed)),
                 // For longer than it is good: the clocks of other instances and of the database differ.
