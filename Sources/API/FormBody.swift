@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Identity
 
-/// `name=value` pairs of a query or of a form (`application/x-www-form-urlencoded`).
+/// The fields of a form, or of a query that is as strict.
 struct FormFields {
     private var fields: [(name: String, value: String)] = []
 
@@ -12,20 +12,12 @@ struct FormFields {
     /// Reads the pairs.
     ///
     /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
-    init(_ text: Substring) throws(Failure) {
-        // Bytes are compared and never characters: comparing long runs of combining marks takes a time that grows with the square.
-        let bytes = text.utf8
-        guard bytes.allSatisfy({ $0 < 0x80 }), bytes.count(where: { $0 == UInt8(ascii: "&") }) < Self.mostFields else {
-            throw Self.malformed
-        }
-        for field in bytes.split(separator: UInt8(ascii: "&")) {
-            let pair = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decode(Substring(pair.first ?? field), plusIsSpace: true),
-                let value = PercentEncoding.decode(
-                    pair.dropFirst().first.map { Substring($0) } ?? "",
-                    plusIsSpace: true
-                )
-            else { throw Self.malformed }
+    init(_ text: String) throws(Failure) {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw Self.malformed }
+        let pairs = EncodedPair.read(text, most: Self.mostFields)
+        guard pairs.count <= Self.mostFields else { throw Self.malformed }
+        for pair in pairs {
+            guard let name = pair.name, let value = pair.value else { throw Self.malformed }
             fields.append((name, value))
         }
     }
@@ -57,6 +49,6 @@ extension Request {
             throw Failure(.unsupportedMediaType, "The body must be a form, sent with Content-Type: \(type).")
         }
         let bytes = try await wholeBody(upTo: limit)
-        return try FormFields(String(decoding: bytes, as: UTF8.self)[...])
+        return try FormFields(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import Identity
-import NIOCore
 
 /// The one place where an error becomes a response: the table of design.md §7.
 enum Problem {
@@ -59,13 +58,16 @@ enum Problem {
         var writer = JSONWriter()
         write(failure, requestID: requestID, into: &writer)
         var headers = HTTPFields()
-        // A client that is told to come back is told when, whatever the failure knew.
-        if [.serviceUnavailable, .gatewayTimeout, .tooManyRequests].contains(row.status) {
-            headers[.retryAfter] = String(failure.retryAfter ?? 1)
-        }
+        headers[.retryAfter] = retryAfter(failure)
         if failure.reason == .methodNotAllowed { headers[.allow] = failure.details["allow"]?.string }
         if failure.reason == .operatorTokenInvalid { headers[.wwwAuthenticate] = "Bearer" }
         return .json(writer, status: row.status, headers: headers)
+    }
+
+    /// The seconds of `Retry-After`: who is told to come back is told when, whatever the failure knew; nil for all others.
+    static func retryAfter(_ failure: Failure) -> String? {
+        let passing: [HTTPResponse.Status] = [.serviceUnavailable, .gatewayTimeout, .tooManyRequests]
+        return passing.contains(row(of: failure.reason).status) ? String(failure.retryAfter ?? 1) : nil
     }
 
     /// Writes the object that stands for a failure.
@@ -80,32 +82,5 @@ enum Problem {
                 for member in failure.details.members { writer.member(member.key, member.value) }
             }
         }
-    }
-}
-
-extension Response {
-    /// A JSON reply that no cache may keep.
-    static func json(
-        _ writer: JSONWriter,
-        status: HTTPResponse.Status = .ok,
-        headers: HTTPFields = HTTPFields()
-    ) -> Response {
-        .json(writer.bytes, status: status, headers: headers)
-    }
-
-    /// The same, of JSON that is written already.
-    static func json(
-        _ bytes: [UInt8],
-        status: HTTPResponse.Status = .ok,
-        headers: HTTPFields = HTTPFields()
-    ) -> Response {
-        var headers = headers
-        headers[.contentType] = "application/json"
-        headers[.cacheControl] = "no-store"
-        return Response(
-            status: status,
-            headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        )
     }
 }

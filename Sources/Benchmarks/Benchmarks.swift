@@ -1,6 +1,7 @@
 import ArgumentParser
 
-// Benchmarks — what a login costs, against the floor: a program that does only what no such service can avoid.
+// Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how logins fare
+// beside the work in the background.
 //
 // It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and calls it.
 //

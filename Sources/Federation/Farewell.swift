@@ -45,7 +45,7 @@ struct Farewell: Sendable {
     ///   - actor: On whose behalf, for the audit log.
     /// - Returns: What became of each; none where no token was kept.
     func giveUpPermissions(
-        by tokens: [KeptToken],
+        by tokens: [KeptIdentity],
         formerlyOf user: ObjectID,
         in loaded: LoadedApplication,
         actor: Actor
@@ -64,32 +64,34 @@ struct Farewell: Sendable {
     }
 
     private func remove(
-        by kept: KeptToken,
+        by kept: KeptIdentity,
         in loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
     ) async -> PermissionRemoval {
         let application = loaded.application.id
-        let place = MasterKey.Place.providerToken(application: application, app: kept.app, subject: kept.subject)
-        guard let settings = loaded.application.facebook, let app = settings.apps.first(where: { $0.id == kept.app }),
-            let token = masterKeys.open(kept.token.secret, at: place)
+        guard let settings = loaded.application.facebook, let app = settings.apps.first(where: { $0.id == kept.app })
         else {
             return .failed(
                 Failure(
                     .providerMisconfigured,
-                    "The app's secret or the kept token cannot be used.",
-                    cause: "no secret of app \(kept.app), or no master key \(kept.token.secret.keyID)"
+                    "The app's secret cannot be used.",
+                    cause: "no secret of app \(kept.app)"
                 )
             )
         }
-        return await graph.removePermissions(
-            by: ProviderToken(kind: kept.token.kind, text: token, expiresAt: kept.token.expiresAt),
-            of: kept.subject,
-            app: app,
-            settings: settings,
-            application: application,
-            deadline: deadline,
-            now: Int64(Date().timeIntervalSince1970)
-        )
+        do throws(Failure) {
+            return await graph.removePermissions(
+                by: try masterKeys.open(kept, of: application),
+                of: kept.subject,
+                app: app,
+                settings: settings,
+                application: application,
+                deadline: deadline,
+                now: Int64(Date().timeIntervalSince1970)
+            )
+        } catch {
+            return .failed(error)
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 // Federation — the use cases, one file each, and the only orchestrator.
 //
-// It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked, the copy of
-// every application's configuration that logins work with, the master key, and what the log says of a login.
+// It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked: for logins by
+// every credential, login through the server's dialog, sessions, what Facebook calls (`Callbacks`), the care of kept tokens while
+// nobody waits (`Upkeep`), and all that operators do (`Administration`, `Documents`). Further the copy of every application's
+// configuration that logins work with, the master keys, and what the log says of all this.
 //
-// It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Console call it and see nothing below it.
+// It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Server call it; API sees nothing below it.
 
 package import Graph
 import Identity

@@ -25,20 +25,11 @@ extension Federation {
                 "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
             )
         }
-        guard let kept = identity.token else { throw Self.noKeptToken }
-        if let end = kept.expiresAt, end <= Int64(Date().timeIntervalSince1970) {
+        guard let kept = identity.kept else { throw Self.noKeptToken }
+        if let end = kept.token.expiresAt, end <= Int64(Date().timeIntervalSince1970) {
             throw Failure(.credentialExpired, "The kept token has expired. Log in with Facebook again.")
         }
-        let text = try masterKeys.token(
-            kept.secret,
-            app: identity.app,
-            subject: identity.subject,
-            of: loaded.application.id
-        )
-        return GivenToken(
-            appID: identity.app,
-            token: ProviderToken(kind: kept.kind, text: text, expiresAt: kept.expiresAt)
-        )
+        return GivenToken(appID: kept.app, token: try masterKeys.open(kept, of: loaded.application.id))
     }
 
     /// Reads the profile of the identity by which a session was opened again and writes it by the stored mapping.
@@ -57,7 +48,7 @@ extension Federation {
         defer { admission.leave() }
         return try await withCurrent(loaded) { (loaded) throws(Failure) in
             let identity = try await sessionIdentity(of: token, in: loaded)
-            guard let kept = identity.kept else { throw Self.noKeptToken }
+            guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
             let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
             if let user = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) { return user }
             // A login has just read the profile.
@@ -90,24 +81,25 @@ extension Federation {
 }
 
 extension MasterKeys {
+    /// A provider token as it is kept with its identity.
+    func seal(_ token: ProviderToken, with identity: IdentityKey, of application: ApplicationID) -> SealedToken {
+        let place = MasterKey.Place.providerToken(application: application, identity: identity)
+        return SealedToken(kind: token.kind, secret: seal(token.text, for: place), expiresAt: token.expiresAt)
+    }
+
     /// The kept token of an identity.
     ///
     /// - Throws: `provider_misconfigured` when its master key is not at hand, or it was put there by other means.
-    func token(
-        _ sealed: SealedSecret,
-        app: FacebookAppID,
-        subject: Subject,
-        of application: ApplicationID
-    ) throws(Failure) -> Secret {
-        let place = MasterKey.Place.providerToken(application: application, app: app, subject: subject)
-        guard let token = open(sealed, at: place) else {
+    func open(_ kept: KeptIdentity, of application: ApplicationID) throws(Failure) -> ProviderToken {
+        let place = MasterKey.Place.providerToken(application: application, identity: kept.key)
+        guard let text = open(kept.token.secret, at: place) else {
             throw Failure(
                 .providerMisconfigured,
                 "The kept token cannot be opened. The operator has to look at the master keys; a new login brings another token.",
                 retryAfter: 60,
-                cause: "a kept token is under master key \(sealed.keyID) and does not open"
+                cause: "a kept token is under master key \(kept.token.secret.keyID) and does not open"
             )
         }
-        return token
+        return ProviderToken(kind: kept.token.kind, text: text, expiresAt: kept.token.expiresAt)
     }
 }

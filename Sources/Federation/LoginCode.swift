@@ -1,4 +1,3 @@
-import Crypto
 import Identity
 import Store
 
@@ -50,10 +49,8 @@ extension Federation {
         switch (codeVerifier, codeChallenge) {
         case (nil, nil): return
         case (let verifier?, let challenge?):
-            let expected = Array(challenge.utf8)
-            let actual = Array(Base64URL.encode(Digest.sha256(verifier.reveal())).utf8)
-            // Both are hashed once more, since swift-crypto compares digests in constant time.
-            if SHA256.hash(data: expected) == SHA256.hash(data: actual) { return }
+            let actual = Base64URL.encode(Digest.sha256(verifier.reveal()))
+            if actual.utf8.isEqualInConstantTime(to: challenge.utf8) { return }
         case (_, _): break
         }
         throw Failure(

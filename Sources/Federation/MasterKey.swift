@@ -1,8 +1,10 @@
 import Crypto
 import FoundationEssentials
 package import Identity
+import Store
 
-/// The key under which app secrets are stored: AES-256-GCM, with the place of a value as associated data (decision D15).
+/// The key under which secrets are stored (app secrets, kept tokens, what one-time texts stand for): AES-256-GCM, with the place of
+/// a value as associated data (decision D15).
 ///
 /// A ciphertext that is moved to another row, application or column does not open there.
 package struct MasterKey: Sendable {
@@ -20,10 +22,7 @@ package struct MasterKey: Sendable {
             throw InvalidMasterKey(problem: "holds \(bytes.count) bytes instead of 32")
         }
         sealing = SealingKey(key: SymmetricKey(data: bytes))
-        id = SHA256.hash(data: bytes).prefix(8).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        id = Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8))
     }
 
     /// A key for one purpose, derived from this one, which it does not give away (HKDF with SHA-256).
@@ -49,11 +48,11 @@ package struct MasterKey: Sendable {
         }
 
         /// The kept token of one identity.
-        static func providerToken(application: ApplicationID, app: FacebookAppID, subject: Subject) -> Place {
+        static func providerToken(application: ApplicationID, identity: IdentityKey) -> Place {
             Place(
                 table: "identities",
                 application: application.text,
-                row: "facebook/\(app)/\(subject)",
+                row: "facebook/\(identity.app)/\(identity.subject)",
                 column: "token"
             )
         }

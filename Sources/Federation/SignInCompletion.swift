@@ -21,7 +21,7 @@ extension Federation {
                 sessionSeconds: application.settings.sessionAbsoluteSeconds,
                 values: plan.columnValues(of: mapped),
                 dynamic: plan.dynamicValues(of: mapped),
-                token: sealed(proof, of: application),
+                token: tokenToKeep(of: proof, in: application),
                 once: proof.once
             ),
             by: proof.once == nil ? plan.statement : plan.singleUseStatement,
@@ -62,17 +62,9 @@ extension Federation {
     }
 
     /// The provider token as it is kept; nil where the application keeps none.
-    private func sealed(_ proof: Proof, of application: Application) -> SealedToken? {
+    private func tokenToKeep(of proof: Proof, in application: Application) -> SealedToken? {
         guard application.facebook?.options.keepTokens == true, let token = proof.token else { return nil }
-        let place = MasterKey.Place.providerToken(
-            application: application.id,
-            app: proof.person.appID,
-            subject: proof.person.subject
-        )
-        return SealedToken(
-            kind: token.kind,
-            secret: masterKeys.seal(token.text, for: place),
-            expiresAt: token.expiresAt
-        )
+        let identity = IdentityKey(app: proof.person.appID, subject: proof.person.subject)
+        return masterKeys.seal(token, with: identity, of: application.id)
     }
 }

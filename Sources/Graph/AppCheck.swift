@@ -38,19 +38,13 @@ extension GraphClient {
         deadline: ContinuousClock.Instant,
         now: Int64
     ) async -> AppCheck {
-        let login = LoginQuestion(
-            token: AppNode.noToken,
-            app: app,
-            settings: settings,
-            fields: AppNode.fields,
-            configuration: configuration,
-            now: now
-        )
+        let (caller, noToken): (GraphCaller, TokenText)
         let (node, inspection): (GraphQuestion, GraphQuestion)
         do throws(Failure) {
-            try login.check()
-            node = try AppNode.question(login)
-            inspection = try TokenInspectionCall.question(login)
+            caller = try GraphCaller(app, settings, configuration)
+            noToken = try TokenText(AppNode.noToken)
+            node = try AppNode.question(by: caller, now: now)
+            inspection = try TokenInspectionCall.question(noToken, by: caller, now: now)
         } catch {
             return AppCheck(outcome: .wrong(problem: error.message, failure: error), answeredVersion: nil)
         }
@@ -63,16 +57,16 @@ extension GraphClient {
             version = reply.version
             switch try reply.content() {
             case .error(let error):
-                return AppCheck(outcome: .init(error, in: reply, to: login), answeredVersion: version)
+                return AppCheck(outcome: .init(error, in: reply, to: caller), answeredVersion: version)
             case .object(let object): name = try AppNode.name(in: object, of: reply, app: app.id)
             }
             reply = try await inspection.ask(curl, configuration, until: deadline, of: link)
             version = reply.version ?? version
             if case .error(let error) = try reply.content() {
-                return AppCheck(outcome: .init(error, in: reply, to: login), answeredVersion: version)
+                return AppCheck(outcome: .init(error, in: reply, to: caller), answeredVersion: version)
             }
             // That the text is no token is the answer to be had; its form counts as at a login.
-            _ = try TokenInspectionCall.answer(reply, isGraphToken: login.isGraphToken)
+            _ = try TokenInspectionCall.answer(reply, isGraphToken: noToken.isGraphToken)
             return AppCheck(outcome: .right(name: name), answeredVersion: version)
         } catch {
             return AppCheck(outcome: .unknown(error.failure), answeredVersion: version)
@@ -82,16 +76,15 @@ extension GraphClient {
 
 /// `/{app id}`: the app as Graph shows it to its own token.
 enum AppNode {
-    static let fields = "id,name"
     /// The text whose inspection is asked for: a real token would have to travel in a URL.
-    static let noToken = "none"
+    static let noToken = Secret("none")
 
     /// The question.
-    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
-        var target = login.target(login.app.id.text)
-        target.add("fields", fields)
-        target.add(login.proof(of: login.appToken))
-        return try login.question(target, bearer: login.appToken)
+    static func question(by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
+        var target = caller.target(caller.app.id.text)
+        target.add("fields", "id,name")
+        target.add(caller.proof(of: caller.appToken, now: now))
+        return try caller.question(target, bearer: caller.appToken)
     }
 
     /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.

@@ -28,9 +28,17 @@ final class AppLink: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// Whether a login may ask.
-    func admit() -> CircuitBreaker.Admission {
-        state.withLockedValue { $0.breaker.admit(at: .now) }
+    /// Lets a login ask.
+    ///
+    /// - Throws: What a login is told that may not.
+    func pass() throws(Failure) -> CircuitBreaker.Pass {
+        switch state.withLockedValue({ $0.breaker.admit(at: .now) }) {
+        case .pass(let pass): return pass
+        case .refused(.unavailable, let retryAfter):
+            throw .unavailable(retryAfter: retryAfter, cause: "Graph: circuit breaker is open")
+        case .refused(.rateLimited, let retryAfter):
+            throw .limited(retryAfter: retryAfter, cause: "Graph: rate limit is in force")
+        }
     }
 
     /// Whether it may ask again.
@@ -102,16 +110,6 @@ extension CircuitBreaker.Outcome {
             case (_, _):
                 break
             }
-        }
-    }
-}
-
-extension Failure {
-    /// What a login is told that may not ask.
-    init(refused reason: CircuitBreaker.Reason, retryAfter: Int) {
-        switch reason {
-        case .unavailable: self = .unavailable(retryAfter: retryAfter, cause: "Graph: circuit breaker is open")
-        case .rateLimited: self = .limited(retryAfter: retryAfter, cause: "Graph: rate limit is in force")
         }
     }
 }

@@ -2,13 +2,13 @@ internal import Identity
 
 extension AppCheck.Outcome {
     /// What an error means that an app got for its own token.
-    init(_ error: GraphError, in reply: GraphReply, to login: LoginQuestion) {
+    init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
         let fault = reply.fault(error, of: .appToken, isGraphToken: false)
         guard fault.significance == .answered, fault.failure.reason != .providerBadReply else {
             self = .unknown(fault.failure)
             return
         }
-        let problem = AppProblem(error: error, app: login.app.id, settings: login.settings).text
+        let problem = AppProblem(error: error, app: caller.app.id, settings: caller.settings).text
         self = .wrong(
             problem: problem,
             failure: Failure(

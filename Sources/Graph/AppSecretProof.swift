@@ -19,20 +19,6 @@ struct AppSecretProof {
             time = now
             code.update(data: Array("|\(now)".utf8))
         }
-        value = Self.hex(code.finalize())
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(64)
-        for byte in bytes {
-            digits.append(digit(byte >> 4))
-            digits.append(digit(byte & 0x0F))
-        }
-        return String(decoding: digits, as: UTF8.self)
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+        value = Hexadecimal.encode(code.finalize())
     }
 }

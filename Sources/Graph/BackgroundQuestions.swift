@@ -17,12 +17,12 @@ extension GraphClient {
         deadline: ContinuousClock.Instant,
         now: Int64
     ) async -> AccessTokenEvidence.Inspection {
-        let login = login(token, app, settings, fields: "id", now)
         do throws(Failure) {
-            try login.check()
-            let question = try TokenInspectionCall.question(login)
+            let token = try TokenText(token)
+            let caller = try GraphCaller(app, settings, configuration)
+            let question = try TokenInspectionCall.question(token, by: caller, now: now)
             return try await ask(question, of: app.id, application, until: deadline) { (reply) throws(GraphFault) in
-                try TokenInspectionCall.answer(reply, isGraphToken: login.isGraphToken)
+                try TokenInspectionCall.answer(reply, isGraphToken: token.isGraphToken)
             }
         } catch {
             return .failed(error)
@@ -39,13 +39,13 @@ extension GraphClient {
         deadline: ContinuousClock.Instant,
         now: Int64
     ) async -> AccessTokenEvidence.Profile {
-        let login = login(token, app, settings, fields: fields, now)
         do throws(Failure) {
-            try login.check()
-            let question = try ProfileFetch.question(login)
+            let token = try TokenText(token)
+            let caller = try GraphCaller(app, settings, configuration)
+            let question = try ProfileFetch.question(fields, of: token, by: caller, now: now)
             let user = try await ask(question, of: app.id, application, until: deadline) {
                 (reply) throws(GraphFault) in
-                try ProfileFetch.answer(reply, isGraphToken: login.isGraphToken)
+                try ProfileFetch.answer(reply, isGraphToken: token.isGraphToken)
             }
             return .user(user)
         } catch {
@@ -64,27 +64,9 @@ extension GraphClient {
         application: ApplicationID,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Secret {
-        let login = login(token, app, settings, fields: "id", 0)
-        try login.check()
-        let question = try LongLivedExchange.question(login)
+        let token = try TokenText(token)
+        let question = try LongLivedExchange.question(token, by: try GraphCaller(app, settings, configuration))
         return try await ask(question, of: app.id, application, until: deadline, LongLivedExchange.answer)
-    }
-
-    private func login(
-        _ token: Secret,
-        _ app: FacebookApp,
-        _ settings: FacebookSettings,
-        fields: String,
-        _ now: Int64
-    ) -> LoginQuestion {
-        LoginQuestion(
-            token: token.reveal(),
-            app: app,
-            settings: settings,
-            fields: fields,
-            configuration: configuration,
-            now: now
-        )
     }
 
     /// Asks, and takes in what that says about asking on.

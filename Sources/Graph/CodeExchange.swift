@@ -57,13 +57,9 @@ extension GraphClient {
         application: ApplicationID,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Secret {
-        let question = try CodeExchange.question(code, app: app, settings: settings, configuration: configuration)
+        let question = try CodeExchange.question(code, by: GraphCaller(app, settings, configuration))
         let link = link(AppLink.Key(application: application, app: app.id))
-        let pass: CircuitBreaker.Pass
-        switch link.admit() {
-        case .refused(let reason, let retryAfter): throw Failure(refused: reason, retryAfter: retryAfter)
-        case .pass(let granted): pass = granted
-        }
+        let pass = try link.pass()
         do throws(GraphFault) {
             let reply = try await question.ask(curl, configuration, until: deadline, of: link)
             let token = try CodeExchange.answer(reply)
@@ -78,27 +74,12 @@ extension GraphClient {
 
 /// `oauth/access_token` for a code (facebook.md §1.3).
 enum CodeExchange {
-    /// The question: a form, so that neither the secret nor the code is in a URL.
-    static func question(
-        _ code: AuthorizationCode,
-        app: FacebookApp,
-        settings: FacebookSettings,
-        configuration: GraphConfiguration
-    ) throws(Failure) -> GraphQuestion {
-        try LoginQuestion.check(secretOf: app)
-        var form = Parameters()
-        form.add("grant_type", "authorization_code")
-        form.add("client_id", app.id.text)
-        form.add("client_secret", app.secret.reveal())
-        form.add("redirect_uri", code.redirectURI)
-        form.add("code", code.code.reveal())
-        if let verifier = code.codeVerifier { form.add("code_verifier", verifier.reveal()) }
-        let target = Target(configuration.basePath, settings.graphVersion, "oauth", "access_token")
-        do throws(CurlError) {
-            let url = try configuration.base.withTarget(target.text)
-            return GraphQuestion(url: url, bearer: nil, version: settings.graphVersion, form: form)
-        } catch {
-            throw GraphFault(error).failure
+    /// The question: a form, so that the code is not in a URL.
+    static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
+        try caller.question(ofGrant: "authorization_code") { form in
+            form.add("redirect_uri", code.redirectURI)
+            form.add("code", code.code.reveal())
+            if let verifier = code.codeVerifier { form.add("code_verifier", verifier.reveal()) }
         }
     }
 
@@ -111,7 +92,7 @@ enum CodeExchange {
             if let failure = failure(of: error, status: reply.status) { throw GraphFault(failure, .answered) }
             throw reply.fault(error, of: .appToken, isGraphToken: false)
         case .object(let object):
-            guard let token = object["access_token"]?.string, LoginQuestion.isToken(token) else {
+            guard let token = object["access_token"]?.string, TokenText.isToken(token) else {
                 throw reply.misshapen("an exchange without an access token")
             }
             return Secret(token)

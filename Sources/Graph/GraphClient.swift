@@ -2,7 +2,7 @@ package import Curl
 package import Identity
 import NIOConcurrencyHelpers
 
-/// Asks Graph about access tokens.
+/// Asks Facebook; each question is an extension beside its answer.
 ///
 /// Safe to share; one is enough for all applications.
 package final class GraphClient: Sendable {
@@ -46,49 +46,28 @@ package final class GraphClient: Sendable {
         deadline: ContinuousClock.Instant,
         now: Int64
     ) async -> AccessTokenEvidence {
-        let login = LoginQuestion(
-            token: token.reveal(),
-            app: app,
-            settings: settings,
-            fields: fields,
-            configuration: configuration,
-            now: now
-        )
         let exchange: Exchange
         do throws(Failure) {
-            exchange = try self.exchange(login, of: application, deadline: deadline)
+            let token = try TokenText(token)
+            let caller = try GraphCaller(app, settings, configuration)
+            let inspection = try TokenInspectionCall.question(token, by: caller, now: now)
+            let profile = try ProfileFetch.question(fields, of: token, by: caller, now: now)
+            let link = link(AppLink.Key(application: application, app: app.id))
+            exchange = Exchange(
+                curl: curl,
+                configuration: configuration,
+                link: link,
+                pass: try link.pass(),
+                inspection: inspection,
+                profile: profile,
+                isGraphToken: token.isGraphToken,
+                deadline: deadline
+            )
         } catch {
             // Nothing was asked.
             return AccessTokenEvidence(inspection: .failed(error), profile: .failed(error))
         }
         return await exchange.evidence()
-    }
-
-    /// Prepares both questions and asks the breaker.
-    private func exchange(
-        _ login: LoginQuestion,
-        of application: ApplicationID,
-        deadline: ContinuousClock.Instant
-    ) throws(Failure) -> Exchange {
-        try login.check()
-        let inspection = try TokenInspectionCall.question(login)
-        let profile = try ProfileFetch.question(login)
-        let link = link(AppLink.Key(application: application, app: login.app.id))
-        switch link.admit() {
-        case .refused(let reason, let retryAfter):
-            throw Failure(refused: reason, retryAfter: retryAfter)
-        case .pass(let pass):
-            return Exchange(
-                curl: curl,
-                configuration: configuration,
-                link: link,
-                pass: pass,
-                inspection: inspection,
-                profile: profile,
-                isGraphToken: login.isGraphToken,
-                deadline: deadline
-            )
-        }
     }
 
     /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.

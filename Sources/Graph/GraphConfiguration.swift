@@ -23,10 +23,23 @@ package struct GraphConfiguration: Sendable {
     /// Most bytes of a reply, decoded.
     package let maxReplyBytes: Int
 
-    /// Makes a configuration; the defaults are those of decisions D8 and D9.
+    /// Where Facebook is, unless somebody says otherwise, and the waits of decisions D8 and D9.
+    package enum Default {
+        package static let baseURL = "https://graph.facebook.com"
+        package static let keysURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
+        package static let issuers = [
+            "https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com",
+        ]
+        package static let dialogURL = "https://www.facebook.com"
+        package static let limitedURL = "https://www.limited.facebook.com"
+        package static let callMilliseconds = 2500
+        package static let connectMilliseconds = 1000
+    }
+
+    /// Makes a configuration.
     ///
     /// - Parameters:
-    ///   - baseURL: `https://graph.facebook.com`; plain `http` is for loopback addresses. No query.
+    ///   - baseURL: Graph itself; plain `http` is for loopback addresses. No query.
     ///   - keysURL: The JWKS document.
     ///   - issuers: The exact texts of `iss` that are taken.
     ///   - dialogURL: Where the login dialog is.
@@ -36,13 +49,13 @@ package struct GraphConfiguration: Sendable {
     ///   - maxReplyBytes: Most bytes of a decoded reply.
     /// - Throws: `CurlError.invalidRequest` when the URL cannot be called.
     package init(
-        baseURL: String = "https://graph.facebook.com",
-        keysURL: String = "https://limited.facebook.com/.well-known/oauth/openid/jwks/",
-        issuers: [String] = ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
-        dialogURL: String = "https://www.facebook.com",
-        limitedURL: String = "https://www.limited.facebook.com",
-        callTimeout: Duration = .milliseconds(2500),
-        connectTimeout: Duration = .seconds(1),
+        baseURL: String = Default.baseURL,
+        keysURL: String = Default.keysURL,
+        issuers: [String] = Default.issuers,
+        dialogURL: String = Default.dialogURL,
+        limitedURL: String = Default.limitedURL,
+        callTimeout: Duration = .milliseconds(Default.callMilliseconds),
+        connectTimeout: Duration = .milliseconds(Default.connectMilliseconds),
         maxReplyBytes: Int = 262_144
     ) throws(CurlError) {
         guard !baseURL.utf8.contains(UInt8(ascii: "?")) else { throw .invalidRequest(.malformedURL) }

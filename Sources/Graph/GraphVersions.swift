@@ -82,11 +82,12 @@ package enum GraphVersions {
         static func < (left: Number, right: Number) -> Bool { (left.major, left.minor) < (right.major, right.minor) }
     }
 
-    /// Whether the text looks like `v25.0`: only such a one is taken from what Graph writes.
-    static func isVersion(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard bytes.count <= 8, bytes.first == UInt8(ascii: "v") else { return false }
-        let parts = bytes.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }
+    /// Whether the text looks like `v25.0`: only such a one is taken from what operators and Graph write.
+    package static func isVersion(_ text: String) -> Bool {
+        // "v", three digits, a point and two digits are the longest.
+        guard text.utf8.count <= 7, text.utf8.first == UInt8(ascii: "v") else { return false }
+        let parts = text.utf8.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 2 && (1...3).contains(parts[0].count) && (1...2).contains(parts[1].count)
+            && parts.allSatisfy { $0.allSatisfy(\.isASCIIDigit) }
     }
 }

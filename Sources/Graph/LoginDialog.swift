@@ -44,7 +44,7 @@ extension GraphClient {
     ///
     /// Its parameters are these and no others, whatever a client asks for (security.md V-73).
     package func url(of dialog: LoginDialog) -> String {
-        var target = Target(configuration.dialogBase, dialog.version, "dialog", "oauth")
+        var target = Target(configuration.dialogBase, [dialog.version, "dialog", "oauth"])
         target.add("client_id", dialog.app.text)
         target.add("redirect_uri", dialog.redirectURI)
         target.add("state", dialog.state.reveal())

@@ -1,22 +1,10 @@
-internal import Curl
 internal import Identity
 
 /// `oauth/access_token` for a token that is to live longer.
 enum LongLivedExchange {
-    /// The question: a form, so that neither the secret nor the token is in a URL.
-    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
-        var form = Parameters()
-        form.add("grant_type", "fb_exchange_token")
-        form.add("client_id", login.app.id.text)
-        form.add("client_secret", login.app.secret.reveal())
-        form.add("fb_exchange_token", login.token)
-        let target = Target(login.configuration.basePath, login.settings.graphVersion, "oauth", "access_token")
-        do throws(CurlError) {
-            let url = try login.configuration.base.withTarget(target.text)
-            return GraphQuestion(url: url, bearer: nil, version: login.settings.graphVersion, form: form)
-        } catch {
-            throw GraphFault(error).failure
-        }
+    /// The question: a form, so that the token is not in a URL.
+    static func question(_ token: TokenText, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
+        try caller.question(ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
     }
 
     /// The answer: the token.
@@ -27,7 +15,7 @@ enum LongLivedExchange {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: true)
         case .object(let object):
-            guard let token = object["access_token"]?.string, LoginQuestion.isToken(token) else {
+            guard let token = object["access_token"]?.string, TokenText.isToken(token) else {
                 throw reply.misshapen("an exchange without an access token")
             }
             return Secret(token)

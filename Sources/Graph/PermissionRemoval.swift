@@ -34,25 +34,12 @@ extension GraphClient {
         deadline: ContinuousClock.Instant,
         now: Int64
     ) async -> PermissionRemoval {
-        let login = LoginQuestion(
-            token: token.text.reveal(),
-            app: app,
-            settings: settings,
-            fields: "",
-            configuration: configuration,
-            now: now
-        )
         let timeout = min(configuration.callTimeout, deadline - .now)
         guard timeout >= GraphQuestion.leastTime else {
             return .failed(.timeout(cause: "no time was left to give up permissions"))
         }
         do throws(GraphFault) {
-            let request = try PermissionRemovalCall.request(
-                token.kind,
-                login,
-                subject: subject,
-                timeout: timeout
-            )
+            let request = try request(for: token, of: subject, app, settings, timeout: timeout, now: now)
             let reply = try await send(request)
             if token.kind == .access {
                 link(AppLink.Key(application: application, app: app.id)).note(reply, asked: settings.graphVersion)
@@ -63,6 +50,32 @@ extension GraphClient {
         }
     }
 
+    private func request(
+        for token: ProviderToken,
+        of subject: Subject,
+        _ app: FacebookApp,
+        _ settings: FacebookSettings,
+        timeout: Duration,
+        now: Int64
+    ) throws(GraphFault) -> HTTPRequest {
+        let (text, caller): (TokenText, GraphCaller)
+        do throws(Failure) {
+            text = try TokenText(token.text)
+            caller = try GraphCaller(app, settings, configuration)
+        } catch {
+            throw GraphFault(error, .untold)
+        }
+        do throws(CurlError) {
+            return switch token.kind {
+            case .access:
+                try PermissionRemovalCall.removal(by: text, of: subject, caller, timeout: timeout, now: now)
+            case .id: try PermissionRemovalCall.uninstall(by: text, caller, timeout: timeout)
+            }
+        } catch {
+            throw GraphFault(error)
+        }
+    }
+
     private func send(_ request: HTTPRequest) async throws(GraphFault) -> GraphReply {
         do throws(CurlError) { return GraphReply(try await curl.send(request)) } catch { throw GraphFault(error) }
     }
@@ -70,50 +83,44 @@ extension GraphClient {
 
 /// `DELETE /{user}/permissions`, and the uninstall of Limited Login, whose ID tokens Graph does not know (facebook.md §1.4, §4.1).
 enum PermissionRemovalCall {
-    static func request(
-        _ kind: ProviderToken.Kind,
-        _ login: LoginQuestion,
-        subject: Subject,
+    static func removal(
+        by token: TokenText,
+        of subject: Subject,
+        _ caller: GraphCaller,
+        timeout: Duration,
+        now: Int64
+    ) throws(CurlError) -> HTTPRequest {
+        let configuration = caller.configuration
+        var target = caller.target(subject.text, "permissions")
+        target.add(caller.proof(of: token.text, now: now))
+        return try HTTPRequest(
+            method: .delete,
+            url: try configuration.base.withTarget(target.text),
+            headers: [("Authorization", "Bearer " + token.text)],
+            timeout: timeout,
+            connectTimeout: min(timeout, configuration.connectTimeout),
+            maxReplyBytes: configuration.maxReplyBytes
+        )
+    }
+
+    static func uninstall(
+        by token: TokenText,
+        _ caller: GraphCaller,
         timeout: Duration
-    ) throws(GraphFault) -> HTTPRequest {
-        do throws(Failure) { try login.check() } catch { throw GraphFault(error, .untold) }
-        let configuration = login.configuration
-        let connectTimeout = min(timeout, configuration.connectTimeout)
-        do throws(CurlError) {
-            switch kind {
-            case .access:
-                var target = Target(
-                    configuration.basePath,
-                    login.settings.graphVersion,
-                    subject.text,
-                    "permissions"
-                )
-                target.add(login.proof(of: login.token))
-                return try HTTPRequest(
-                    method: .delete,
-                    url: try configuration.base.withTarget(target.text),
-                    headers: [("Authorization", "Bearer " + login.token)],
-                    timeout: timeout,
-                    connectTimeout: connectTimeout,
-                    maxReplyBytes: configuration.maxReplyBytes
-                )
-            case .id:
-                var form = Parameters()
-                form.add("id_token", login.token)
-                form.add("app_id", login.app.id.text)
-                return try HTTPRequest(
-                    method: .post,
-                    url: try configuration.limitedBase.withTarget("/platform/uninstall/"),
-                    body: form.bytes,
-                    timeout: timeout,
-                    connectTimeout: connectTimeout,
-                    maxReplyBytes: configuration.maxReplyBytes,
-                    reusesConnection: false
-                )
-            }
-        } catch {
-            throw GraphFault(error)
-        }
+    ) throws(CurlError) -> HTTPRequest {
+        let configuration = caller.configuration
+        var form = Parameters()
+        form.add("id_token", token.text)
+        form.add("app_id", caller.app.id.text)
+        return try HTTPRequest(
+            method: .post,
+            url: try configuration.limitedBase.withTarget("/platform/uninstall/"),
+            body: form.bytes,
+            timeout: timeout,
+            connectTimeout: min(timeout, configuration.connectTimeout),
+            maxReplyBytes: configuration.maxReplyBytes,
+            reusesConnection: false
+        )
     }
 
     /// The answer, which is `true` in Facebook's documentation and `{"success": true}` elsewhere.

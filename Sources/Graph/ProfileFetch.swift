@@ -2,16 +2,21 @@ internal import Identity
 
 /// `/me`: the person behind a token, with the fields that the mapping reads (facebook.md §2).
 enum ProfileFetch {
-    /// The question.
-    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
-        var target = login.target("me")
-        target.add("fields", login.fields)
-        target.add(login.proof(of: login.token))
+    /// The question, for fields in Graph's syntax.
+    static func question(
+        _ fields: String,
+        of token: TokenText,
+        by caller: GraphCaller,
+        now: Int64
+    ) throws(Failure) -> GraphQuestion {
+        var target = caller.target("me")
+        target.add("fields", fields)
+        target.add(caller.proof(of: token.text, now: now))
         let tooLong = Failure(
             .mappingInvalid,
             "The mapping asks Facebook for too many fields at once. Map fewer of them."
         )
-        return try login.question(target, bearer: login.token, tooLong: tooLong)
+        return try caller.question(target, bearer: token.text, tooLong: tooLong)
     }
 
     /// The answer: the Graph user, whose `id` is decimal text however Graph wrote it.

@@ -1,14 +1,16 @@
+internal import Identity
+
 /// Path and query of a request, written as bytes so that nothing in a value can become a part of the syntax.
 struct Target {
     private var path: [UInt8]
     private var query = Parameters()
 
     /// Begins with a path that was checked before, and adds segments, encoded.
-    init(_ base: String, _ segments: String...) {
+    init(_ base: String, _ segments: [String]) {
         path = Array(base.utf8)
         for segment in segments where !segment.utf8.isEmpty {
             path.append(UInt8(ascii: "/"))
-            Parameters.append(encoding: segment, to: &path)
+            PercentEncoding.append(segment, to: &path)
         }
     }
 

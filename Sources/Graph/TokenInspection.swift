@@ -3,13 +3,13 @@ internal import Identity
 /// `debug_token`: what Facebook knows about a token, asked with the token of our own app (facebook.md §1.2).
 enum TokenInspectionCall {
     /// The question.
-    static func question(_ login: LoginQuestion) throws(Failure) -> GraphQuestion {
-        let appToken = login.appToken
-        var target = login.target("debug_token")
-        target.add("input_token", login.token)
+    static func question(_ token: TokenText, by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
+        let appToken = caller.appToken
+        var target = caller.target("debug_token")
+        target.add("input_token", token.text)
         // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
-        target.add(login.proof(of: appToken))
-        return try login.question(target, bearer: appToken, tooLong: LoginQuestion.noToken)
+        target.add(caller.proof(of: appToken, now: now))
+        return try caller.question(target, bearer: appToken, tooLong: TokenText.noToken)
     }
 
     /// The answer.

@@ -1,4 +1,4 @@
-// Postgres: the driver of PostgreSQL, on libpq.
+// Postgres — the driver of PostgreSQL, on libpq.
 //
 // It owns connections and what can happen to them: how they are opened and found again, how statements are bound,
 // prepared and pipelined over a few of them, how a transaction gets one to itself, how one listens for notifications, what

@@ -166,16 +166,13 @@ struct ConfigurationReader {
     }
 
     private mutating func graph() -> GraphConfiguration? {
-        let graph = upstream("graph.url", default: "https://graph.facebook.com")
-        let keys = upstream(
-            "facebook.jwks.url",
-            default: "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
-        )
-        let dialog = upstream("facebook.dialog.url", default: "https://www.facebook.com")
-        let limited = upstream("facebook.limited.url", default: "https://www.limited.facebook.com")
+        let graph = upstream("graph.url", default: GraphConfiguration.Default.baseURL)
+        let keys = upstream("facebook.jwks.url", default: GraphConfiguration.Default.keysURL)
+        let dialog = upstream("facebook.dialog.url", default: GraphConfiguration.Default.dialogURL)
+        let limited = upstream("facebook.limited.url", default: GraphConfiguration.Default.limitedURL)
         let issuers = issuers()
-        let call = milliseconds("graph.call", default: 2500)
-        let connect = milliseconds("graph.connect", default: 1000)
+        let call = milliseconds("graph.call", default: GraphConfiguration.Default.callMilliseconds)
+        let connect = milliseconds("graph.connect", default: GraphConfiguration.Default.connectMilliseconds)
         guard let graph, let keys, let dialog, let limited else { return nil }
         do {
             return try GraphConfiguration(
@@ -211,8 +208,7 @@ struct ConfigurationReader {
 
     /// The issuers of ID tokens, separated by commas.
     private mutating func issuers() -> [String] {
-        let text =
-            text("facebook.issuers") ?? "https://www.facebook.com,https://facebook.com,https://limited.facebook.com"
+        let text = text("facebook.issuers") ?? GraphConfiguration.Default.issuers.joined(separator: ",")
         let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
         if issuers.isEmpty || !issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) {
             problem("facebook.issuers", "must be a list of https URLs with commas between them")

@@ -3,19 +3,6 @@ import Identity
 import Postgres
 
 extension PropertyType {
-    /// The type of the property's column.
-    package var sqlType: String {
-        switch self {
-        case .string, .text: "text"
-        case .int: "bigint"
-        case .double: "double precision"
-        case .boolean: "boolean"
-        case .date: "date"
-        case .dateTime: "timestamptz"
-        case .json: "jsonb"
-        }
-    }
-
     var isText: Bool { self == .string || self == .text }
 
     var nullType: Bind.NullType {

@@ -1,4 +1,6 @@
-// TestSupport owns what tests need around the product: real processes, real PostgreSQL clusters and databases, a plain
+// TestSupport — what tests need around the product.
+//
+// It owns real processes, real PostgreSQL clusters and databases, a plain
 // HTTP client, a TCP proxy that misbehaves on demand, free ports and waiting for a condition with a deadline.
 //
 // It must not know the product from inside: it imports none of its modules and speaks to it as anybody else does, by

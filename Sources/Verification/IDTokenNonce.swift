@@ -62,18 +62,12 @@ extension IDTokenCheck {
 
     /// Whether the claim is the nonce, or its SHA-256 in hex as Firebase's clients send it to Facebook.
     ///
-    /// Digests are compared, in constant time: how long it takes says nothing about either.
+    /// Both are compared, whatever the first comes to: how long it takes says nothing about either.
     private static func isMade(_ claim: Secret, of nonce: Secret) -> Bool {
-        let claim = SHA256.hash(data: Array(claim.reveal().utf8))
-        let nonce = Array(nonce.reveal().utf8)
-        let isRaw = claim == SHA256.hash(data: nonce)
-        let isHashed = claim == SHA256.hash(data: hex(SHA256.hash(data: nonce)))
+        let (claim, nonce) = (Array(claim.reveal().utf8), Array(nonce.reveal().utf8))
+        let isRaw = claim.isEqualInConstantTime(to: nonce)
+        let isHashed = claim.isEqualInConstantTime(to: Hexadecimal.encode(SHA256.hash(data: nonce)).utf8)
         return isRaw || isHashed
-    }
-
-    private static func hex(_ digest: SHA256Digest) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
     private static let otherNonce = Failure.untrusted(

@@ -58,12 +58,8 @@ extension PermissionEvent.Change {
             guard isRevoked else { return nil }
             self = .disconnected
         } else {
-            guard Self.isPermission(field) else { return nil }
+            guard PermissionName.isValid(field) else { return nil }
             self = isRevoked ? .revoked(field) : .granted(field)
         }
-    }
-
-    private static func isPermission(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
     }
 }

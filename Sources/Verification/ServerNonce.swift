@@ -30,7 +30,7 @@ package enum ServerNonce {
     ) -> Secret {
         let time = UInt32(clamping: now)
         let body = (0..<timeBytes).map { UInt8(truncatingIfNeeded: time >> UInt32(24 - 8 * $0)) } + random
-        return Secret(Base64URL.encode(body + mark(of: body, for: application, key: key).prefix(markBytes)))
+        return Secret(Base64URL.encode(body + mark(of: body, for: application, key: key)))
     }
 
     /// Whether the text is a nonce that we gave out to this application in the last ten minutes.
@@ -51,14 +51,14 @@ package enum ServerNonce {
         else { return false }
         let (body, given) = (Array(bytes.dropLast(markBytes)), Array(bytes.suffix(markBytes)))
         let isMarked = keys.contains { key in
-            // In constant time: the bytes are all looked at.
-            zip(mark(of: body, for: application, key: key), given).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+            mark(of: body, for: application, key: key).isEqualInConstantTime(to: given)
         }
         let time = body.prefix(timeBytes).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
     }
 
     private static func mark(of body: [UInt8], for application: ApplicationID, key: SymmetricKey) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: Array(application.text.utf8) + [0] + body, using: key))
+        let code = HMAC<SHA256>.authenticationCode(for: Array(application.text.utf8) + [0] + body, using: key)
+        return Array(code.prefix(markBytes))
     }
 }

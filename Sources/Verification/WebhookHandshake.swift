@@ -22,7 +22,7 @@ package struct WebhookHandshake: Sendable {
     /// - Throws: `callback_refused`, `malformed_request`.
     package func answer(expecting expected: String?) throws(Failure) -> String {
         guard let expected else { throw Self.refusal("the application has no webhookVerifyToken") }
-        guard let verifyToken, Self.areEqual(verifyToken, expected) else {
+        guard let verifyToken, verifyToken.utf8.isEqualInConstantTime(to: expected.utf8), !expected.utf8.isEmpty else {
             throw Self.refusal("hub.verify_token is not the application's webhookVerifyToken")
         }
         guard let mode, mode.hasSameBytes(as: "subscribe"), let challenge, (1...32).contains(challenge.utf8.count),
@@ -31,13 +31,6 @@ package struct WebhookHandshake: Sendable {
             throw Failure(.malformedRequest, "hub.mode must be subscribe, and hub.challenge 1 to 32 digits.")
         }
         return challenge
-    }
-
-    /// Compares in a time that depends on the lengths alone.
-    private static func areEqual(_ left: String, _ right: String) -> Bool {
-        let (left, right) = (Array(left.utf8), Array(right.utf8))
-        guard left.count == right.count, !left.isEmpty else { return false }
-        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     private static func refusal(_ problem: StaticString) -> Failure {

@@ -29,21 +29,10 @@ package enum WebhookSignature {
     private static func signature(in header: String) -> [UInt8]? {
         let prefix = "sha256=".utf8
         guard header.utf8.count == prefix.count + 64, header.utf8.starts(with: prefix) else { return nil }
-        let digits = header.utf8.dropFirst(prefix.count).compactMap(\.hexadecimalValue)
-        guard digits.count == 64 else { return nil }
-        return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        return Hexadecimal.decode(header.utf8.dropFirst(prefix.count))
     }
 
     private static func refusal(_ problem: StaticString) -> Failure {
         Failure(.malformedRequest, "This webhook is not taken: \(problem).", cause: "webhook refused: \(problem)")
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalValue: UInt8? {
-        if isASCIIDigit { return self - UInt8(ascii: "0") }
-        let lowered = self | 0x20
-        guard lowered >= UInt8(ascii: "a"), lowered <= UInt8(ascii: "f") else { return nil }
-        return lowered - UInt8(ascii: "a") + 10
     }
 }

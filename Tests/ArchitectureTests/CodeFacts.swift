@@ -8,7 +8,9 @@ enum CodeFacts {
     }
 
     /// The variables that a source with calls such as `milliseconds("login", default: 5000)` reads.
-    static func variables(in source: SwiftText) -> [Variable] {
+    ///
+    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up by its last part in `constants`.
+    static func variables(in source: SwiftText, constants: [String: String]) -> [Variable] {
         let readers = ["text", "address", "integer", "milliseconds", "boolean", "string", "upstream"]
         let tokens = source.tokens
         return tokens.indices.compactMap { index in
@@ -20,17 +22,38 @@ enum CodeFacts {
             var parts = tokens[key].text.split(separator: ".").map { $0.uppercased() }
             if parts.first != "FEDERATION" { parts.insert("FEDERATION", at: 0) }
             if tokens[index].isWord("milliseconds") { parts.append("MILLISECONDS") }
-            return Variable(name: parts.joined(separator: "_"), fallback: fallback(behind: key, in: tokens))
+            return Variable(name: parts.joined(separator: "_"), fallback: fallback(behind: key, in: tokens, constants))
         }
     }
 
     /// The value behind `, default:`, or behind `) ??`.
-    private static func fallback(behind key: Int, in tokens: [SwiftText.Token]) -> String? {
-        let rest = tokens[(key + 1)...].prefix(4).map(\.text)
-        guard rest.count == 4 else { return nil }
+    private static func fallback(
+        behind key: Int,
+        in tokens: [SwiftText.Token],
+        _ constants: [String: String]
+    ) -> String? {
+        let rest = tokens[(key + 1)...].prefix(8).map(\.text)
+        guard rest.count == 8 else { return nil }
         let isArgument = rest[0] == "," && rest[1] == "default" && rest[2] == ":"
         let isOperator = rest[0] == ")" && rest[1] == "?" && rest[2] == "?"
-        return isArgument || isOperator ? rest[3].filter { $0 != "_" } : nil
+        guard isArgument || isOperator else { return nil }
+        let isName = rest[4] == "." && rest[5] == "Default" && rest[6] == "."
+        return isName ? constants[rest[7]] : rest[3].filter { $0 != "_" }
+    }
+
+    /// The values of `static let name = …`; those of a list have commas between them.
+    static func constants(in source: SwiftText) -> [String: String] {
+        let tokens = source.tokens
+        var constants: [String: String] = [:]
+        for index in tokens.indices
+        where tokens[index].isWord("let") && index + 3 < tokens.count && tokens[index + 2].isSymbol("=") {
+            let values =
+                tokens[index + 3].isSymbol("[")
+                ? tokens[(index + 4)...].prefix { !$0.isSymbol("]") }.filter { $0.kind == .literal }
+                : [tokens[index + 3]]
+            constants[tokens[index + 1].text] = values.map(\.text).joined(separator: ",")
+        }
+        return constants
     }
 
     /// The raw values of an enumeration of texts by the names of its cases.

@@ -16,7 +16,10 @@ struct DocumentationTests {
 
     @Test("docs/configuration.md lists every variable that the service reads, with its default")
     func variables() throws {
-        let read = CodeFacts.variables(in: try source("Sources/Server/ConfigurationReader.swift"))
+        let read = CodeFacts.variables(
+            in: try source("Sources/Server/ConfigurationReader.swift"),
+            constants: CodeFacts.constants(in: try source("Sources/Graph/GraphConfiguration.swift"))
+        )
         let rows = try Document(path: "docs/configuration.md").codeRows.filter { $0[0].hasPrefix("FEDERATION_") }
         #expect(read.count > 20)
         #expect(Set(read.map(\.name)) == Set(rows.map { $0[0] }))
@@ -104,16 +107,27 @@ struct DocumentationSelfTests {
             let a = text("database.url", isSecret: true), b = text("graph.url") ?? "https://g"
             let c = milliseconds("http.idle", default: 60_000), d = boolean("on", default: true)
             let e = config.string(forKey: "federation.config.file"), f = integer(key + ".x", default: value)
+            let g = upstream("dialog.url", default: Some.Default.dialogURL), h = text("list") ?? Some.Default.list.joined()
             problem("database.url", "is not set")
             """
         )
+        let constants = CodeFacts.constants(
+            in: SwiftText(
+                """
+                static let dialogURL = "https://d"
+                static let list = ["a", "b"]
+                """
+            )
+        )
         #expect(
-            CodeFacts.variables(in: source) == [
+            CodeFacts.variables(in: source, constants: constants) == [
                 .init(name: "FEDERATION_DATABASE_URL", fallback: nil),
                 .init(name: "FEDERATION_GRAPH_URL", fallback: "https://g"),
                 .init(name: "FEDERATION_HTTP_IDLE_MILLISECONDS", fallback: "60000"),
                 .init(name: "FEDERATION_ON", fallback: "true"),
                 .init(name: "FEDERATION_CONFIG_FILE", fallback: nil),
+                .init(name: "FEDERATION_DIALOG_URL", fallback: "https://d"),
+                .init(name: "FEDERATION_LIST", fallback: "a,b"),
             ]
         )
     }

@@ -173,27 +173,18 @@ struct DialogStateTests {
 
     @Test("what Facebook's dialog says in place of a code is told by our reasons")
     func answers() {
-        func reason(_ change: (inout DialogAnswer) -> Void) -> Failure.Reason? {
+        func failure(_ change: (inout DialogAnswer) -> Void) -> Failure? {
             var answer = DialogAnswer()
             change(&answer)
-            return answer.failure?.reason
+            return answer.failure
         }
-        #expect(reason { _ in } == nil)
-        #expect(reason { $0.error = "access_denied" } == .loginCancelled)
-        #expect(
-            reason {
-                $0.error = "access_denied"; $0.errorCode = "200"
-            } == .loginCancelled
-        )
-        #expect(reason { $0.errorReason = "user_denied" } == .loginCancelled)
-        #expect(reason { $0.error = "server_error" } == .providerUnavailable)
-        #expect(reason { $0.errorCode = "2" } == .providerUnavailable)
-        #expect(reason { $0.errorCode = "901" } == .providerMisconfigured)
-        #expect(reason { $0.errorCode = "" } == .providerMisconfigured)
-        #expect(reason { $0.errorCode = String(repeating: "9", count: 400) } == .providerMisconfigured)
-        var answer = DialogAnswer()
-        #expect(answer.declinedScopes == nil)
-        answer.deniedScopes = "user_birthday,, email <b>,É,\(String(repeating: "a", count: 65))"
-        #expect(answer.declinedScopes == ["user_birthday", "email"])
+        #expect(failure { _ in } == nil)
+        #expect(failure { $0.error = "access_denied" }?.reason == .loginCancelled)
+        #expect(failure { $0.errorReason = "user_denied" }?.reason == .loginCancelled)
+        #expect(failure { $0.error = "server_error" }?.reason == .providerUnavailable)
+        let refused = failure { $0.errorCode = "901" }
+        #expect(refused?.reason == .providerMisconfigured)
+        #expect(refused?.details["graphCode"] == .integer(901))
+        #expect(failure { $0.errorCode = "" }?.details["graphCode"] == nil)
     }
 }

@@ -56,26 +56,15 @@ struct BackgroundGateTests {
     @Test(
         "nothing that it meets is told to the circuit breaker of the logins, and while that is closed it asks nothing"
     )
-    func breaker() {
+    func breaker() throws {
         let link = AppLink()
         #expect(link.backgroundPace() == .full)
         for _ in 0..<100 { link.noteInBackground(.failed) }
-        #expect(link.admit().isOpen)
+        #expect(try !link.pass().isProbe, "one of many")
         #expect(link.backgroundPace() == .none)
 
         let other = AppLink()
-        guard case .pass(let pass) = other.admit() else {
-            Issue.record("a new link is open")
-            return
-        }
-        other.record(.limited(RateLimit(scope: .app, seconds: 30)), of: pass)
+        other.record(.limited(RateLimit(scope: .app, seconds: 30)), of: try other.pass())
         #expect(other.backgroundPace() == .none)
-    }
-}
-
-extension CircuitBreaker.Admission {
-    /// Whether it passes as one of many.
-    fileprivate var isOpen: Bool {
-        if case .pass(let pass) = self { !pass.isProbe } else { false }
     }
 }

@@ -120,13 +120,13 @@ extension Tenant {
         try await store.revoke(
             IdentityRevocation(
                 of: try Self.key(subject, app: app),
-                at: moment,
+                .access(until: moment),
                 by: "test",
                 endsSessions: endsSessions
             ),
             of: application,
             by: Self.actor
-        )
+        )?.user
     }
 
     fileprivate func note(_ permission: String, _ isGranted: Bool, at moment: Int64, of subject: String) async throws

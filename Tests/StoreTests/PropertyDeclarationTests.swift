@@ -25,7 +25,7 @@ struct PropertyDeclarationTests {
         try await Tenant.lend { tenant in
             let changed = try await tenant.change(.declareProperty(Self.property("Fresh", type)))
             #expect(changed?.properties.last == Self.property("Fresh", type))
-            #expect(try await column("Fresh", of: tenant)?.sqlType == type.columnType)
+            #expect(try await column("Fresh", of: tenant)?.sqlType == type.sqlType)
             #expect(try await column("Fresh", of: tenant)?.notNull == false)
             let values: [PropertyType: PropertyValue] = [
                 .string: .text("a"), .text: .text("b"), .int: .integer(.max), .double: .double(0.1),

@@ -18,8 +18,8 @@ struct TokenResealingTests {
     private func step(
         _ tenant: Tenant,
         _ place: ApplicationPlace,
-        _ reseal: @escaping @Sendable (StoredToken) -> SealedSecret? = {
-            SealedSecret(bytes: Array("\($0.app)/\($0.subject)".utf8), keyID: "new")
+        _ reseal: @escaping @Sendable (SealedSecret, IdentityKey) -> SealedSecret? = {
+            SealedSecret(bytes: Array("\($1.app)/\($1.subject)".utf8), keyID: "new")
         }
     ) async throws -> Int {
         try await tenant.store.resealTokens(
@@ -78,8 +78,8 @@ struct TokenResealingTests {
                 let sealed = try await step(tenant, place)
                 #expect(sealed == 1)
             }
-            _ = try await step(tenant, place) { $0.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
-            _ = try await step(tenant, place) { $0.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            _ = try await step(tenant, place) { $1.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
+            _ = try await step(tenant, place) { $1.subject.text == "8" ? nil : SealedSecret(bytes: [1], keyID: "new") }
             #expect(try await counts(tenant, place) == ["new 19 0"])
             #expect(try await tenant.identity("concat_ws(' ', 'x', token, token_key_id, check_due)", "8") == "x")
         }

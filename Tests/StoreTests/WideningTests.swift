@@ -70,7 +70,7 @@ struct WideningTests {
                         where attrelid = '\(Tenant.users)'::regclass and attname = '\(column)' order by email
                         """
                     )
-                    #expect(read == [[form.result, form.to.columnType], [nil, form.to.columnType]], "\(form)")
+                    #expect(read == [[form.result, form.to.sqlType], [nil, form.to.sqlType]], "\(form)")
                 }
             }
         }

@@ -76,7 +76,8 @@ struct WebhookTests {
              {"id":8,"time":"1567181355","changes":[
                {"field":"manage_fundraisers","value":{"verb":"granted","target_ids":["1"]}},
                {"field":"email","verb":"revoked"}, {"field":"user_birthday","value":{"verb":"revoked"}},
-               {"field":"email","verb":"pondered"}, {"field":"a b","verb":"revoked"}, {"verb":"revoked"}, 7]}]}
+               {"field":"email","verb":"pondered"}, {"field":"a b","verb":"revoked"}, {"field":"Email","verb":"revoked"},
+               {"verb":"revoked"}, 7]}]}
             """
         #expect(
             try Self.events(body) == [

@@ -15,12 +15,9 @@ struct QueryParameters {
     /// - Throws: `malformed_request` for a name that is unknown or there twice, and for text that cannot be decoded.
     init(_ query: String?, known: [String]) throws(Failure) {
         var values: [String: String] = [:]
-        // More parts than names cannot be right, so a long query is not split to its end.
-        for part in (query ?? "").split(separator: "&", maxSplits: known.count, omittingEmptySubsequences: false)
-        where query?.isEmpty == false {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let text = PercentEncoding.decode(pair.first ?? "", plusIsSpace: true),
-                let name = known.first(where: { $0.hasSameBytes(as: text) })
+        // More pairs than names cannot be right, so a long query is not read to its end.
+        for pair in EncodedPair.read(query ?? "", most: known.count, longest: Self.longestValue) {
+            guard let text = pair.name, let name = known.first(where: { $0.hasSameBytes(as: text) })
             else {
                 let names = known.isEmpty ? "none" : known.joined(separator: ", ")
                 throw Failure(.malformedRequest, "A query parameter is not known here. Known: \(names).")
@@ -28,9 +25,7 @@ struct QueryParameters {
             guard values[name] == nil else {
                 throw Failure(.malformedRequest, "The query parameter \(name) is there twice. Send it once.")
             }
-            guard let value = PercentEncoding.decode(pair.dropFirst().first ?? "", plusIsSpace: true),
-                value.utf8.count <= Self.longestValue
-            else {
+            guard let value = pair.value else {
                 throw Failure(
                     .malformedRequest,
                     """

@@ -2,7 +2,6 @@ import Federation
 import HTTPTypes
 import Hummingbird
 import Identity
-import NIOCore
 
 /// What Facebook itself calls, and the page that it sends people to.
 struct CallbackRoutes {
@@ -62,7 +61,7 @@ struct CallbackRoutes {
     }
 
     private func handshake(_ request: Request, _ application: LoadedApplication) throws(Failure) -> Response {
-        let query = try FormFields((request.uri.query ?? "")[...])
+        let query = try FormFields(request.uri.query ?? "")
         return .text(
             try federation.confirmWebhook(
                 mode: try query.value("hub.mode"),
@@ -83,15 +82,4 @@ struct CallbackRoutes {
 
 extension HTTPField.Name {
     fileprivate static let xHubSignature256 = HTTPField.Name(known: "X-Hub-Signature-256")
-}
-
-extension Response {
-    /// A plain text that no cache may keep.
-    static func text(_ text: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
-        )
-    }
 }

@@ -2,7 +2,6 @@ import Federation
 import HTTPTypes
 import Hummingbird
 import Identity
-import NIOCore
 
 /// Login through the server: where a client gets the address of Facebook's dialog, and where the dialog sends the browser back.
 struct DialogRoutes {
@@ -36,11 +35,7 @@ struct DialogRoutes {
         let url = try federation.openDialog(body.dialog, of: application)
         if body.redirect { return .seeOther(url) }
         // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
-        return Response(
-            status: .ok,
-            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: url))
-        )
+        return .text(url)
     }
 
     /// A person looks at whatever comes of this, so failures are pages.
@@ -94,14 +89,5 @@ extension APIContext {
     /// By which base a request has found its application.
     func base(of request: Request) -> PublicBase {
         parameters["apiKey"].map { .key(String($0)) } ?? .host(String(request.hostName ?? ""))
-    }
-}
-
-extension Response {
-    /// Sends a browser elsewhere with a GET, and tells nobody where it came from: a 307 would take the body along.
-    static func seeOther(_ url: String) -> Response {
-        var headers: HTTPFields = [.location: url, .cacheControl: "no-store"]
-        headers[.referrerPolicy] = "no-referrer"
-        return Response(status: .seeOther, headers: headers)
     }
 }

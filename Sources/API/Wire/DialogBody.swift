@@ -60,10 +60,7 @@ struct DialogBody {
         guard names.count <= mostPermissions, names.allSatisfy(PermissionName.isValid) else {
             throw Failure(
                 .malformedRequest,
-                """
-                permissions must be at most \(mostPermissions) names of Facebook's permissions, each of 1 to 64 characters a to z, 0 \
-                to 9 and _, like user_birthday.
-                """
+                "permissions must be at most \(mostPermissions) names of Facebook's permissions, each of \(PermissionName.form)."
             )
         }
         return names.isEmpty ? nil : names.map(String.init)

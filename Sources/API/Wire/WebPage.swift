@@ -7,16 +7,13 @@ import NIOCore
 enum WebPage {
     /// A page that tells why a login does not go on.
     static func failure(_ failure: Failure) -> Response {
-        let status = Problem.row(of: failure.reason).status
         var headers = HTTPFields()
-        if [.serviceUnavailable, .gatewayTimeout, .tooManyRequests].contains(status) {
-            headers[.retryAfter] = String(failure.retryAfter ?? 1)
-        }
+        headers[.retryAfter] = Problem.retryAfter(failure)
         return response(
             title: "Login",
             body: "<p>\(escaped(failure.message))</p>",
             script: nil,
-            status: status,
+            status: Problem.row(of: failure.reason).status,
             headers: headers
         )
     }

@@ -7,11 +7,6 @@ enum EntityTag {
     /// The value holds what an operator's change may overwrite, and nothing that changes without an operator: a login between
     /// reading and changing must not make the change fail.
     static func of(_ value: JSONValue) -> String {
-        hex(Digest.sha256(value.text).prefix(12))
-    }
-
-    static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        Hexadecimal.encode(Digest.sha256(value.text).prefix(12))
     }
 }

@@ -122,12 +122,9 @@ extension Administration {
             settings: settings,
             mapping: tracer.mapping,
             application: loaded.application.id,
-            deadline: .now + Self.previewTime
+            deadline: .now + Self.facebookPatience
         )
     }
-
-    /// As long as a login may take.
-    private static let previewTime = Duration.seconds(5)
 }
 
 extension MappingTracer {

@@ -123,7 +123,7 @@ extension Administration {
 
 /// A token that is being made.
 private struct NewToken: Sendable {
-    let id = EntityTag.hex(Random.bytes(8))
+    let id = Hexadecimal.encode(Random.bytes(8))
     let token = OperatorToken(random: Random.bytes(32))
     let expires: Int64?
 

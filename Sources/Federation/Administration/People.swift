@@ -19,8 +19,9 @@ extension Administration {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
-    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes",
-    /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
+    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "declinedScopes",
+    /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "sessions": [{"id", "created",
+    /// "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
     package func user(_ id: String, of application: String) async throws(Failure) -> Resource {
         try await person(id, of: try await owner(application)).resource
     }
@@ -104,6 +105,7 @@ extension Administration {
             throw Failure(.conflict, "This user is disabled, so its profile is not read. Enable the user first.")
         }
         let identities = try await store.keptIdentities(of: person.user.objectID, in: owner)
+            .filter { $0.token.kind == .access }
         guard !identities.isEmpty else {
             throw Failure(
                 .conflict,
@@ -116,7 +118,7 @@ extension Administration {
         var isRefreshed = false
         for identity in identities {
             do throws(Failure) {
-                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.refreshTime)
+                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.facebookPatience)
                 isRefreshed = true
             } catch {
                 refusal = refusal ?? error
@@ -125,9 +127,6 @@ extension Administration {
         if let refusal, !isRefreshed { throw refusal }
         return try await self.person(id, of: owner).resource
     }
-
-    /// As long as a login may take.
-    private static let refreshTime = Duration.seconds(5)
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, its sessions,
     /// and the newest 1,000 entries of the audit log that name it.

@@ -43,19 +43,8 @@ extension StoredPerson {
 extension User {
     /// The user object of the public API, with `emailVerified` behind; a property of that name takes its place.
     var operatorJSON: JSONValue {
-        var object: JSONObject = [
-            "___class": .string("Users"),
-            "objectId": .string(objectID.description),
-            "ownerId": .string(objectID.description),
-            "created": .integer(created),
-            "updated": updated.map(JSONValue.integer) ?? .null,
-            "lastLogin": lastLogin.map(JSONValue.integer) ?? .null,
-            "userStatus": .string(status.rawValue),
-            "socialAccount": socialAccount.map(JSONValue.string) ?? .null,
-            "blUserLocale": locale.map(JSONValue.string) ?? .null,
-        ]
-        for (name, value) in properties { object.append(name.text, value?.json ?? .null) }
-        for member in dynamic.members { object.append(member.key, member.value) }
+        var object = JSONObject()
+        forEachMember { object.append($0, $1()) }
         if object["emailVerified"] == nil { object.append("emailVerified", .bool(emailVerified)) }
         return .object(object)
     }

@@ -53,8 +53,6 @@ extension Administration {
     }
 
     private static let checksAtOnce = 8
-    /// As long as a login may take.
-    private static let checkTime = Duration.seconds(5)
 
     private func verdict(
         on app: StoredApplication.App,
@@ -74,7 +72,7 @@ extension Administration {
                 apps: []
             ),
             application: application,
-            deadline: .now + Self.checkTime,
+            deadline: .now + Self.facebookPatience,
             now: Int64(Date().timeIntervalSince1970)
         )
         let version = check.answeredVersion

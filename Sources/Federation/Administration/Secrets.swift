@@ -91,8 +91,8 @@ extension Administration {
                     among: former,
                     limit: Self.secretsInAStep,
                     by: actor
-                ) { stored in
-                    masterKeys.resealed(stored, of: place.id)
+                ) { secret, identity in
+                    masterKeys.resealed(secret, at: .providerToken(application: place.id, identity: identity))
                 }
             }) { () throws(Failure) in
                 try await store.sealedByKey(of: place).filter { $0.tokens > 0 }.map { ($0.keyID, $0.tokens) }
@@ -125,10 +125,9 @@ extension MasterKeys {
         return seal(secret, for: place)
     }
 
-    /// The token under the current key; nil when it does not open.
-    fileprivate func resealed(_ stored: StoredToken, of application: ApplicationID) -> SealedSecret? {
-        let place = MasterKey.Place.providerToken(application: application, app: stored.app, subject: stored.subject)
-        return open(stored.secret, at: place).map { seal($0, for: place) }
+    /// The secret under the current key; nil when it does not open.
+    fileprivate func resealed(_ secret: SealedSecret, at place: MasterKey.Place) -> SealedSecret? {
+        open(secret, at: place).map { seal($0, for: place) }
     }
 }
 

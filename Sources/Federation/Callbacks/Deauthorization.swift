@@ -20,15 +20,15 @@ extension Federation {
         }
         let revocation = IdentityRevocation(
             of: IdentityKey(app: request.appID, subject: request.subject),
-            at: request.issuedAt,
+            .access(until: request.issuedAt),
             by: "deauthorize",
             endsSessions: loaded.facebookOptions.endSessionsWhenRevoked
         )
-        let user = try await store.revoke(revocation, of: loaded.application, by: .facebook(by: "deauthorize"))
+        let revoked = try await store.revoke(revocation, of: loaded.application, by: .facebook(by: "deauthorize"))
         var metadata: Logger.Metadata = [
-            "application": "\(loaded.application.id)", "outcome": user == nil ? "unchanged" : "revoked",
+            "application": "\(loaded.application.id)", "outcome": revoked == nil ? "unchanged" : "revoked",
         ]
-        if let user { metadata["user"] = "\(user)" }
+        if let revoked { metadata["user"] = "\(revoked.user)" }
         logger.info("deauthorize", metadata: metadata)
     }
 }

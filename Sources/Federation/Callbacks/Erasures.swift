@@ -70,7 +70,7 @@ package struct Erasures: Sendable {
     }
 
     private func giveUpPermissions(
-        by tokens: [KeptToken],
+        by tokens: [KeptIdentity],
         formerlyOf user: ObjectID,
         in loaded: LoadedApplication,
         actor: Actor,

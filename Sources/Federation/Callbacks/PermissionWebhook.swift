@@ -77,12 +77,12 @@ extension Federation {
         if event.changes.contains(.disconnected) {
             let revocation = IdentityRevocation(
                 of: identity,
-                at: event.time,
+                .access(until: event.time),
                 by: "webhook",
                 endsSessions: loaded.facebookOptions.endSessionsWhenRevoked
             )
-            let user = try await store.revoke(revocation, of: loaded.application, by: .facebook(by: "webhook"))
-            news += user == nil ? 0 : 1
+            let revoked = try await store.revoke(revocation, of: loaded.application, by: .facebook(by: "webhook"))
+            news += revoked == nil ? 0 : 1
         }
         return news
     }

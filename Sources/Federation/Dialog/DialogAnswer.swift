@@ -1,4 +1,5 @@
 package import Identity
+import Verification
 
 /// What Facebook's dialog says when it sends the browser back (facebook.md §1.6), as it stands in the query.
 ///
@@ -17,44 +18,34 @@ package struct DialogAnswer: Sendable {
     ///
     /// Facebook's own text stays out of it.
     var failure: Failure? {
-        if error?.hasSameBytes(as: "access_denied") == true || errorReason?.hasSameBytes(as: "user_denied") == true {
+        func details(_ code: Int64?) -> JSONObject { code.map { ["graphCode": .integer($0)] } ?? JSONObject() }
+        switch DialogReply.refusal(error: error, reason: errorReason, code: errorCode) {
+        case nil:
+            return nil
+        case .cancelled:
             return Failure(.loginCancelled, "The login with Facebook was cancelled. Nothing has changed.")
-        }
-        guard error != nil || errorCode != nil else { return nil }
-        let code = errorCode.flatMap { $0.utf8.count <= 10 ? Int64($0) : nil }
-        let details: JSONObject = code.map { ["graphCode": .integer($0)] } ?? JSONObject()
-        // 1 and 2 are Facebook's own trouble, as on Graph; OAuth has two words for the same (RFC 6749 §4.1.2.1).
-        let passing = ["server_error", "temporarily_unavailable"].contains { error?.hasSameBytes(as: $0) == true }
-        if passing || code == 1 || code == 2 {
+        case .trouble(let code):
             return Failure(
                 .providerUnavailable,
                 "Facebook has a problem of its own. Start the login with Facebook over, in a moment.",
-                details: details,
+                details: details(code),
                 retryAfter: 2,
                 cause: "the dialog said so"
             )
-        }
-        return Failure(
-            .providerMisconfigured,
-            """
-            Facebook's login dialog refuses this app. The operator has to check the app at developers.facebook.com: whether it is \
-            active, may ask for these permissions, and lists our address under "Valid OAuth Redirect URIs".
-            """,
-            details: details,
-            retryAfter: 60,
-            cause: "the dialog refused the app"
-        )
-    }
-
-    /// Most permissions that are looked at.
-    private static let mostScopes = 100
-
-    /// The permissions that the person declined, as far as they are names of permissions; nil when the dialog does not say.
-    var declinedScopes: [String]? {
-        deniedScopes.map { list in
-            list.split(maxSplits: Self.mostScopes) { $0 == "," || $0 == " " }.filter(PermissionName.isValid).map(
-                String.init
+        case .app(let code):
+            return Failure(
+                .providerMisconfigured,
+                """
+                Facebook's login dialog refuses this app. The operator has to check the app at developers.facebook.com: whether it \
+                is active, may ask for these permissions, and lists our address under "Valid OAuth Redirect URIs".
+                """,
+                details: details(code),
+                retryAfter: 60,
+                cause: "the dialog refused the app"
             )
         }
     }
+
+    /// The permissions that the person declined, as far as they are names of permissions; nil when the dialog does not say.
+    var declinedScopes: [String]? { deniedScopes.map(DialogReply.declinedScopes) }
 }

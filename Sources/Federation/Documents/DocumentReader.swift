@@ -1,3 +1,4 @@
+import Graph
 import Identity
 
 /// Reads the parts of an application document and gathers what is wrong with their form.
@@ -37,7 +38,7 @@ struct DocumentReader {
         guard let object = object(value, at: place, known: known) else { return nil }
         let enabled = bool(object["enabled"], at: place / "enabled") ?? true
         let version = text(object["graphVersion"], at: place / "graphVersion") ?? Self.defaultGraphVersion
-        if !Self.isGraphVersion(version) { problems.add(place / "graphVersion", "must look like v25.0") }
+        if !GraphVersions.isVersion(version) { problems.add(place / "graphVersion", "must look like v25.0") }
         let proof = word(ProofForm.self, object["proof"], at: place / "proof") ?? .timed
         let options = FacebookOptionsDocument.read(object, at: place, problems: &problems)
         let before = problems.problems.count
@@ -190,12 +191,5 @@ struct DocumentReader {
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") })
         else { return nil }
         return .variable(name)
-    }
-
-    private static func isGraphVersion(_ text: String) -> Bool {
-        let parts = text.utf8.dropFirst().split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return text.utf8.first == UInt8(ascii: "v") && parts.count == 2
-            && (1...3).contains(parts[0].count) && (1...2).contains(parts[1].count)
-            && parts.allSatisfy { $0.allSatisfy(\.isASCIIDigit) }
     }
 }

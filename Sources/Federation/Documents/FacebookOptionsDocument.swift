@@ -89,9 +89,7 @@ package enum FacebookOptionsDocument {
             options.returnURLs = problems.texts(value, at: place, most: mostAddresses, RedirectTarget.problem)
         case .permissions:
             options.permissions = problems.texts(value, at: place, most: mostPermissions) { text in
-                PermissionName.isValid(text)
-                    ? nil
-                    : "must be the name of a permission, 1 to 64 characters a to z, 0 to 9 and _, like user_birthday"
+                PermissionName.isValid(text) ? nil : "must be the name of a permission, \(PermissionName.form)"
             }
         case .keepTokens: problems.take(value, at: place, into: &options.keepTokens)
         case .longLivedTokens: problems.take(value, at: place, into: &options.longLivedTokens)

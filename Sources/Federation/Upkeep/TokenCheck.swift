@@ -45,7 +45,11 @@ struct TokenCheck: Sendable {
         if wantsLonger, let longer = await exchange(asking, deadline: deadline) {
             let verdict = await verdict(on: longer, asking, deadline: deadline, now: now)
             if case .stands = verdict {
-                let replacement = masterKeys.sealed(longer, of: identity, in: loaded.application)
+                let replacement = masterKeys.seal(
+                    ProviderToken(kind: .access, text: longer, expiresAt: nil),
+                    with: identity.key,
+                    of: loaded.application.id
+                )
                 return (try await writeInBackground(verdict, identity, loaded, replacement: replacement), true)
             }
         }
@@ -122,12 +126,7 @@ struct TokenCheck: Sendable {
     private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
         let (settings, apps) = try loaded.facebook(appID: identity.app.text)
         guard let app = apps.first else { throw LoadedApplication.unusable(cause: "no app for a kept token") }
-        let token = try masterKeys.token(
-            identity.token.secret,
-            app: identity.app,
-            subject: identity.subject,
-            of: loaded.application.id
-        )
+        let token = try masterKeys.open(identity, of: loaded.application.id).text
         return Asking(identity: identity, loaded: loaded, settings: settings, app: app, token: token)
     }
 
@@ -240,14 +239,14 @@ struct TokenCheck: Sendable {
             let isKept = try await store.noteStanding(standing, of: identity, in: application)
             return isKept ? .stands : .superseded
         case .revoked:
-            let ends = application.facebook?.options.endSessionsWhenRevoked ?? false
-            let ended = try await store.revoke(
-                identity,
+            let revocation = IdentityRevocation(
+                of: identity.key,
+                .token(identity.token),
                 by: "check",
-                endsSessions: ends,
-                in: application
+                endsSessions: application.facebook?.options.endSessionsWhenRevoked ?? false
             )
-            return ended.map(CheckResult.revoked) ?? .superseded
+            let revoked = try await store.revoke(revocation, of: application, by: .facebook(by: "check"))
+            return revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded
         case .worthless:
             return try await store.dropToken(of: identity, in: application) ? .dropped : .superseded
         case .unknown(let failure):
@@ -293,17 +292,5 @@ enum CheckBackoff {
         // An operator takes longer than Facebook.
         let isOurs = reason == .providerMisconfigured || reason == .providerNotConfigured
         return isOurs ? max(overdue, 3600) : overdue
-    }
-}
-
-extension MasterKeys {
-    /// An access token as it is kept with its identity.
-    fileprivate func sealed(_ token: Secret, of identity: KeptIdentity, in application: Application) -> SealedToken {
-        let place = MasterKey.Place.providerToken(
-            application: application.id,
-            app: identity.app,
-            subject: identity.subject
-        )
-        return SealedToken(kind: .access, secret: seal(token, for: place), expiresAt: nil)
     }
 }

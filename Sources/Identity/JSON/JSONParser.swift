@@ -199,14 +199,7 @@ package struct JSONParser {
     private mutating func hexQuad() throws(JSONError) -> UInt32 {
         var result: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = peek() else { throw error(.syntax) }
-            let digit: UInt8
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-            default: throw error(.syntax)
-            }
+            guard let digit = peek().flatMap(Hexadecimal.value(of:)) else { throw error(.syntax) }
             result = result << 4 | UInt32(digit)
             position += 1
         }

@@ -63,7 +63,7 @@ extension StoredApplication {
             guard let fields = element.array, fields.count == 3, let label = fields[0].string,
                 let hash = fields[1].string, let created = fields[2].integer
             else { return nil }
-            return Key(label: label, hash: bytes(ofHex: hash), created: created)
+            return Key(label: label, hash: Hexadecimal.decode(hash.utf8) ?? [], created: created)
         }
     }
 
@@ -75,7 +75,7 @@ extension StoredApplication {
             else { return nil }
             return App(
                 id: id,
-                secret: SealedSecret(bytes: bytes(ofHex: secret), keyID: key),
+                secret: SealedSecret(bytes: Hexadecimal.decode(secret.utf8) ?? [], keyID: key),
                 secretChanged: app["changed"]?.integer ?? 0
             )
         }
@@ -107,11 +107,5 @@ extension StoredApplication {
 
     private static func json(_ text: JSONText) -> JSONValue? {
         try? JSONParser.parse(text.text, limits: .stored)
-    }
-
-    /// The bytes that `encode(…, 'hex')` wrote.
-    private static func bytes(ofHex text: String) -> [UInt8] {
-        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

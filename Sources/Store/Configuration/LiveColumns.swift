@@ -38,10 +38,3 @@ extension LiveColumn {
         return columns
     }
 }
-
-extension PropertyType {
-    /// The type of the property's column as `format_type` writes it, and so as `LiveColumn` has it.
-    package var columnType: String {
-        self == .dateTime ? "timestamp with time zone" : sqlType
-    }
-}

@@ -1,13 +1,6 @@
 package import Identity
 import Postgres
 
-/// The kept token of an identity, and where it is.
-package struct StoredToken: Sendable {
-    package let app: FacebookAppID
-    package let subject: Subject
-    package let secret: SealedSecret
-}
-
 /// An application by what finds its tables.
 package struct ApplicationPlace: Sendable {
     package let id: ApplicationID
@@ -83,7 +76,7 @@ extension Store {
         among formerKeyIDs: [String],
         limit: Int,
         by actor: Actor,
-        reseal: @escaping @Sendable (StoredToken) -> SealedSecret?
+        reseal: @escaping @Sendable (SealedSecret, IdentityKey) -> SealedSecret?
     ) async throws(Failure) -> Int {
         try await transaction { connection in
             let tokens = try await Self.lockTokens(
@@ -94,7 +87,9 @@ extension Store {
                 on: connection
             )
             guard !tokens.isEmpty else { return 0 }
-            for token in tokens { try await connection.replace(token, by: reseal(token), in: place) }
+            for (secret, identity) in tokens {
+                try await connection.replaceToken(of: identity, by: reseal(secret, identity), in: place)
+            }
             let entry = AuditRecord(
                 application: place.id,
                 action: "secrets.reseal",
@@ -113,7 +108,7 @@ extension Store {
         among formerKeyIDs: [String],
         limit: Int,
         on connection: PostgresConnection
-    ) async throws(PostgresError) -> [StoredToken] {
+    ) async throws(PostgresError) -> [(secret: SealedSecret, identity: IdentityKey)] {
         let result = try await connection.query(
             """
             select provider_app, subject, token, token_key_id from \(identifier: place.schema).identities
@@ -121,7 +116,7 @@ extension Store {
             limit \(limit) for no key update skip locked
             """
         )
-        var tokens: [StoredToken] = []
+        var tokens: [(secret: SealedSecret, identity: IdentityKey)] = []
         for row in result.rows {
             guard let app = FacebookAppID(try row.decode(0, as: String.self)),
                 let subject = Subject(try row.decode(1, as: String.self))
@@ -130,7 +125,7 @@ extension Store {
                 bytes: try row.decode(2, as: [UInt8]?.self) ?? [],
                 keyID: try row.decode(3, as: String.self)
             )
-            tokens.append(StoredToken(app: app, subject: subject, secret: sealed))
+            tokens.append((sealed, IdentityKey(app: app, subject: subject)))
         }
         return tokens
     }
@@ -138,8 +133,8 @@ extension Store {
 
 extension PostgresConnection {
     /// The token itself stays the same, and so does everything else about it.
-    fileprivate func replace(
-        _ stored: StoredToken,
+    fileprivate func replaceToken(
+        of identity: IdentityKey,
         by sealed: SealedSecret?,
         in place: ApplicationPlace
     ) async throws(PostgresError) {
@@ -150,7 +145,7 @@ extension PostgresConnection {
         _ = try await query(
             """
             update \(identifier: place.schema).identities set \(assignments)
-            where provider = 'facebook' and provider_app = \(stored.app.text) and subject = \(stored.subject.text)
+            where \(identity.condition)
             """
         )
     }

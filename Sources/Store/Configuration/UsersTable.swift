@@ -50,7 +50,7 @@ extension UsersTable.Column {
     ///
     /// - Throws: `conflict`.
     func check(for property: Property) throws(Failure) {
-        let wanted = property.type.columnType
+        let wanted = property.type.sqlType
         guard type.hasSameBytes(as: wanted) else {
             throw Failure(
                 .conflict,

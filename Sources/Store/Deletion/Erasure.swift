@@ -8,9 +8,9 @@ package enum Erasure: Sendable {
     /// There was nobody to erase: the identity is gone, or came after the request.
     case nobody
     /// Another identity leads to the user: this one is gone, with the sessions that rested on it.
-    case identity(of: ObjectID, tokens: [KeptToken])
+    case identity(of: ObjectID, tokens: [KeptIdentity])
     /// It was the last identity: the user is gone.
-    case user(ObjectID, tokens: [KeptToken])
+    case user(ObjectID, tokens: [KeptIdentity])
     /// Nothing has changed: rows of this table refer to the user, or a rule of the operator's forbids it.
     case hindered(by: String)
 }
@@ -110,7 +110,7 @@ private struct ErasureWork: Sendable {
             """
         )
         guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return .nobody }
-        let tokens = try await connection.keptTokens(of: user, schema: application.schema)
+        let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
         try await remember(identity, on: connection)
         guard hasOthers else {
             _ = try await connection.query(

@@ -3,8 +3,16 @@ import Postgres
 
 /// That Facebook has ended an app's access to a person.
 package struct IdentityRevocation: Sendable {
+    /// What the word is about: a login that came after it has made it void.
+    package enum Scope: Sendable {
+        /// Access up to a moment, in Unix seconds. A login after that second is not meant, and news of what is known is none.
+        case access(until: Int64)
+        /// The kept token that Facebook was asked about, as it is stored. A login may have brought another.
+        case token(SealedToken)
+    }
+
     let identity: IdentityKey
-    let moment: Int64
+    let scope: Scope
     let word: String
     let endsSessions: Bool
 
@@ -12,47 +20,68 @@ package struct IdentityRevocation: Sendable {
     ///
     /// - Parameters:
     ///   - identity: Whose access it was.
-    ///   - moment: Unix seconds at which it happened; a login after that second has made it void.
-    ///   - word: By what we know it: `deauthorize`, `webhook`, ….
+    ///   - scope: What of it has ended.
+    ///   - word: By what we know it: `deauthorize`, `webhook`, `check`.
     ///   - endsSessions: Whether the sessions that rest on the identity end.
-    package init(of identity: IdentityKey, at moment: Int64, by word: String, endsSessions: Bool) {
+    package init(of identity: IdentityKey, _ scope: Scope, by word: String, endsSessions: Bool) {
         self.identity = identity
-        self.moment = moment
+        self.scope = scope
         self.word = word
         self.endsSessions = endsSessions
     }
+
+    /// When it happened, and, where Facebook was asked for it, that it was.
+    fileprivate var moment: Statement {
+        switch scope {
+        case .access(let moment): "revoked = least(now(), to_timestamp(\(moment)))"
+        case .token: "revoked = now(), checked = now()"
+        }
+    }
+
+    /// Whether it still holds of the row.
+    fileprivate var condition: Statement {
+        switch scope {
+        case .access(let moment): "revoked is null and last_used < to_timestamp(\(moment)) + interval '1 second'"
+        case .token(let token): "token = \(token.secret.bytes)"
+        }
+    }
+}
+
+/// What a revocation came to.
+package struct RevokedIdentity: Sendable {
+    package let user: ObjectID
+    package let sessionsEnded: Int
 }
 
 extension Store {
-    /// Marks an identity as revoked and forgets its provider token, which is worth nothing any more.
+    /// Marks an identity as revoked, forgets its provider token, which is worth nothing any more, and ends the sessions that rest on
+    /// it if they are to end.
     ///
     /// - Parameters:
     ///   - revocation: What happened.
     ///   - application: Whose identity it is.
     ///   - actor: Who says so, for the audit log.
-    /// - Returns: The user; nil when nothing was to be done: there is no such identity, it is revoked already, or the person
-    ///   has logged in since.
+    /// - Returns: Nil when nothing was to be done: there is no such identity, or the word is void for it.
     /// - Throws: `store_unavailable` and its like.
     package func revoke(
         _ revocation: IdentityRevocation,
         of application: Application,
         by actor: Actor
-    ) async throws(Failure) -> ObjectID? {
+    ) async throws(Failure) -> RevokedIdentity? {
         let identity = revocation.identity
         return try await transaction { connection in
             guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return nil }
             let revoked = try await connection.query(
                 """
                 update \(identifier: application.schema).identities
-                set revoked = least(now(), to_timestamp(\(revocation.moment))), revoked_by = \(revocation.word), \(unsafeRaw: Self.noToken)
-                where \(identity.condition) and object_id = \(user.uuid) and revoked is null
-                    and last_used < to_timestamp(\(revocation.moment)) + interval '1 second'
+                set \(revocation.moment), revoked_by = \(revocation.word), \(unsafeRaw: Self.noToken)
+                where \(identity.condition) and object_id = \(user.uuid) and \(revocation.condition)
                 """
             )
             guard revoked.affectedRows == 1 else { return nil }
-            if revocation.endsSessions {
-                try await connection.endSessions(of: user, openedBy: identity, schema: application.schema)
-            }
+            let ended =
+                revocation.endsSessions
+                ? try await connection.endSessions(of: user, openedBy: identity, schema: application.schema) : 0
             let entry = AuditRecord(
                 application: application.id,
                 action: "user.revoke",
@@ -64,22 +93,26 @@ extension Store {
                 ])
             )
             try await connection.record([entry], by: actor)
-            return user
+            return RevokedIdentity(user: user, sessionsEnded: ended)
         }
     }
 }
 
 extension PostgresConnection {
     /// Ends the sessions of a user that rest on one identity.
+    ///
+    /// - Returns: How many there were.
+    @discardableResult
     func endSessions(
         of user: ObjectID,
         openedBy identity: IdentityKey,
         schema: String
-    ) async throws(PostgresError) {
-        _ = try await query(
+    ) async throws(PostgresError) -> Int {
+        let ended = try await query(
             """
             delete from \(identifier: schema).sessions where object_id = \(user.uuid) and \(identity.condition)
             """
         )
+        return ended.affectedRows ?? 0
     }
 }

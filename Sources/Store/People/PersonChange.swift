@@ -16,8 +16,8 @@ package enum PersonChange: Sendable {
 package struct ChangedPerson: Sendable {
     /// Nil when it was erased.
     package let person: StoredPerson?
-    /// The provider tokens that went with what was taken away: good for giving up our permissions, once.
-    package let tokens: [KeptToken]
+    /// What was taken away, with provider tokens: good for giving up our permissions, once.
+    package let tokens: [KeptIdentity]
 }
 
 extension Store {
@@ -95,14 +95,14 @@ private struct PersonWork: Sendable {
     func tokens(
         lostBy change: PersonChange,
         _ connection: PostgresConnection
-    ) async throws(PostgresError) -> [KeptToken] {
+    ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
         case .setStatus, .endSessions, .endSession: return []
         case .unlink(_, let app, let subject):
-            return try await connection.keptTokens(of: id, schema: schema).filter {
+            return try await connection.keptIdentities(of: id, schema: schema).filter {
                 $0.app.text.hasSameBytes(as: app) && $0.subject.text.hasSameBytes(as: subject)
             }
-        case .erase: return try await connection.keptTokens(of: id, schema: schema)
+        case .erase: return try await connection.keptIdentities(of: id, schema: schema)
         }
     }
 

@@ -90,57 +90,6 @@ extension Store {
         )
     }
 
-    /// Marks an identity as revoked, forgets its token, and ends the sessions that rest on it if they are to end.
-    ///
-    /// The user is locked first and what hangs on it after that, as everybody does it (see `SignInStatement`).
-    ///
-    /// - Parameters:
-    ///   - identity: With the token that Facebook was asked about.
-    ///   - source: By which word we know.
-    ///   - endsSessions: Whether the sessions end that were opened by this identity.
-    ///   - application: Whose identity it is.
-    /// - Returns: How many sessions ended; nil when the token was not the one that is kept any more, and then nothing has changed.
-    /// - Throws: `store_unavailable` and its like.
-    package func revoke(
-        _ identity: KeptIdentity,
-        by source: String,
-        endsSessions: Bool,
-        in application: Application
-    ) async throws(Failure) -> Int? {
-        let schema = quoted(application.schema)
-        let sql = """
-            with person as (
-                select u.object_id from \(schema).identities i join \(schema).users u using (object_id)
-                where \(KeptIdentity.condition)
-                for no key update of u
-            ), revoked as (
-                update \(schema).identities i set revoked = now(), revoked_by = $4, \(Self.noToken), checked = now()
-                from person where \(KeptIdentity.condition) and i.object_id = person.object_id
-                returning i.object_id
-            ), ended as (
-                delete from \(schema).sessions s using revoked
-                where $5 and s.object_id = revoked.object_id
-                    and s.provider = 'facebook' and s.provider_app = $1 and s.subject = $2
-                returning true
-            ), noted as (
-                insert into federation.audit_log (actor, source, application_id, action, target, details)
-                select 'facebook', $4::text, $6, 'user.revoke', upper(object_id::text), jsonb_build_object('to', jsonb_build_object(
-                    'provider', 'facebook', 'appId', $1::text, 'revokedBy', $4::text))
-                from revoked
-            )
-            select (select count(*) from ended) from revoked
-            """
-        let result = try await query(
-            Statement(
-                sql: sql,
-                binds: identity.binds
-                    + [.text(source), .bool(endsSessions), .text(application.id.text)]
-            ),
-            of: application
-        )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) }
-    }
-
     /// Sets columns of an identity's row, as long as it holds the token that was asked about.
     private func change(
         _ identity: KeptIdentity,

@@ -38,12 +38,6 @@ extension Store {
             """,
             of: application
         )
-        return try read { () throws(PostgresError) in
-            var claimed: [KeptIdentity] = []
-            for row in result.rows {
-                if let identity = try KeptIdentity(row) { claimed.append(identity) }
-            }
-            return claimed
-        }
+        return try read { () throws(PostgresError) in try KeptIdentity.all(in: result) }
     }
 }
