@@ -122,7 +122,8 @@ extension Statement {
         withUnsafeBytes(of: number) { hash.replaceSubrange(0..<8, with: $0) }
         withUnsafeBytes(of: run) { hash.replaceSubrange(8..<16, with: $0) }
         var binds = binds
-        binds[SignInStatement.freshIDParameter] = .uuid(UUID())
+        var generator = SystemRandomNumberGenerator()
+        binds[SignInStatement.freshIDParameter] = .uuid(.random(using: &generator))
         binds[SignInStatement.tokenHashParameter] = .bytes(hash)
         if let credentialHash { binds[credentialHash] = .bytes(hash) }
         return Statement(sql: sql, binds: binds)

@@ -3,7 +3,9 @@ import Mapping
 import Store
 
 /// What logins of one application with one client mapping have in common: made once, used until the configuration changes.
-struct LoginPlan: Sendable {
+///
+/// All of them hold the same object: a copy of its many parts for each would cost as much as mapping a profile.
+final class LoginPlan: Sendable {
     let mapping: CompiledMapping
     /// For a credential that may be used again.
     let statement: SignInStatement

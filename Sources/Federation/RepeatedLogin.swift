@@ -12,9 +12,9 @@ extension LoginAttempt {
     /// - Parameters:
     ///   - credential: The credential.
     ///   - nonce: What came with it.
-    /// - Returns: 32 bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
+    /// - Returns: Bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
     func owner(of credential: Secret, nonce: Secret?) -> [UInt8] {
-        guard let key = request.idempotencyKey else { return Random.bytes(32) }
+        guard let key = request.idempotencyKey else { return Random.bytes(16) }
         var hash = SHA256()
         for part in [key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text] {
             // The length in front keeps two parts from passing for others.

@@ -15,7 +15,7 @@ extension Federation {
         let written = try await store.signIn(
             SignInWrite(
                 person: proof.person,
-                freshID: ObjectID(UUID()),
+                freshID: Random.objectID(),
                 tokenHash: session.hash,
                 previousTokenHash: attempt.request.previousToken?.hash,
                 sessionSeconds: application.settings.sessionAbsoluteSeconds,

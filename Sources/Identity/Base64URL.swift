@@ -26,8 +26,14 @@ package enum Base64URL {
     /// The bytes of a text, or nil when it is not the one way to write them: another character, padding, a length that no number of
     /// bytes has, or bits in the last character that belong to none.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        // Not specialized for callers in other modules, so that nothing is done here for each byte.
+        text.withContiguousStorageIfAvailable(decode(bytes:)) ?? Array(text).withUnsafeBufferPointer(decode(bytes:))
+    }
+
+    private static func decode(bytes text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        let values = values
         var result: [UInt8] = []
-        result.reserveCapacity(text.underestimatedCount * 3 / 4)
+        result.reserveCapacity(text.count * 3 / 4)
         var buffer: UInt32 = 0
         var bits = 0
         for character in text {

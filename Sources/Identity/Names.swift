@@ -6,11 +6,11 @@ package struct ApplicationID: Sendable, Hashable, CustomStringConvertible {
 
     /// Nil when the text does not follow the rule.
     package init?(_ text: some StringProtocol) {
-        let bytes = text.utf8
-        guard (1...63).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
-            bytes.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
-        else { return nil }
+        guard (1...63).contains(text.utf8.count) else { return nil }
         self.text = String(text)
+        guard let first = self.text.utf8.first, first.isASCIIAlphanumeric,
+            self.text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
+        else { return nil }
     }
 
     package var description: String { text }

@@ -1,7 +1,7 @@
 import Identity
 
-/// One entry together with the property it writes: all that a login needs of it, worked out once.
-struct EntryPlan: Sendable {
+/// One entry together with the property it writes: all that a login needs of it, worked out once and held, not copied, by each.
+final class EntryPlan: Sendable {
     let entry: MappingEntry
     let reference: EntryReference
     let target: MappingTarget

@@ -119,7 +119,9 @@ extension EntryReference {
 
 extension EntryPlan {
     /// Plans an entry of a stored mapping, which may write every declared property.
-    init(stored entry: MappingEntry, _ reference: EntryReference, properties: [Property]) throws(MappingProblem) {
+    convenience init(stored entry: MappingEntry, _ reference: EntryReference, properties: [Property])
+        throws(MappingProblem)
+    {
         guard let property = properties.first(where: { $0.name == entry.to }) else {
             throw MappingProblem(
                 .mappingTargetNotAllowed,

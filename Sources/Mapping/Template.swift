@@ -76,8 +76,7 @@ package struct Template: Sendable, Equatable {
             switch part {
             case .literal(let literal):
                 let closesUp = afterGap && (result.isEmpty || result.utf8.last == UInt8(ascii: " "))
-                result.unicodeScalars +=
-                    closesUp ? literal.unicodeScalars.drop { $0 == " " } : literal.unicodeScalars[...]
+                result += closesUp ? String(literal.unicodeScalars.drop { $0 == " " }) : literal
                 afterGap = false
             case .field(let path):
                 guard let value = path.value(in: profile) else {

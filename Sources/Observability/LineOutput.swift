@@ -20,7 +20,7 @@ package final class LineOutput: Sendable {
     private let state = NIOLockedValueBox(State())
     private let queue = DispatchQueue(label: "log")
 
-    private static let gathering = DispatchTimeInterval.milliseconds(5)
+    private static let gathering = DispatchTimeInterval.milliseconds(20)
 
     /// Standard output, with room for some thousand lines.
     package static let standard = LineOutput(descriptor: STDOUT_FILENO, capacity: 1_048_576)

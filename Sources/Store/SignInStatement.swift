@@ -46,6 +46,8 @@ package struct SignInStatement: Sendable {
     package let use: Use
     let application: Application
     let columns: UserColumns
+    /// Whether the provider token is stored with the identity.
+    let keepsToken: Bool
     /// The text with its placeholders.
     package let sql: String
 
@@ -71,11 +73,9 @@ package struct SignInStatement: Sendable {
         self.use = use
         self.application = application
         columns = UserColumns(application: application)
+        keepsToken = Self.keepsToken(application)
         sql = Self.generate(application: application, targets: targets, use: use, columns: columns)
     }
-
-    /// Whether the provider token is stored with the identity.
-    var keepsToken: Bool { Self.keepsToken(application) }
 
     private static func keepsToken(_ application: Application) -> Bool {
         application.facebook?.options.keepTokens ?? false

@@ -17,7 +17,7 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
 
     /// Looks at the bytes; linear in their number.
     package init(of token: String) {
-        let bytes = token.utf8
+        let bytes = Array(token.utf8)
         if bytes.contains(UInt8(ascii: "|")) {
             self = .appOrClientToken
         } else if Self.beginsLikeSignedToken(bytes) {
@@ -34,7 +34,7 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
     /// A header that is a JSON object begins with `{`, whose six high bits are the letter `e`, and whose two low bits leave
     /// the second letter to the last quarter of the alphabet. What begins like that and is no ID token is refused as one, and never
     /// sent to Graph.
-    private static func beginsLikeSignedToken(_ bytes: String.UTF8View) -> Bool {
+    private static func beginsLikeSignedToken(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
         return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))
     }

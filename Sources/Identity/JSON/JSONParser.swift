@@ -129,20 +129,22 @@ package struct JSONParser {
     private mutating func string(isKey: Bool = false) throws(JSONError) -> String {
         position += 1
         let start = position
-        while let byte = peek() {
-            switch byte {
-            case UInt8(ascii: "\""):
-                defer { position += 1 }
-                if isKey { try checkKey(bytes[start..<position], at: start) }
-                return try text(bytes[start..<position], at: start)
-            case UInt8(ascii: "\\"):
-                return try escapedString(from: start, isKey: isKey)
-            case 0x00: throw error(.nulCharacter)
-            case 0x01..<0x20: throw error(.syntax)
-            default: position += 1
-            }
+        var end = start
+        while end < bytes.count, bytes[end] >= 0x20, bytes[end] != UInt8(ascii: "\""), bytes[end] != UInt8(ascii: "\\")
+        {
+            end += 1
         }
-        throw error(.syntax)
+        position = end
+        switch peek() {
+        case UInt8(ascii: "\""):
+            defer { position += 1 }
+            if isKey { try checkKey(bytes[start..<position], at: start) }
+            return try text(bytes[start..<position], at: start)
+        case UInt8(ascii: "\\"):
+            return try escapedString(from: start, isKey: isKey)
+        case 0x00: throw error(.nulCharacter)
+        default: throw error(.syntax)
+        }
     }
 
     /// Reads on from the first escape of a string that began at `start`.
@@ -244,7 +246,7 @@ package struct JSONParser {
 /// The keys of one object: compared one by one while there are few, hashed as bytes beyond that.
 private struct SeenKeys {
     private var hashed: Set<[UInt8]> = []
-    private static let few = 12
+    private static let few = 32
 
     /// Whether the key is new.
     mutating func insert(_ key: String, among members: [JSONObject.Member]) -> Bool {

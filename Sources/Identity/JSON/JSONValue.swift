@@ -165,6 +165,11 @@ package struct JSONNumber: Sendable, Equatable {
 extension String {
     /// Whether both texts are the same UTF-8 bytes: linear, and without canonical equivalence, unlike `==`.
     package func hasSameBytes(as other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        guard utf8.count == other.utf8.count else { return false }
+        // Over memory where the texts have some of their own, as almost all have: view by view it takes several times as long.
+        let isSame = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
+        }
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 }

@@ -101,17 +101,22 @@ package struct JSONWriter: Sendable {
 
     private mutating func quoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.contains(where: Self.mayNeedEscape) {
+        let start = bytes.count
+        bytes.append(contentsOf: text.utf8)
+        if Self.mayNeedEscape(bytes[start...]) {
+            bytes.removeSubrange(start...)
             for scalar in text.unicodeScalars { append(scalar) }
-        } else {
-            bytes.append(contentsOf: text.utf8)
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// 0xC2 begins the C1 controls, 0xE2 the line separators.
-    private static func mayNeedEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2
+    private static func mayNeedEscape(_ text: ArraySlice<UInt8>) -> Bool {
+        for byte in text
+        where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2 || byte == 0xE2 {
+            return true
+        }
+        return false
     }
 
     private mutating func append(_ scalar: Unicode.Scalar) {
