@@ -300,6 +300,12 @@ begin
             'create index identities_token_key on %s (token_key_id) where token_key_id is not null', identities
         );
     end if;
+    -- Access tokens that have come to their end are forgotten.
+    if to_regclass(format('%I.identities_token_expires', schema_name)) is null then
+        execute format(
+            'create index identities_token_expires on %s (token_expires) where token_kind = ''access''', identities
+        );
+    end if;
 
     -- Sessions by SHA-256 of their token; the token itself is nowhere.
     execute format($ddl$

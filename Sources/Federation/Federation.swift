@@ -9,6 +9,7 @@
 
 package import Graph
 import Identity
+package import Logging
 package import Store
 
 /// The use cases of the service; each is an extension in a file of its own.
@@ -63,7 +64,8 @@ package struct Federation: Sendable {
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         publicURL: String? = nil,
-        limits: Limits
+        limits: Limits,
+        logger: Logger
     ) {
         self.store = store
         self.graph = graph
@@ -72,6 +74,6 @@ package struct Federation: Sendable {
         self.publicURL = publicURL
         self.limits = limits
         admission = Admission(limit: limits.concurrentLogins)
-        signingKeys = SigningKeys(graph: graph)
+        signingKeys = SigningKeys(graph: graph, logger: logger)
     }
 }

@@ -40,7 +40,7 @@ extension Federation {
     package func refreshProfile(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> RefreshedUser {
         let end = ContinuousClock.now + limits.login
         guard admission.enter() else {
             throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
@@ -50,9 +50,11 @@ extension Federation {
             let identity = try await sessionIdentity(of: token, in: loaded)
             guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
             let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
-            if let user = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) { return user }
-            // A login has just read the profile.
-            return try await user(of: token, in: loaded)
+            if let refreshed = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) {
+                return refreshed
+            }
+            // A login has just read the profile, and its reply tells what it missed.
+            return RefreshedUser(user: try await user(of: token, in: loaded), missingPermissions: [])
         }
     }
 

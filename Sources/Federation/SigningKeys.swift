@@ -1,5 +1,6 @@
 import Graph
 import Identity
+import Logging
 import NIOConcurrencyHelpers
 import Verification
 
@@ -12,10 +13,15 @@ final class SigningKeys: Sendable {
     }
 
     private let graph: GraphClient
+    private let logger: Logger
+    /// The clock by which keys age.
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = NIOLockedValueBox(State())
 
-    init(graph: GraphClient) {
+    init(graph: GraphClient, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.graph = graph
+        self.logger = logger
+        self.now = now
     }
 
     /// The key of that name.
@@ -27,7 +33,7 @@ final class SigningKeys: Sendable {
     /// - Throws: `credential_invalid` when Facebook has no such key; `provider_unavailable` and its like when it could not be asked.
     func key(_ id: String, until deadline: ContinuousClock.Instant) async throws(Failure) -> SigningKey {
         while true {
-            switch state.withLockedValue({ $0.cache.key(id, at: .now) }) {
+            switch state.withLockedValue({ $0.cache.key(id, at: now()) }) {
             case .key(let key):
                 return key
             case .keyAndFetch(let key):
@@ -61,16 +67,24 @@ final class SigningKeys: Sendable {
     private func fetch(until deadline: ContinuousClock.Instant) {
         Task {
             let outcome = await fetched(until: deadline)
+            // Logins go on with keys that are known, so nobody else may come to hear of it.
+            if case .failure(let failure) = outcome { log(failure) }
             let waiting = state.withLockedValue { state in
                 switch outcome {
-                case .success(let keys): state.cache.fetched(keys, at: .now)
-                case .failure(let failure): state.cache.failed(failure, at: .now)
+                case .success(let keys): state.cache.fetched(keys, at: now())
+                case .failure(let failure): state.cache.failed(failure, at: now())
                 }
                 defer { state.waiting.removeAll() }
                 return state.waiting.values
             }
             for continuation in waiting { continuation.resume() }
         }
+    }
+
+    private func log(_ failure: Failure) {
+        var metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)"]
+        if let cause = failure.cause { metadata["cause"] = "\(cause)" }
+        logger.warning("signing keys could not be fetched", metadata: metadata)
     }
 
     private func fetched(until deadline: ContinuousClock.Instant) async -> Result<[SigningKey], Failure> {

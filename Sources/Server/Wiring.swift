@@ -37,7 +37,8 @@ enum Wiring {
             directory: directory,
             masterKeys: configuration.masterKeys,
             publicURL: configuration.publicURL,
-            limits: configuration.limits
+            limits: configuration.limits,
+            logger: logger
         )
         var background: [any Service] = [DirectoryService(directory: directory)]
         if let settings = configuration.upkeep {

@@ -113,7 +113,8 @@ struct Parts: Sendable {
             graph: graph,
             directory: directory,
             masterKeys: MasterKeys(current: key),
-            limits: Federation.Limits()
+            limits: Federation.Limits(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
 

@@ -287,6 +287,44 @@ struct DialogTests {
         }
     }
 
+    @Test("a login code counts for a minute, and for nothing once the provider is switched off")
+    func codeEnds() async throws {
+        let ann = try await deployment.newcomer()
+        func code() async throws -> String { try loginCode(of: try await deployment.login(as: ann)) }
+        for (seconds, counts) in [(55, true), (60, false)] {
+            let code = try await code()
+            try await deployment.database.psql(
+                "update demo.single_use set expires = expires - interval '\(seconds) seconds' where kind = 'loginCode'"
+            )
+            let reply = try await deployment.redeem(code)
+            if counts { _ = try deployment.signedIn(reply) } else { try expectProblem(reply, "credential_invalid") }
+        }
+        func set(enabled: Bool, _ status: Int) async throws {
+            let path = "applications/demo/providers/facebook"
+            try await deployment.admin().ask("PATCH", path, #"{"enabled": \#(enabled)}"#)
+            try await eventually("the service knows") { try await deployment.requestURL().status == status }
+        }
+        let last = try await code()
+        try await set(enabled: false, 400)
+        let refused = try await deployment.redeem(last)
+        try await set(enabled: true, 200)
+        try expectProblem(refused, "provider_not_configured")
+    }
+
+    @Test("what the browser says was declined does not count where Facebook lists it as granted")
+    func declinedByBrowser() async throws {
+        let ann = try await deployment.newcomer()
+        let dialog = try await deployment.dialog(headers: [("Origin", Self.page)])
+        var callback = try await deployment.answer(dialog, as: ann)
+        callback.query.removeAll { $0.name == "denied_scopes" }
+        callback.query.append(("denied_scopes", "email,user_birthday"))
+        _ = try handedOver(try await deployment.comeBack(to: callback))
+        let scopes = try await deployment.value(
+            "select concat(declined_scopes, granted_scopes @> '{email}') from demo.identities where subject = '\(ann.id)'"
+        )
+        #expect(scopes == "{user_birthday}t")
+    }
+
     @Test("a client that sends a challenge gets a code, even from a page that could have a popup")
     func challengeOfPage() async throws {
         let end = try await deployment.login(
@@ -383,9 +421,37 @@ struct DialogTests {
         #expect(origin == Self.page)
         #expect(user["___class"]?.string == "Users")
         #expect(user["name"]?.string == "</script><script>alert(1)//&\u{2028}")
+        #expect(user["user-created"]?.bool == true)
+        #expect(user["missing-permissions"] == .array([]))
         let token = try #require(user["user-token"]?.string)
         let mine = try await deployment.get("users/isvalidusertoken/\(token)")
         #expect(mine.text == "true")
+    }
+
+    @Test(
+        "the message of a popup tells what the headers of a login tell: who is new, and which permissions are missing"
+    )
+    func popupTells() async throws {
+        let ann = try await deployment.newcomer(
+            #"{"permissions": {"public_profile": "granted", "email": "granted", "user_birthday": "granted"}}"#
+        )
+        func login(_ granted: [String], _ members: String = "") async throws -> JSONObject {
+            let wish = #""fieldsMapping": {"birthday": "birthday"}, "permissions": "email,user_birthday""#
+            let reply = try await deployment.login(
+                through: "{\(wish)\(members)}",
+                headers: [("Origin", Self.page)],
+                as: ann,
+                .allow(granted)
+            )
+            return try handedOver(reply).message
+        }
+        let first = try await login([])
+        #expect(first["user-created"]?.bool == true)
+        #expect(first["missing-permissions"] == .array([.string("email"), .string("user_birthday")]))
+        let second = try await login(["email"], #", "authType": "rerequest""#)
+        #expect(second["user-created"]?.bool == false)
+        #expect(second["missing-permissions"] == .array([.string("user_birthday")]))
+        #expect(second["objectId"] == first["objectId"])
     }
 
     @Test("a popup that was cancelled or has failed hands over a fault")

@@ -85,6 +85,11 @@ struct FaultKeyTests {
                 }
                 #expect(count <= 1)
             }
+            // The first unknown key was asked for in vain, and the others came within the minute after that.
+            let lines = instance.process.standardOutput.split(separator: "\n").filter { $0.contains("signing keys") }
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains(#""level":"warning""#) == true, "\(lines)")
+            #expect(lines.first?.contains("provider_unavailable") == true, "\(lines)")
         }
     }
 

@@ -19,6 +19,12 @@ import Testing
             options: #""keepTokens": true, "endSessionsWhenRevoked": true"#,
             keyVariable: "OTHER_API_KEY"
         ),
+        Document(
+            application: "twoapps",
+            apps: ["2345678901", "3456789012"],
+            options: #""keepTokens": true"#,
+            keyVariable: "OTHER_API_KEY"
+        ),
         environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100", "FEDERATION_UPKEEP_CHECKS_PER_SECOND": "100"]
     )
 )
@@ -28,6 +34,7 @@ struct KeptTokenTests {
     init() throws { deployment = try Deployment.current }
 
     private var strict: Document { deployment.documents[1] }
+    private var twoApps: Document { deployment.documents[2] }
 
     private static let profile = #"{"email": "ann.canary@example.com", "name": "Ann", "first_name": "Ann"}"#
 
@@ -160,6 +167,8 @@ struct KeptTokenTests {
         try await deployment.simulator.patch(person: ann.key, #"{"name": "Annie"}"#)
         let reply = try await refresh(session)
         #expect(reply.status == 200, "\(reply.text)")
+        #expect(reply.header("Federation-Missing-Permissions") == nil)
+        #expect(reply.header("Federation-User-Created") == nil)
         let user = try #require(JSON.object(reply.text))
         #expect(user["nick"]?.string == "Annie")
         #expect(user["user-token"] == nil)
@@ -187,6 +196,17 @@ struct KeptTokenTests {
             try await deployment.value("select count(*) from demo.sessions where object_id = '\(session.objectID)'")
                 == "1"
         )
+    }
+
+    @Test("a refresh tells which permissions the mapping missed, as a login does")
+    func refreshMisses() async throws {
+        let ann = try await deployment.newcomer(Self.profile, scopes: ["public_profile"])
+        let session = try await deployment.signIn(ann)
+        #expect(session.reply.header("Federation-Missing-Permissions") == "email")
+        let reply = try await refresh(session)
+        #expect(reply.status == 200, "\(reply.text)")
+        #expect(reply.header("Federation-Missing-Permissions") == "email")
+        #expect(reply.header("Access-Control-Expose-Headers") == nil)
     }
 
     @Test(
@@ -233,6 +253,73 @@ struct KeptTokenTests {
             try await identity("token is null and revoked is null and check_due is null", ann, in: "strict") == "t"
         }
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)", of: strict).text == "true")
+    }
+
+    @Test(
+        "access tokens past their end are forgotten without a question; ID tokens, and their people, stay as they are"
+    )
+    func ended() async throws {
+        let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
+        let sessions = [
+            try deployment.signedIn(
+                try await deployment.login(
+                    idToken: try await deployment.idToken(of: ann, #""nonce": "n""#),
+                    nonce: "n",
+                    to: strict
+                )
+            ), try await deployment.signIn(bob, to: strict),
+        ]
+        #expect(try await identity("token_kind", ann, in: "strict") == "id")
+        #expect(try await identity("token_kind", bob, in: "strict") == "access")
+        let asked = try await deployment.simulator.requests {
+            try await deployment.database.psql(
+                """
+                update strict.identities set token_expires = now() - interval '1 second'
+                where subject in ('\(ann.id)', '\(bob.id)')
+                """
+            )
+            try await eventually("the token is forgotten") {
+                try await identity("token is null and token_kind is null", bob, in: "strict") == "t"
+            }
+            // Our permissions are given up with it.
+            #expect(try await identity("token is not null", ann, in: "strict") == "t")
+        }
+        #expect(asked.filter { $0.values(of: "input_token") == [bob.token] }.isEmpty)
+        for (visitor, session) in zip([ann, bob], sessions) {
+            #expect(try await identity("revoked is null", visitor, in: "strict") == "t")
+            #expect(try await deployment.get("users/isvalidusertoken/\(session.token)", of: strict).text == "true")
+            try expectProblem(try await refresh(session, in: strict), "not_found")
+        }
+    }
+
+    @Test(
+        "the token of an app that the application does not have any more is forgotten; the person stays and may come by another"
+    )
+    func formerApp() async throws {
+        let (ann, bob) = (
+            try await deployment.newcomer(app: "2345678901"), try await deployment.newcomer(app: "3456789012")
+        )
+        _ = try await deployment.signIn(ann, to: twoApps)
+        let session = try await deployment.signIn(bob, to: twoApps)
+        try await deployment.admin().ask(
+            "PATCH",
+            "applications/twoapps/providers/facebook",
+            #"{"apps": [{"appId": "2345678901"}]}"#
+        )
+        let asked = try await deployment.simulator.requests {
+            for visitor in [ann, bob] { try await makeDue(visitor, in: "twoapps") }
+            try await eventually("the token is forgotten") {
+                try await identity("token is null and check_due is null and revoked is null", bob, in: "twoapps") == "t"
+            }
+            try await eventually("the other is checked") {
+                try await identity("token is not null and checked > now() - interval '1 hour'", ann, in: "twoapps")
+                    == "t"
+            }
+        }
+        #expect(asked.filter { $0.values(of: "input_token") == [bob.token] }.isEmpty)
+        #expect(try await deployment.get("users/isvalidusertoken/\(session.token)", of: twoApps).text == "true")
+        let log = deployment.service.process.standardOutput
+        #expect(log.contains(#""message":"upkeep","forgotten":"#))
     }
 
     @Test("while Facebook is away nothing is lost, and the check is made up for")
@@ -291,14 +378,24 @@ struct KeptTokenTests {
     @Test("nothing is asked of Facebook in the background while much of the app's allowance is used")
     func allowance() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
+        let other = try await deployment.newcomer(app: "2345678901")
         _ = try await deployment.signIn(ann)
+        _ = try await deployment.signIn(other, to: twoApps)
         try await deployment.simulator.patch(app: "1234567890", #"{"usage": {"call_count": 90}}"#)
         // A login hears of it, and is not kept from anything.
         #expect(try await deployment.login(bob).status == 200)
         let asked = try await deployment.simulator.requests {
             try await makeDue(ann)
-            try await Task.sleep(for: .seconds(1))
+            // A round looks at each application once, in any order: between the first and the third check of another app's person
+            // lies a whole round.
+            for _ in 0..<3 {
+                try await makeDue(other, in: "twoapps")
+                try await eventually("another app's person is checked") {
+                    try await identity("checked > now() - interval '1 hour'", other, in: "twoapps") == "t"
+                }
+            }
         }
+        #expect(asked.count { $0.values(of: "input_token") == [other.token] } == 3)
         #expect(asked.filter { $0.values(of: "input_token") == [ann.token] }.isEmpty)
         try await deployment.simulator.patch(app: "1234567890", #"{"usage": {"call_count": 10}}"#)
         #expect(try await deployment.login(bob).status == 200)

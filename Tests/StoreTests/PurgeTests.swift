@@ -67,6 +67,7 @@ struct PurgeTests {
                 ("sessions", "last_seen <= now() order by last_seen"),
                 ("single_use", "expires <= now() order by expires"),
                 ("identities", "check_due <= now() order by check_due"),
+                ("identities", "token_kind = 'access' and token_expires <= now() order by token_expires"),
                 ("identities", "token_key_id is not null"), ("identities", "token_key_id = 'x'"),
             ] {
                 let plan = try await tenant.database.psql(
@@ -103,6 +104,44 @@ struct PurgeTests {
             #expect(try await drop() == 0)
             #expect(try await tenant.due() == 0)
             #expect(try await tenant.count("identities") == "20")
+        }
+    }
+
+    @Test("access tokens that have come to their end are forgotten, in batches; no ID tokens, and no identity")
+    func endedTokens() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.fill(40)
+            // 20 have ended, half of them ID tokens; 10 end in a while; 10 never do.
+            try await tenant.database.psql(
+                """
+                update \(Tenant.schema).identities set
+                    token_kind = case when subject::int % 2 = 0 then 'id' else 'access' end,
+                    check_due = case when subject::int % 2 = 0 then null else check_due end,
+                    token_expires = case when subject::int <= 20 then now() - interval '1 second'
+                        when subject::int <= 30 then now() + interval '1 hour' when subject::int <= 35 then 'infinity' end
+                """
+            )
+            @Sendable func drop() async throws -> Int {
+                try await tenant.store.dropEndedTokens(of: tenant.application, limit: 6)
+            }
+            try await tenant.database.holding(
+                "select from \(Tenant.schema).identities where subject = '7' for update"
+            ) {
+                let first = try await drop()
+                let second = try await drop()
+                #expect((first, second) == (6, 3))
+            }
+            #expect(try await drop() == 1)
+            #expect(try await drop() == 0)
+            let rows = try await tenant.database.psql(
+                """
+                select count(*) filter (where coalesce(token::text, token_key_id, token_kind, token_expires::text,
+                        check_due::text) is null and revoked is null),
+                    count(*) filter (where token is not null and token_key_id is not null and (subject::int > 20 or token_kind = 'id')), count(*)
+                from \(Tenant.schema).identities
+                """
+            )
+            #expect(rows == [["10", "30", "40"]])
         }
     }
 }

@@ -45,6 +45,7 @@ struct SignedRequestTests {
             (#"{"algorithm":"hmac-sha256","user_id":"1","issued_at":NOW}"#, "algorithm"),
             (#"{"user_id":"1","issued_at":NOW}"#, "algorithm"),
             (#"{"algorithm":"HMAC-SHA256","issued_at":NOW}"#, "user_id"),
+            (#"{"algorithm":"HMAC-SHA256","user":{"id":"1"},"issued_at":NOW}"#, "user_id"),
             (#"{"algorithm":"HMAC-SHA256","user_id":"","issued_at":NOW}"#, "user_id"),
             (#"{"algorithm":"HMAC-SHA256","user_id":"1 or 1=1","issued_at":NOW}"#, "user_id"),
             (#"{"algorithm":"HMAC-SHA256","user_id":1e1,"issued_at":NOW}"#, "user_id"),

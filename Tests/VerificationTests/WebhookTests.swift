@@ -24,6 +24,8 @@ struct WebhookTests {
             "sha256=90fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f71932482",
             "sha256=90fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f7193248",
             "sha256=90fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f7193248g",
+            "sha512=90fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f71932481",
+            "sha256=90-fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f71932481",
             "sha256=\u{665}0fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f719324",
         ]
     )

@@ -172,6 +172,8 @@ def by_popup(client):
     user, origin = client.result()
     require(client.service.startswith(origin + "/"), "the message is of another origin", origin)
     require(user.get("user-token"), "the message holds no session", user)
+    require(isinstance(user.pop("user-created", None), bool), "the message does not say whether the user is new", user)
+    require("user_birthday" in user.pop("missing-permissions", []), "the message names no missing permission", user)
     return user
 
 

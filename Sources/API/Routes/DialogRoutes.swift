@@ -54,8 +54,7 @@ struct DialogRoutes {
             let code = String(Problem.row(of: failure.reason).code)
             return .seeOther(Self.adding([("error", code), ("reason", failure.reason.rawValue)], to: url))
         case .popup(let origin, .success(let signedIn)):
-            let user = UserReply.write(signedIn.user, token: signedIn.token)
-            return WebPage.handOver(user.bytes, to: origin, succeeded: true)
+            return WebPage.handOver(UserReply.writeWithHeaders(signedIn).bytes, to: origin, succeeded: true)
         case .popup(let origin, .failure(let failure)):
             var writer = JSONWriter()
             writer.object { writer in

@@ -23,8 +23,8 @@ struct IdentityRoutes {
         }
         routes.on(.post, "users/identities/:provider/refresh") { request, context, application in
             try context.requireFacebook()
-            let user = try await federation.refreshProfile(ofSession: request.userToken, in: application)
-            return .json(UserReply.write(user))
+            let refreshed = try await federation.refreshProfile(ofSession: request.userToken, in: application)
+            return .json(UserReply.write(refreshed.user), headers: .missing(refreshed.missingPermissions))
         }
     }
 }

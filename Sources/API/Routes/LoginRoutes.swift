@@ -34,10 +34,8 @@ struct LoginRoutes {
             idempotencyKey: try request.idempotencyKey
         )
         let result = try await federation.signIn(login, to: application, logger: context.logger)
-        var headers: HTTPFields = [.userCreated: result.created ? "true" : "false"]
-        if !result.missingPermissions.isEmpty {
-            headers[.missingPermissions] = result.missingPermissions.joined(separator: ", ")
-        }
+        var headers = HTTPFields.missing(result.missingPermissions)
+        headers[.userCreated] = result.created ? "true" : "false"
         return .json(UserReply.write(result.user, token: result.token), headers: headers)
     }
 }

@@ -1,4 +1,5 @@
 import Federation
+import HTTPTypes
 import Identity
 
 /// The user object of replies.
@@ -6,13 +7,33 @@ enum UserReply {
     /// Writes the object, with the `user-token` of a login, and only the members that were asked for if some were.
     static func write(_ user: User, token: SessionToken? = nil, selection: Selection? = nil) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
+        writer.object { writeMembers(of: user, token: token, selection: selection, into: &$0) }
+        return writer
+    }
+
+    /// Writes the object of a login with what the headers of its reply tell, for a way that has none.
+    ///
+    /// Names of properties have no hyphen, so no member stands in the way of another.
+    static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
-            user.forEachMember { key, value in
-                if selection?.contains(key) ?? true { writer.member(key, value()) }
-            }
-            if let token { writer.member("user-token", token.secret.reveal()) }
+            writeMembers(of: signedIn.user, token: signedIn.token, selection: nil, into: &writer)
+            writer.member("user-created", .bool(signedIn.created))
+            writer.member("missing-permissions", .array(signedIn.missingPermissions.map(JSONValue.string)))
         }
         return writer
+    }
+
+    private static func writeMembers(
+        of user: User,
+        token: SessionToken?,
+        selection: Selection?,
+        into writer: inout JSONWriter
+    ) {
+        user.forEachMember { key, value in
+            if selection?.contains(key) ?? true { writer.member(key, value()) }
+        }
+        if let token { writer.member("user-token", token.secret.reveal()) }
     }
 
     /// The members that a caller asked for by `props=a,b`.
@@ -32,5 +53,12 @@ enum UserReply {
         func contains(_ key: String) -> Bool {
             names.contains { $0.utf8.elementsEqual(key.utf8) }
         }
+    }
+}
+
+extension HTTPFields {
+    /// The header that names permissions which the mapping missed; none when it missed none.
+    static func missing(_ permissions: [String]) -> HTTPFields {
+        permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
     }
 }

@@ -1,19 +1,27 @@
 import FoundationEssentials
 import Graph
-import Identity
+package import Identity
 import Mapping
 import Store
 
 /// What became of a check of one identity.
 enum CheckResult: Sendable {
     case stands
-    case refreshed(User)
+    case refreshed(RefreshedUser)
     case revoked(sessionsEnded: Int)
     case dropped
+    /// The token was of a Facebook app that the application does not have any more, and is forgotten.
+    case forgotten
     /// Nobody could tell; it is tried again.
     case postponed
-    /// The token was not the one that is kept any more: a login has brought another.
+    /// Nothing was written: a login has brought another token, or the application has been changed.
     case superseded
+}
+
+/// A user whose profile has been read again, and the permissions that the mapping missed.
+package struct RefreshedUser: Sendable {
+    package let user: User
+    package let missingPermissions: [String]
 }
 
 /// Asks Facebook about kept tokens and writes what it says; the background service, clients and operators all do it this way.
@@ -36,6 +44,10 @@ struct TokenCheck: Sendable {
         of loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> (result: CheckResult, exchanged: Bool?) {
+        guard !loaded.lacks(identity.app) else {
+            let isForgotten = try await store.dropTokenOfFormerApp(of: identity, in: loaded.application)
+            return (isForgotten ? .forgotten : .superseded, nil)
+        }
         let asking: Asking
         do throws(Failure) { asking = try self.asking(identity, of: loaded) } catch {
             return (try await write(.unknown(error), about: identity, of: loaded), nil)
@@ -66,7 +78,7 @@ struct TokenCheck: Sendable {
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> User? {
+    ) async throws(Failure) -> RefreshedUser? {
         let asking = try asking(identity, of: loaded)
         let plan = try loaded.plan(clientMapping: nil)
         let now = Int64(Date().timeIntervalSince1970)
@@ -93,8 +105,10 @@ struct TokenCheck: Sendable {
             guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else { throw failure }
             throw plan.mapping.failure(forUnknownField: field)
         case .stands:
-            guard case .refreshed(let user) = try await write(verdict, about: identity, of: loaded) else { return nil }
-            return user
+            guard case .refreshed(let refreshed) = try await write(verdict, about: identity, of: loaded) else {
+                return nil
+            }
+            return refreshed
         case .revoked(let failure), .worthless(let failure):
             _ = try await write(verdict, about: identity, of: loaded)
             throw failure
@@ -273,11 +287,20 @@ struct TokenCheck: Sendable {
             of: identity,
             by: plan.refreshStatement(of: loaded.application)
         )
-        return user.map(CheckResult.refreshed) ?? .superseded
+        guard let user else { return .superseded }
+        return .refreshed(RefreshedUser(user: user, missingPermissions: mapped.missingPermissions))
     }
 
     /// A short-lived token is good for an hour or two.
     private static let secondsToNextExchange: Int64 = 600
+}
+
+extension LoadedApplication {
+    /// Whether an app is none of the application's; one whose secret cannot be opened is.
+    fileprivate func lacks(_ app: FacebookAppID) -> Bool {
+        guard defect == nil, let apps = application.facebook?.apps else { return false }
+        return !apps.contains { $0.id == app }
+    }
 }
 
 /// When a check that came to nothing is tried again: each pause is as long as the check is overdue, so that pauses double.

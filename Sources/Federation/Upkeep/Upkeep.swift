@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 package import Store
 
 /// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived ones, reads profiles
-/// again, forgets tokens that are no longer to be kept, removes what has expired, and erases whom Facebook asked us to erase.
+/// again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and erases whom Facebook asked us to erase.
 ///
 /// Any number of instances do it side by side. Each claims a few identities at a time for the length of a lease, so that no
 /// identity is checked twice and what a killed instance had claimed comes back by itself. Logins come first: little is asked at once
@@ -96,7 +96,8 @@ package struct Upkeep: Sendable {
     private func checkBatch(of loaded: LoadedApplication, _ report: inout UpkeepReport) async -> Bool {
         let apps = (loaded.application.facebook?.apps ?? []).map(\.id)
         let resting = apps.filter { graph.backgroundPace(of: $0, application: loaded.application.id) == .none }
-        guard resting.count < apps.count else { return false }
+        // Without an app there are tokens to forget, if any.
+        guard apps.isEmpty || resting.count < apps.count else { return false }
         // It counts from before the question, so that it is over here before anybody else may claim.
         let end = ContinuousClock.now + settings.lease
         let claimed: [KeptIdentity]
@@ -188,7 +189,7 @@ package struct Upkeep: Sendable {
 
     // MARK: Expired rows
 
-    /// Removes what has expired, and tokens that are no longer to be kept.
+    /// Removes what has expired, and tokens that have come to their end or are no longer to be kept.
     ///
     /// - Returns: Whether nothing is left.
     private func purge(_ applications: [LoadedApplication], _ report: inout UpkeepReport) async -> Bool {
@@ -203,13 +204,13 @@ package struct Upkeep: Sendable {
                     report.purged[expired, default: 0] += count.rows
                     isDone = isDone && count.isDone
                 }
-                if !loaded.mayKeepTokens {
-                    let count = try await repeated { () throws(Failure) in
-                        try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
-                    }
-                    report.forgotten += count.rows
-                    isDone = isDone && count.isDone
+                let count = try await repeated { () throws(Failure) in
+                    loaded.mayKeepTokens
+                        ? try await store.dropEndedTokens(of: application, limit: Self.rowsAtOnce)
+                        : try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
                 }
+                report.forgotten += count.rows
+                isDone = isDone && count.isDone
             } catch {
                 report.note(error)
             }

@@ -11,7 +11,7 @@ struct UpkeepReport: Sendable {
     var left = 0
     /// Expired rows that were removed.
     var purged: [Expired: Int] = [:]
-    /// Tokens that are no longer to be kept.
+    /// Tokens that are of no use any more or no longer to be kept.
     var forgotten = 0
     /// Requests for deletion that were carried out.
     var erased = 0
@@ -26,6 +26,7 @@ struct UpkeepReport: Sendable {
             count("revoked")
             if sessions > 0 { count("sessionsEnded", sessions) }
         case .dropped: count("ended")
+        case .forgotten: forgotten += 1
         case .postponed: count("postponed")
         case .superseded: count("superseded")
         }

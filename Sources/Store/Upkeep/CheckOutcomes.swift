@@ -76,6 +76,26 @@ extension Store {
         try await change(identity, set: Self.noToken + ", checked = now()", [], in: application)
     }
 
+    /// Forgets the token of a Facebook app that the application does not have any more: no secret is left to use it with.
+    ///
+    /// - Parameters:
+    ///   - identity: With its token.
+    ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may have the app again.
+    /// - Returns: Whether the token is forgotten.
+    /// - Throws: `store_unavailable` and its like.
+    package func dropTokenOfFormerApp(
+        of identity: KeptIdentity,
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        try await change(
+            identity,
+            set: Self.noToken,
+            [.text(application.id.text), .int64(application.revision)],
+            where: "exists (select from federation.applications where id = $4 and revision = $5)",
+            in: application
+        )
+    }
+
     /// Puts a check off that came to nothing.
     package func postponeCheck(
         of identity: KeptIdentity,
@@ -95,10 +115,12 @@ extension Store {
         _ identity: KeptIdentity,
         set assignments: String,
         _ binds: [Bind],
+        where condition: String = "true",
         in application: Application
     ) async throws(Failure) -> Bool {
         let sql = """
-            update \(quoted(application.schema)).identities i set \(assignments) where \(KeptIdentity.condition)
+            update \(quoted(application.schema)).identities i set \(assignments)
+            where \(KeptIdentity.condition) and \(condition)
             """
         let result = try await query(Statement(sql: sql, binds: identity.binds + binds), of: application)
         return result.affectedRows == 1

@@ -50,6 +50,33 @@ extension Store {
         return result.affectedRows ?? 0
     }
 
+    /// Forgets some of the kept access tokens that have come to their end.
+    ///
+    /// Nobody takes them any more, and nobody can exchange them. An ID token stays: it logs nobody in after its end, and our
+    /// permissions are given up with it. Identities that somebody else has locked are skipped.
+    ///
+    /// - Parameters:
+    ///   - application: Whose tokens.
+    ///   - limit: How many at most.
+    /// - Returns: How many were forgotten; as many as `limit` means that there may be more.
+    /// - Throws: `store_unavailable` and its like.
+    package func dropEndedTokens(of application: Application, limit: Int) async throws(Failure) -> Int {
+        let identities = "\(quoted(application.schema)).identities"
+        let result = try await query(
+            """
+            with ended as (
+                select provider, provider_app, subject from \(unsafeRaw: identities)
+                where token_kind = 'access' and token_expires <= now()
+                order by token_expires limit \(limit) for no key update skip locked
+            )
+            update \(unsafeRaw: identities) i set \(unsafeRaw: Self.noToken) from ended
+            where (i.provider, i.provider_app, i.subject) = (ended.provider, ended.provider_app, ended.subject)
+            """,
+            of: application
+        )
+        return result.affectedRows ?? 0
+    }
+
     /// Forgets some of the kept tokens of an application that keeps none any more.
     ///
     /// - Parameters:
