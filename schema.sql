@@ -207,9 +207,22 @@ begin
 end
 $body$;
 
--- By what an erased identity is known for the while in which its ID tokens would still be taken; it names nobody.
+-- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be taken.
 create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$select sha256(convert_to(provider_app || '/' || subject, 'UTF8'))$body$;
+
+-- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a login may have
+-- waited for an erasure that its own statement does not see.
+create or replace function federation.has_ended(schema_name text, identity bytea, moment timestamptz) returns boolean
+language plpgsql volatile as $body$
+declare
+    result boolean;
+begin
+    execute format('select exists (select from %I.single_use where kind = ''ended'' and hash = $1 and created >= $2)', schema_name)
+        into result using identity, moment;
+    return result;
+end
+$body$;
 
 -- A JSON object of one member; NULL when the value is NULL, since it is strict.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
@@ -332,11 +345,12 @@ begin
     perform federation.add_column(sessions, 'subject', 'text collate "C"');
 
     -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, nonces and states of dialogs that have
-    -- been used; and identities that were erased, by federation.identity_hash. `owner` is who has used it: the same attempt may come
-    -- again when it lost a race or its reply. The payload, of login codes alone, is sealed like a provider token.
+    -- been used; and identities whose access has ended, by federation.identity_hash, `created` being the moment. `owner` is who has
+    -- used it: the same attempt may come again when it lost a race or its reply. The payload, of login codes alone, is sealed like a
+    -- provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
-            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'erased')),
+            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended')),
             hash bytea not null check (octet_length(hash) = 32),
             owner bytea,
             used timestamptz,

@@ -3,7 +3,7 @@ import FoundationEssentials
 package import Identity
 import Store
 
-/// The key under which secrets are stored (app secrets, kept tokens, what one-time texts stand for): AES-256-GCM, with the place of
+/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for): AES-256-GCM, with the place of
 /// a value as associated data (decision D15).
 ///
 /// A ciphertext that is moved to another row, application or column does not open there.

@@ -14,18 +14,3 @@ package struct LiveColumn: Sendable, Equatable {
         self.hasDefault = hasDefault
     }
 }
-
-extension PropertyType {
-    /// The type of the property's column (design.md §6), as `format_type` writes it.
-    package var sqlType: String {
-        switch self {
-        case .string, .text: "text"
-        case .int: "bigint"
-        case .double: "double precision"
-        case .boolean: "boolean"
-        case .date: "date"
-        case .dateTime: "timestamp with time zone"
-        case .json: "jsonb"
-        }
-    }
-}

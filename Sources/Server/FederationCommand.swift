@@ -99,7 +99,7 @@ struct FederationCommand: AsyncParsableCommand {
             let message = fullMessage(for: error)
             if code.isSuccess { print(message) } else if !message.isEmpty { Terminal.say(message) }
         }
-        fflush(nil)
+        if fflush(nil) != 0, code.isSuccess { code = Exit.inputOutput }
         _exit(code.rawValue)
     }
 }

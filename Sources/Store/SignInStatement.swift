@@ -9,7 +9,8 @@ import Postgres
 ///   or by none. `identity` waits for the lock: whoever deletes a user locks it first and its identities after that, and who locks
 ///   in another order ends in a deadlock;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
-///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back;
+///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back,
+///   nor is one that was revoked since a credential that counts once was issued;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
 /// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only the owner's
 ///   statement goes on; see `SingleUse`;
@@ -107,7 +108,7 @@ package struct SignInStatement: Sendable {
 
         let token =
             application.facebook.map { keepsToken ? tokenColumns(first: commonParameters + 1, $0.options) : [] } ?? []
-        let once = use == .once ? singleUse(schema: schema, first: firstOnce) : nil
+        let once = use == .once ? singleUse(of: application, first: firstOnce) : nil
 
         return """
             with \(once?.expressions ?? "")before as (
@@ -166,7 +167,7 @@ package struct SignInStatement: Sendable {
         case disabled
         case replayed
         case nonceUnusable
-        /// What the provider issued before it ended our access.
+        /// The provider issued it before it ended our access.
         case ended
     }
 
@@ -194,10 +195,13 @@ package struct SignInStatement: Sendable {
     /// was given out for it, if it needs one, and the time of its issue. The same attempt may come again, for a minute: it
     /// lost the race for a new person, or its client lost the reply. A user who was created when the credential was first
     /// seen is one whom this attempt created: both times are those of one statement.
+    /// What the provider issued before it ended our access is refused. A new person's statement may have waited for an erasure,
+    /// which it sees only through a function.
     private static func singleUse(
-        schema: String,
+        of application: Application,
         first: Int
     ) -> (expressions: String, isOwner: String, issued: String, wasCreated: String, refusals: String) {
+        let schema = quoted(application.schema)
         let (hash, seconds, owner, nonce) = ("$\(first)", "$\(first + 1)", "$\(first + 2)", "$\(first + 3)::bytea")
         // Providers tell the time of issue in whole seconds: what began in the second of the end counts as later.
         let issued = "$\(first + 4)::timestamptz + interval '1 second'"
@@ -217,24 +221,25 @@ package struct SignInStatement: Sendable {
             """
         let isSeen = "exists (select from seen)"
         let mayUseNonce = "(\(nonce) is null or exists (select from nonce))"
-        let isErased = """
+        let identity = "federation.identity_hash($1, $2)"
+        let hasEnded = """
             exists (
                 select from \(schema).single_use s
-                where s.kind = 'erased' and s.hash = federation.identity_hash($1, $2) and s.created >= \(issued)
+                where s.kind = 'ended' and s.hash = \(identity) and s.created >= \(issued)
             )
             """
         return (
             expressions,
-            "\(isSeen) and \(mayUseNonce) and not \(isErased)",
+            """
+            \(isSeen) and \(mayUseNonce) and not case when before.status is null
+                then federation.has_ended(\(literal(application.schema)), \(identity), \(issued)) else \(hasEnded) end
+            """,
             issued,
             "exists (select from seen where seen.created = changed.created)",
             """
             when not \(isSeen) then '\(Refusal.replayed.rawValue)'
             when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'
-            when \(isErased) or exists (
-                select from \(schema).identities i
-                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.revoked >= \(issued)
-            ) then '\(Refusal.ended.rawValue)'\u{20}
+            when \(hasEnded) then '\(Refusal.ended.rawValue)'\u{20}
             """
         )
     }

@@ -164,7 +164,7 @@ extension SignInStatement.Refusal {
         case .ended:
             Failure(
                 .credentialRevoked,
-                "The person has removed the app at Facebook since this ID token was issued. Log in with Facebook again."
+                "Facebook has ended the access, or the user was erased, since this ID token was issued. Log in with Facebook again."
             )
         case .nonceUnusable:
             Failure(

@@ -307,7 +307,9 @@ struct AdministrationUserTests {
             }
         }
         let kept = try #require(try await deployment.row(of: bob.objectID))
+        let earlier = try await deployment.idToken(of: visitor, #""iatOffset": -100"#)
         try await owner.ask("DELETE", "\(path)?confirm=\(ann.objectID)")
+        try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
         for table in ["users", "identities", "sessions"] {
             let left = try await deployment.value(
                 "select count(*) from demo.\(table) where object_id = '\(ann.objectID)'"

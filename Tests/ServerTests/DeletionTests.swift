@@ -80,6 +80,42 @@ struct DeletionTests {
         #expect(try await deployment.identity(of: ann) != nil)
     }
 
+    @Test("T-118: a login with such a token that waits for the deletion makes nobody either")
+    func waitingIDToken() async throws {
+        let ann = try await deployment.newcomer(Self.profile)
+        let session = try await deployment.signIn(ann)
+        let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
+        // Commits as soon as somebody waits for it.
+        async let deletion = deployment.database.psql(
+            """
+            begin;
+            delete from demo.users where object_id = '\(session.objectID)';
+            insert into demo.single_use (kind, hash, expires)
+            values ('ended', federation.identity_hash('1234567890', '\(ann.id)'), now() + interval '2 hours');
+            do $$ begin
+                for i in 1..1000 loop
+                    perform pg_stat_clear_snapshot();
+                    exit when exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock');
+                    perform pg_sleep(0.01);
+                end loop;
+            end $$;
+            commit
+            """
+        )
+        try await eventually("the deletion is under way") {
+            try await deployment.value(
+                """
+                select count(*) from pg_stat_activity
+                where datname = current_database() and pid <> pg_backend_pid() and query like '%pg_stat_clear_snapshot%'
+                    and state = 'active'
+                """
+            ) == "1"
+        }
+        try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
+        _ = try await deletion
+        #expect(try await deployment.identity(of: ann) == nil)
+    }
+
     /// The same person with another token, since giving up our permissions ended the first one.
     private func visitor(again ann: Visitor) async throws -> Visitor {
         Visitor(

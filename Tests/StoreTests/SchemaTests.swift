@@ -109,6 +109,7 @@ struct SchemaTests {
                 select federation.create_application_schema('old one');
                 drop function federation.add_column(text, text, text);
                 drop function federation.identity_hash(text, text);
+                drop function federation.has_ended(text, bytea, timestamptz);
                 drop index "old one".users_email;
                 drop table "old one".single_use;
                 alter table "old one".sessions drop column provider, drop column provider_app, drop column subject;

@@ -3,7 +3,7 @@ import Store
 
 extension Administration {
     /// `{"current": keyId, "accepted": [keyId], "secrets": [{"keyId", "count", "tokens", "passing", "known"}]}`: app secrets, kept
-    /// tokens of identities, and what a login under way has left for some minutes.
+    /// tokens of identities, and login codes that wait to be exchanged.
     package func secrets() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
@@ -33,8 +33,8 @@ extension Administration {
 
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
     ///
-    /// App secrets come first and kept tokens of identities after them, application by application. What a login under way has left is
-    /// over within minutes and stays under its key.
+    /// App secrets come first and kept tokens of identities after them, application by application. A login code
+    /// is over within a minute and stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Graph
 package import Identity
-import Store
 
 extension Federation {
     /// Begins a login through the server.

@@ -32,7 +32,7 @@ extension Federation {
                 )
             }
             defer { admission.leave() }
-            let state = try await takeState(answer.state, of: loaded.application)
+            let state = try await takeState(of: answer, in: loaded.application)
             let attempt = LoginAttempt(
                 request: LoginRequest(
                     credential: CredentialFields(),

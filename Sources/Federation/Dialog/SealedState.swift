@@ -5,8 +5,8 @@ import Store
 
 /// The `state` of a login dialog: everything that was decided when it was opened, sealed for the application.
 ///
-/// It goes to Facebook with the browser and comes back, and nothing is kept meanwhile: whoever opens dialogs without end fills no
-/// table and takes none away from others. That it counts once is written when it comes back.
+/// It goes to Facebook with the browser and comes back, and nothing is kept meanwhile: whoever opens dialogs without end takes none
+/// away from others. That it counts once is written when it comes back with a code.
 extension DialogState {
     /// Most bytes of a mapping that travels in the dialog's address.
     static let mostMappingBytes = 2048
@@ -26,24 +26,22 @@ extension DialogState {
 }
 
 extension Federation {
-    /// What was decided for the dialog of a state, to the one caller who uses it up.
+    /// What was decided for the dialog that answers; with a code, to the one caller who uses the state up.
+    ///
+    /// To hear twice that a dialog has failed does no harm, and so writes nothing: whoever wants to leave rows behind needs a code
+    /// for each, about which Facebook is asked.
     ///
     /// - Throws: `login_state_invalid`; `store_unavailable` and its like.
-    func takeState(_ text: String?, of application: Application) async throws(Failure) -> DialogState {
+    func takeState(of answer: DialogAnswer, in application: Application) async throws(Failure) -> DialogState {
         let now = Int64(Date().timeIntervalSince1970)
-        if let sealed = text.flatMap({ Base64URL.decode($0.utf8) }),
+        if let sealed = answer.state.flatMap({ Base64URL.decode($0.utf8) }),
             let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
             // The operator may have taken the address away since.
             state.end.isListed(
                 returnURLs: application.facebook?.options.returnURLs ?? [],
                 allowedOrigins: application.settings.allowedOrigins
             ),
-            try await store.useState(
-                hash: Array(SHA256.hash(data: sealed)),
-                // For longer than it is good: the clocks of other instances and of the database differ.
-                seconds: state.endsAt - now + 60,
-                of: application
-            )
+            try await isFirst(answer, under: sealed, for: state.endsAt - now, in: application)
         {
             return state
         }
@@ -54,6 +52,18 @@ extension Federation {
             again.
             """
         )
+    }
+
+    private func isFirst(
+        _ answer: DialogAnswer,
+        under state: [UInt8],
+        for seconds: Int64,
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        guard answer.code != nil, answer.failure == nil else { return true }
+        // For longer than it is good: the clocks of other instances and of the database differ.
+        let hash = Array(SHA256.hash(data: state))
+        return try await store.useState(hash: hash, seconds: seconds + 60, of: application)
     }
 }
 

@@ -101,7 +101,10 @@ private struct ErasureWork: Sendable {
         from issued: Int64,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Erasure {
-        guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return .nobody }
+        guard let user = try await connection.lockUser(of: identity, schema: application.schema) else {
+            try await connection.endAccess(of: identity.row, at: issued, schema: application.schema)
+            return .nobody
+        }
         // A statement of its own: the one that waits for the lock sees the identities as they were before the wait.
         let found = try await connection.query(
             """
@@ -111,7 +114,7 @@ private struct ErasureWork: Sendable {
         )
         guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return .nobody }
         let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
-        try await remember(identity, on: connection)
+        try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
         guard hasOthers else {
             _ = try await connection.query(
                 "delete from \(identifier: application.schema).users where object_id = \(user.uuid)"
@@ -126,18 +129,6 @@ private struct ErasureWork: Sendable {
             """
         )
         return .identity(of: user, tokens: tokens.filter { $0.app == identity.app && $0.subject == identity.subject })
-    }
-
-    /// Keeps ID tokens from before the erasure from making the person anew: they are good for an hour, and a clock may be
-    /// behind.
-    private func remember(_ identity: IdentityKey, on connection: PostgresConnection) async throws(PostgresError) {
-        _ = try await connection.query(
-            """
-            insert into \(identifier: application.schema).single_use (kind, hash, expires)
-            values ('erased', federation.identity_hash(\(identity.app.text), \(identity.subject.text)), now() + interval '2 hours')
-            on conflict (kind, hash) do update set created = excluded.created, expires = excluded.expires
-            """
-        )
     }
 
     /// Writes down what stands in the way; the audit log gets an entry when it is something else than before.

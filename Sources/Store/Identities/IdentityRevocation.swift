@@ -71,6 +71,10 @@ extension Store {
         let identity = revocation.identity
         return try await transaction { connection in
             guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return nil }
+            // Also when a login came after it, or it is no news: what was issued before has ended.
+            if case .access(let moment) = revocation.scope {
+                try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
+            }
             let revoked = try await connection.query(
                 """
                 update \(identifier: application.schema).identities

@@ -137,6 +137,14 @@ private struct PersonWork: Sendable {
             ]
             return entry("user.unlink", if: unlinked, from: .object(identity))
         case .erase:
+            try await connection.endAccess(
+                of: """
+                    select provider_app, subject from \(identifier: schema).identities
+                    where object_id = \(id.uuid) and provider = 'facebook'
+                    """,
+                at: nil,
+                schema: schema
+            )
             let erased = try await connection.query(
                 "delete from \(identifier: schema).users where object_id = \(id.uuid)"
             )
