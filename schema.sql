@@ -346,8 +346,8 @@ begin
 
     -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, nonces and states of dialogs that have
     -- been used; and identities whose access has ended, by federation.identity_hash, `created` being the moment. `owner` is who has
-    -- used it: the same attempt may come again when it lost a race or its reply. The payload, of login codes alone, is sealed like a
-    -- provider token.
+    -- used it: the same attempt may come again when it lost a race or its reply; of a login code it is whose it is, by
+    -- federation.identity_hash. The payload, of login codes alone, is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
             kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended')),

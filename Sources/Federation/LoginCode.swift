@@ -11,6 +11,7 @@ extension Federation {
         try await store.keepLoginCode(
             hash: code.hash,
             payload: masterKeys.seal(login.text, for: .loginCode(application: application.id, hash: code.hash)),
+            identity: IdentityKey(app: login.proof.person.appID, subject: login.proof.person.subject),
             seconds: Self.loginCodeSeconds,
             of: application
         )
@@ -33,7 +34,7 @@ extension Federation {
         else {
             throw Failure(
                 .credentialInvalid,
-                "This loginCode is unknown, has been used, or is older than a minute. Start the login over."
+                "This loginCode is unknown, has been used, is older than a minute, or has lost its person. Start the login over."
             )
         }
         try Self.check(codeVerifier, against: login.codeChallenge)

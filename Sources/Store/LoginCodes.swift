@@ -8,19 +8,22 @@ extension Store {
     /// - Parameters:
     ///   - hash: SHA-256 of its text, which must be random.
     ///   - payload: Whom Facebook vouched for, sealed.
+    ///   - identity: The same person: when our access to them ends, so does the code.
     ///   - seconds: How long it can be used.
     ///   - application: Whose it is.
     /// - Throws: `store_unavailable` and its like.
     package func keepLoginCode(
         hash: [UInt8],
         payload: SealedSecret,
+        identity: IdentityKey,
         seconds: Int64,
         of application: Application
     ) async throws(Failure) {
         _ = try await query(
             """
-            insert into \(identifier: application.schema).single_use (kind, hash, payload, payload_key_id, expires)
-            values ('loginCode', \(hash), \(payload.bytes), \(payload.keyID), now() + make_interval(secs => \(seconds)))
+            insert into \(identifier: application.schema).single_use (kind, hash, owner, payload, payload_key_id, expires)
+            values ('loginCode', \(hash), federation.identity_hash(\(identity.app.text), \(identity.subject.text)),
+                \(payload.bytes), \(payload.keyID), now() + make_interval(secs => \(seconds)))
             """,
             of: application
         )
@@ -28,12 +31,17 @@ extension Store {
 
     /// Uses a login code up: of any number of simultaneous calls one gets it.
     ///
-    /// - Returns: Its payload; nil when it was never there, has been used, or its time is over.
+    /// The moment of an end may have been told in whole seconds.
+    ///
+    /// - Returns: Its payload; nil when it was never there, has been used, its time is over, or our access has ended since.
     package func takeLoginCode(hash: [UInt8], of application: Application) async throws(Failure) -> SealedSecret? {
         let result = try await query(
             """
-            delete from \(identifier: application.schema).single_use
-            where kind = 'loginCode' and hash = \(hash) and expires > now()
+            delete from \(identifier: application.schema).single_use c
+            where c.kind = 'loginCode' and c.hash = \(hash) and c.expires > now() and not exists (
+                select from \(identifier: application.schema).single_use e
+                where e.kind = 'ended' and e.hash = c.owner and e.created > c.created - interval '1 second'
+            )
             returning payload, payload_key_id
             """,
             of: application

@@ -239,7 +239,10 @@ package struct SignInStatement: Sendable {
             """
             when not \(isSeen) then '\(Refusal.replayed.rawValue)'
             when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'
-            when \(hasEnded) then '\(Refusal.ended.rawValue)'\u{20}
+            when \(hasEnded) or exists (
+                select from \(schema).identities i
+                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.revoked >= \(issued)
+            ) then '\(Refusal.ended.rawValue)'\u{20}
             """
         )
     }

@@ -5,7 +5,7 @@ import Testing
 
 private let document = Document(
     apps: ["1234567890", "2345678901"],
-    options: #""keepTokens": true"#,
+    options: #""keepTokens": true, "returnUrls": ["https://app.example.com/done"]"#,
     mapping: #"{"email": "email", "name": "name"}"#
 )
 
@@ -78,6 +78,20 @@ struct DeletionTests {
         #expect(again.status == 201 || again.status == 200, "\(again.text)")
         #expect(!again.text.contains(session.objectID))
         #expect(try await deployment.identity(of: ann) != nil)
+    }
+
+    @Test("T-118: a login code from before the deletion makes nobody, whoever was known here or not")
+    func earlierLoginCode() async throws {
+        let (ann, stranger) = (try await deployment.newcomer(Self.profile), try await deployment.newcomer())
+        _ = try await deployment.signIn(ann)
+        for visitor in [ann, stranger] {
+            let end = try await deployment.login(as: visitor)
+            let location = try #require(end.header("Location"), "\(end.text)")
+            let code = try #require(try Address(location)["loginCode"])
+            #expect(try await deployment.deliver("deletion", visitor).status == 200)
+            try expectProblem(try await deployment.redeem(code), "credential_invalid")
+            #expect(try await deployment.identity(of: visitor) == nil)
+        }
     }
 
     @Test("T-118: a login with such a token that waits for the deletion makes nobody either")

@@ -218,6 +218,7 @@ struct KeptTokenTests {
         let sessions = [
             "demo": try await deployment.signIn(ann), "strict": try await deployment.signIn(ann, to: strict),
         ]
+        let earlier = try await deployment.idToken(of: ann, #""iatOffset": -100"#)
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "\#(kind)"}"#)
         for (schema, session) in sessions {
             try await makeDue(ann, in: schema)
@@ -237,6 +238,8 @@ struct KeptTokenTests {
                 schema == "demo" ? "credential_revoked" : "session_invalid"
             )
         }
+        try expectProblem(try await deployment.login(idToken: earlier), "credential_revoked")
+        #expect(try await identity("revoked_by", ann, in: "demo") == "check")
         // Whoever comes back is welcome.
         try await deployment.simulator.patch(token: ann.token, #"{"kind": "long"}"#)
         let again = try await deployment.signIn(ann)

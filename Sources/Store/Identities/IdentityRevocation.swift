@@ -83,6 +83,10 @@ extension Store {
                 """
             )
             guard revoked.affectedRows == 1 else { return nil }
+            // A check is about one token, so it says nothing of the person before it has held.
+            if case .token = revocation.scope {
+                try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
+            }
             let ended =
                 revocation.endsSessions
                 ? try await connection.endSessions(of: user, openedBy: identity, schema: application.schema) : 0
