@@ -67,6 +67,9 @@ create table if not exists federation.api_keys (
     unique (application_id, label)
 );
 
+-- Whether the key is a server's: it may do what concerns other users than the session's own.
+alter table federation.api_keys add column if not exists server boolean not null default false;
+
 -- One row for each provider that an application uses.
 create table if not exists federation.provider_settings (
     application_id text collate "C" not null references federation.applications on delete cascade,
@@ -194,6 +197,19 @@ create table if not exists federation.deletion_requests (
 );
 create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
 
+-- Keys that sign the tokens by which other services check users (GET users/token). The secret is the private key, AES-256-GCM
+-- under the master key secret_key_id; one that no longer signs stays as long as a token of it may live.
+create table if not exists federation.token_keys (
+    id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
+    secret bytea not null,
+    secret_key_id text not null,
+    -- The public key as a JWK.
+    public_key jsonb not null,
+    created timestamptz not null default now(),
+    retired timestamptz
+);
+create unique index if not exists token_keys_one_signs on federation.token_keys ((true)) where retired is null;
+
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
 language plpgsql as $body$
@@ -228,12 +244,17 @@ $body$;
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Ends every session of a user but one. A statement of its own, so that it sees what a simultaneous login has just committed.
-create or replace function federation.end_other_sessions(schema_name text, object_id uuid, token_hash bytea) returns void
+-- Ends the oldest sessions of a user, so that with the one that was just opened no more are left than allowed. A statement of its own, so
+-- that it sees what a simultaneous login has just committed.
+create or replace function federation.limit_sessions(schema_name text, object_id uuid, token_hash bytea, most bigint) returns void
 language plpgsql volatile as $body$
 begin
-    execute format('delete from %I.sessions where object_id = $1 and token_hash <> $2', schema_name)
-        using object_id, token_hash;
+    execute format($sql$
+        delete from %1$I.sessions where token_hash in (
+            select token_hash from %1$I.sessions where object_id = $1 and token_hash <> $2
+            order by created desc, token_hash offset $3 - 1
+        )$sql$, schema_name)
+        using object_id, token_hash, most;
 end
 $body$;
 
@@ -344,6 +365,89 @@ begin
     perform federation.add_column(sessions, 'provider_app', 'text collate "C"');
     perform federation.add_column(sessions, 'subject', 'text collate "C"');
 
+    -- When the person has last shown who they are, by whatever credential.
+    perform federation.add_column(sessions, 'proved', 'timestamptz not null default now()');
+
+    -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters as libargon2
+    -- writes it.
+    execute format($ddl$
+        create table if not exists %1$I.passwords (
+            object_id uuid primary key references %1$I.users on delete cascade,
+            login text collate "C" not null unique check (octet_length(login) between 1 and 255),
+            hash text not null,
+            changed timestamptz not null default now()
+        )$ddl$, schema_name);
+
+    -- Failed attempts to log in by a password or to guess a secret, by SHA-256 of what they are counted for: a login, an address.
+    execute format($ddl$
+        create table if not exists %1$I.attempts (
+            key bytea primary key check (octet_length(key) = 32),
+            failures bigint not null,
+            -- When the hour began in which `recent` failures were counted.
+            counted_since timestamptz not null default now(),
+            recent bigint not null default 0,
+            last timestamptz not null default now(),
+            blocked_until timestamptz not null default now()
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.attempts_last', schema_name)) is null then
+        execute format('create index attempts_last on %I.attempts (last)', schema_name);
+    end if;
+
+    -- What a link of a mail proves, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once.
+    execute format($ddl$
+        create table if not exists %1$I.email_proofs (
+            token_hash bytea primary key check (octet_length(token_hash) = 32),
+            object_id uuid not null references %1$I.users on delete cascade,
+            purpose text not null check (purpose in ('passwordReset', 'confirmation')),
+            email text not null,
+            created timestamptz not null default now(),
+            expires timestamptz not null
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.email_proofs_object_id', schema_name)) is null then
+        execute format('create index email_proofs_object_id on %I.email_proofs (object_id)', schema_name);
+    end if;
+    if to_regclass(format('%I.email_proofs_expires', schema_name)) is null then
+        execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
+    end if;
+
+    -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds tokens. A mail is taken
+    -- for sending before it is sent, so an event never sends two.
+    execute format($ddl$
+        create table if not exists %1$I.mails (
+            id uuid primary key default gen_random_uuid(),
+            -- What it is about, once; the same event again changes nothing.
+            event text collate "C" not null unique,
+            object_id uuid references %1$I.users on delete cascade,
+            content bytea not null,
+            content_key_id text not null,
+            created timestamptz not null default now(),
+            due timestamptz not null default now(),
+            attempts bigint not null default 0,
+            state text not null default 'waiting' check (state in ('waiting', 'sending', 'sent', 'failed', 'uncertain')),
+            taken timestamptz,
+            -- What the mail server said last, without addresses.
+            problem text,
+            done timestamptz
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.mails_due', schema_name)) is null then
+        execute format('create index mails_due on %I.mails (due) where state in (''waiting'', ''sending'')', schema_name);
+    end if;
+    if to_regclass(format('%I.mails_object_id', schema_name)) is null then
+        execute format('create index mails_object_id on %I.mails (object_id)', schema_name);
+    end if;
+
+    -- The roles that users were given; which there are is a setting of the application.
+    execute format($ddl$
+        create table if not exists %1$I.user_roles (
+            object_id uuid not null references %1$I.users on delete cascade,
+            role text collate "C" not null check (octet_length(role) between 1 and 100),
+            given timestamptz not null default now(),
+            primary key (object_id, role)
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.user_roles_role', schema_name)) is null then
+        execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
+    end if;
+
     -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, nonces and states of dialogs that have
     -- been used; and identities whose access has ended, by federation.identity_hash, `created` being the moment. `owner` is who has
     -- used it: the same attempt may come again when it lost a race or its reply; of a login code it is whose it is, by
@@ -369,6 +473,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4) on conflict do nothing;
 
 commit;

@@ -102,7 +102,7 @@ package struct SignInStatement: Sendable {
             returning true as ended
             """
             : """
-            select federation.end_other_sessions(\(literal(application.schema)), object_id, $4) is null as ended
+            select federation.limit_sessions(\(literal(application.schema)), object_id, $4, 1) is null as ended
             from person
             """
 

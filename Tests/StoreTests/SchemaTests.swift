@@ -25,7 +25,7 @@ struct SchemaTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"], ["3"]])
+            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"], ["3"], ["4"]])
         }
     }
 
@@ -101,7 +101,8 @@ struct SchemaTests {
                 drop table federation.operator_tokens, federation.operators;
                 drop index federation.audit_log_application;
                 alter table federation.audit_log drop column source, drop column target;
-                drop table federation.deletion_requests;
+                drop table federation.deletion_requests, federation.token_keys;
+                alter table federation.api_keys drop column server;
                 alter table federation.provider_settings drop column options;
                 delete from federation.schema_versions where version > 1;
                 update federation.configuration set revision = 7;
@@ -110,9 +111,12 @@ struct SchemaTests {
                 drop function federation.add_column(text, text, text);
                 drop function federation.identity_hash(text, text);
                 drop function federation.has_ended(text, bytea, timestamptz);
+                drop function federation.limit_sessions(text, uuid, bytea, bigint);
                 drop index "old one".users_email;
-                drop table "old one".single_use;
-                alter table "old one".sessions drop column provider, drop column provider_app, drop column subject;
+                drop table "old one".single_use, "old one".passwords, "old one".attempts, "old one".email_proofs,
+                    "old one".mails, "old one".user_roles;
+                alter table "old one".sessions drop column provider, drop column provider_app, drop column subject,
+                    drop column proved;
                 alter table "old one".identities drop column declined_scopes, drop column token, drop column token_key_id,
                     drop column token_kind, drop column token_expires, drop column check_due, drop column checked,
                     drop column refreshed, drop column revoked, drop column revoked_by;
