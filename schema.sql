@@ -70,25 +70,43 @@ create table if not exists federation.api_keys (
 -- Whether the key is a server's: it may do what concerns other users than the session's own.
 alter table federation.api_keys add column if not exists server boolean not null default false;
 
--- One row for each provider that an application uses.
+-- One row for each provider that an application uses. The options are what else its operator decides: see docs/administration.md.
 create table if not exists federation.provider_settings (
     application_id text collate "C" not null references federation.applications on delete cascade,
-    provider text collate "C" not null check (provider in ('facebook')),
+    provider text collate "C" not null,
     enabled boolean not null,
-    graph_version text not null check (graph_version ~ '^v[0-9]{1,3}[.][0-9]{1,2}$'),
-    proof text not null check (proof in ('timed', 'classic')),
     primary key (application_id, provider)
 );
-
--- What else the operator decides about the provider: see docs/administration.md.
 alter table federation.provider_settings add column if not exists options jsonb not null default '{}';
+
+-- What was Facebook's alone is among the options of every provider.
+do $body$
+begin
+    if exists (
+        select from pg_attribute
+        where attrelid = 'federation.provider_settings'::regclass and attname = 'graph_version' and not attisdropped
+    ) then
+        update federation.provider_settings
+        set options = options || jsonb_build_object('graphVersion', graph_version, 'proof', proof);
+        alter table federation.provider_settings drop column graph_version, drop column proof,
+            drop constraint if exists provider_settings_provider_check;
+    end if;
+    if not exists (
+        select from pg_constraint
+        where conrelid = 'federation.provider_settings'::regclass and conname = 'provider_settings_provider'
+    ) then
+        alter table federation.provider_settings
+            add constraint provider_settings_provider check (provider ~ '^[a-z][a-z0-9]{0,31}$');
+    end if;
+end
+$body$;
 
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master key
 -- secret_key_id; its associated data name this table, the application, the row and the column.
 create table if not exists federation.provider_apps (
     application_id text collate "C" not null,
     provider text collate "C" not null,
-    app_id text collate "C" not null check (app_id ~ '^[0-9]{1,32}$'),
+    app_id text collate "C" not null,
     position integer not null,
     secret bytea not null,
     secret_key_id text not null,
@@ -96,6 +114,17 @@ create table if not exists federation.provider_apps (
     primary key (application_id, provider, app_id),
     foreign key (application_id, provider) references federation.provider_settings on delete cascade
 );
+do $body$
+begin
+    if not exists (
+        select from pg_constraint
+        where conrelid = 'federation.provider_apps'::regclass and conname = 'provider_apps_app_id'
+    ) then
+        alter table federation.provider_apps drop constraint if exists provider_apps_app_id_check,
+            add constraint provider_apps_app_id check (app_id ~ '^[A-Za-z0-9_-]{1,64}$');
+    end if;
+end
+$body$;
 
 -- Revisions of mappings; one of them is active.
 create table if not exists federation.mappings (

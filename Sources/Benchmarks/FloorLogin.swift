@@ -22,17 +22,19 @@ struct FloorPlan {
             revision: 1,
             settings: document.settings,
             properties: document.properties,
-            facebook: nil
+            providers: [:]
         )
         let client = try JSONParser.parse(Setting.clientMapping, limits: .request)
         mapping = try CompiledMapping(
-            stored: try Mapping(document.mapping),
+            stored: try Mapping(document.mappings[.facebook] ?? .array([])),
             client: try Mapping(client, origin: .client),
+            fields: .facebook,
             properties: document.properties,
             settings: document.settings
         )
         statement = SignInStatement(
             application: application,
+            provider: .facebook,
             targets: mapping.targets.map { .init(name: $0.name, type: $0.type, sync: $0.sync) },
             use: use
         )
@@ -40,13 +42,12 @@ struct FloorPlan {
 
     /// What the service writes of a person with these fields of Graph's, who came by an access token if the permissions are listed.
     func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> SignInWrite {
-        guard let app = FacebookAppID(Setting.appID), let subject = Subject(subject) else {
+        guard let app = ProviderAppID(Setting.appID), let subject = Subject(subject) else {
             throw MissingSetting(name: "an app id")
         }
         return SignInWrite(
             person: VerifiedPerson(
-                appID: app,
-                subject: subject,
+                identity: IdentityKey(provider: .facebook, app: app, subject: subject),
                 profile: profile,
                 scopes: People.scopes,
                 scopesAreListed: listsScopes,

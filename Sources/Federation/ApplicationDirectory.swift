@@ -176,7 +176,7 @@ package struct MissingMasterKey: Error, CustomStringConvertible {
 
     /// Throws when the applications need a key that is not held.
     static func check(_ applications: [StoredApplication], held keys: MasterKeys) throws(MissingMasterKey) {
-        let needed = Set(applications.flatMap { ($0.facebook?.apps ?? []).map(\.secret.keyID) })
+        let needed = Set(applications.flatMap { $0.providers.values.flatMap(\.apps).map(\.secret.keyID) })
         let missing = needed.subtracting(keys.ids).sorted()
         guard missing.isEmpty else { throw MissingMasterKey(missing: missing, held: keys.ids) }
     }

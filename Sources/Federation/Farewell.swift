@@ -5,7 +5,7 @@ import Store
 
 /// What became of our permissions at one Facebook app.
 package struct Parting: Sendable {
-    let app: FacebookAppID
+    let app: ProviderAppID
     let removal: PermissionRemoval
 
     /// What an operator should know; nil when all is well.

@@ -4,7 +4,7 @@ import Store
 
 /// The provider token of a session's own identity, as its client gets it back.
 package struct GivenToken: Sendable {
-    package let appID: FacebookAppID
+    package let appID: ProviderAppID
     package let token: ProviderToken
 }
 

@@ -3,10 +3,10 @@ import Mapping
 import NIOConcurrencyHelpers
 import Store
 
-/// An application ready to work with: secrets opened, mapping compiled, statements generated; immutable at one revision.
+/// An application ready to work with: secrets opened, mappings compiled, statements generated; immutable at one revision.
 package final class LoadedApplication: Sendable {
     package let application: Application
-    let storedMapping: Mapping?
+    let storedMappings: [ProviderName: Mapping]
     /// SHA-256 of each API key.
     private let keyHashes: Set<[UInt8]>
     private let dynamicNames: Set<PropertyName>
@@ -23,26 +23,22 @@ package final class LoadedApplication: Sendable {
         do { settings = try SettingsDocument.parse(stored.settings) } catch {
             defects.append("its settings cannot be read: \(error)")
         }
-        var apps: [FacebookApp] = []
-        for app in stored.facebook?.apps ?? [] {
-            let place = MasterKey.Place.appSecret(application: stored.id, app: app.id)
-            if let secret = masterKeys.open(app.secret, at: place) {
-                apps.append(FacebookApp(id: app.id, secret: secret))
-            } else {
-                let ours = masterKeys.ids.joined(separator: ", ")
-                defects.append("the secret of app \(app.id) is under master key \(app.secret.keyID), ours: \(ours)")
+        var providers: [ProviderName: any ProviderSettings] = [:]
+        var mappings: [ProviderName: Mapping] = [:]
+        for type in IdentityProviders.all {
+            if let provider = stored.providers[type.name] {
+                let apps = masterKeys.apps(of: provider, at: type.name, application: stored.id, defects: &defects)
+                do {
+                    let options = provider.options
+                    providers[type.name] = try type.settings(enabled: provider.enabled, options: options, apps: apps)
+                } catch {
+                    defects.append("its options of \(type.title) cannot be read: \(error)")
+                }
             }
-        }
-        var options = FacebookOptions()
-        if let facebook = stored.facebook {
-            do { options = try FacebookOptionsDocument.parse(facebook.options) } catch {
-                defects.append("its options of Facebook cannot be read: \(error)")
-            }
-        }
-        var mapping: Mapping?
-        if let document = stored.mapping {
-            do { mapping = try Mapping(document) } catch {
-                defects.append("its mapping cannot be read: \(error.first.message)")
+            if let mapping = stored.mappings[type.name] {
+                do { mappings[type.name] = try Mapping(mapping.document) } catch {
+                    defects.append("its mapping for \(type.title) cannot be read: \(error.first.message)")
+                }
             }
         }
         application = Application(
@@ -52,17 +48,9 @@ package final class LoadedApplication: Sendable {
             revision: stored.revision,
             settings: settings,
             properties: stored.properties,
-            facebook: stored.facebook.map {
-                FacebookSettings(
-                    enabled: $0.enabled,
-                    graphVersion: $0.graphVersion,
-                    proof: $0.proof,
-                    apps: apps,
-                    options: options
-                )
-            }
+            providers: providers
         )
-        storedMapping = mapping
+        storedMappings = mappings
         keyHashes = Set(stored.keys.map(\.hash))
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
@@ -75,14 +63,14 @@ package final class LoadedApplication: Sendable {
         keyHashes.contains(Digest.sha256(key))
     }
 
-    /// What to ask of Graph and what to write, for logins with this client mapping.
-    func plan(clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
+    /// What to ask of a provider and what to write, for logins with this client mapping.
+    func plan(for provider: ProviderName, clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
         let client = application.settings.clientMapping ? clientMapping : nil
         var writer = JSONWriter()
         if let client { writer.value(client) }
-        let key = writer.bytes
+        let key = Array("\(provider) ".utf8) + writer.bytes
         if let plan = plans.withLockedValue({ $0[key] }) { return plan }
-        let plan = try makePlan(client: client)
+        let plan = try makePlan(for: provider, client: client)
         plans.withLockedValue {
             if $0.count >= Self.plansKept { $0.removeAll() }
             $0[key] = plan
@@ -90,18 +78,19 @@ package final class LoadedApplication: Sendable {
         return plan
     }
 
-    private func makePlan(client: JSONValue?) throws(Failure) -> LoginPlan {
+    private func makePlan(for provider: ProviderName, client: JSONValue?) throws(Failure) -> LoginPlan {
         do throws(MappingProblems) {
             var clientMapping: Mapping?
             if let client { clientMapping = try Mapping(client, origin: .client) }
             let mapping = try CompiledMapping(
-                stored: storedMapping,
+                stored: storedMappings[provider],
                 client: clientMapping,
+                fields: IdentityProviders.named(provider)?.fields ?? .none,
                 properties: application.properties,
                 settings: application.settings,
                 dynamicNames: dynamicNames
             )
-            return LoginPlan(mapping: mapping, application: application)
+            return LoginPlan(mapping: mapping, provider: provider, application: application)
         } catch {
             // The client cannot mend what the operator wrote.
             guard error.first.origin == .client else { throw Self.unusable(cause: error.first.message) }
@@ -117,5 +106,23 @@ package final class LoadedApplication: Sendable {
             retryAfter: 60,
             cause: cause
         )
+    }
+}
+
+extension MasterKeys {
+    /// The apps whose secrets open.
+    fileprivate func apps(
+        of provider: StoredApplication.Provider,
+        at name: ProviderName,
+        application: ApplicationID,
+        defects: inout [String]
+    ) -> [ProviderApp] {
+        provider.apps.compactMap { app in
+            let place = MasterKey.Place.appSecret(application: application, provider: name, app: app.id)
+            if let secret = open(app.secret, at: place) { return ProviderApp(id: app.id, secret: secret) }
+            let ours = ids.joined(separator: ", ")
+            defects.append("the secret of app \(app.id) is under master key \(app.secret.keyID), ours: \(ours)")
+            return nil
+        }
     }
 }

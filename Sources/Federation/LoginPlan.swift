@@ -16,7 +16,7 @@ final class LoginPlan: Sendable {
     /// Dynamic targets: name and position of its value.
     private let dynamic: [(name: PropertyName, position: Int)]
 
-    init(mapping: CompiledMapping, application: Application) {
+    init(mapping: CompiledMapping, provider: ProviderName, application: Application) {
         var targets: [SignInStatement.Target] = []
         var positions: [Int] = []
         var dynamic: [(name: PropertyName, position: Int)] = []
@@ -32,8 +32,13 @@ final class LoginPlan: Sendable {
         self.mapping = mapping
         self.positions = positions
         self.dynamic = dynamic
-        statement = SignInStatement(application: application, targets: targets)
-        singleUseStatement = SignInStatement(application: application, targets: targets, use: .once)
+        statement = SignInStatement(application: application, provider: provider, targets: targets)
+        singleUseStatement = SignInStatement(
+            application: application,
+            provider: provider,
+            targets: targets,
+            use: .once
+        )
     }
 
     /// For a profile that was read without a login; with the values of `columnValues(of:)`.

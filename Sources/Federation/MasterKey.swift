@@ -38,11 +38,11 @@ package struct MasterKey: Sendable {
         let column: String
 
         /// The secret of one app of a provider.
-        static func appSecret(application: ApplicationID, app: FacebookAppID) -> Place {
+        static func appSecret(application: ApplicationID, provider: ProviderName, app: ProviderAppID) -> Place {
             Place(
                 table: "provider_apps",
                 application: application.text,
-                row: "facebook/" + app.text,
+                row: "\(provider)/\(app)",
                 column: "secret"
             )
         }
@@ -52,7 +52,7 @@ package struct MasterKey: Sendable {
             Place(
                 table: "identities",
                 application: application.text,
-                row: "facebook/\(identity.app)/\(identity.subject)",
+                row: "\(identity.provider)/\(identity.app)/\(identity.subject)",
                 column: "token"
             )
         }

@@ -16,7 +16,11 @@ extension LoginAttempt {
     func owner(of credential: Secret, nonce: Secret?) -> [UInt8] {
         guard let key = request.idempotencyKey else { return Random.bytes(16) }
         var hash = SHA256()
-        for part in [key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text] {
+        let parts = [
+            key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text,
+            request.guest?.id.description,
+        ]
+        for part in parts {
             // The length in front keeps two parts from passing for others.
             let bytes = Array((part ?? "").utf8)
             hash.update(data: withUnsafeBytes(of: UInt64(bytes.count).bigEndian, Array.init))

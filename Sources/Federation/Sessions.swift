@@ -13,7 +13,7 @@ extension Federation {
     /// - Throws: `session_invalid` when there is none, which every client SDK takes for a logout that has happened.
     package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
-            throw Self.sessionInvalid
+            throw Failure.sessionInvalid
         }
     }
 
@@ -25,7 +25,7 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
         guard let token, let user = try await liveUser(of: token, in: loaded) else {
-            throw Self.sessionInvalid
+            throw Failure.sessionInvalid
         }
         guard user.status.mayAct else {
             throw Failure(.accountDisabled, "This account is disabled. Ask the operator of the app.")
@@ -39,11 +39,6 @@ extension Federation {
             try await store.sessionUser(tokenHash: token.hash, of: loaded.application)
         }
     }
-
-    private static let sessionInvalid = Failure(
-        .sessionInvalid,
-        "This user-token is missing, unknown or has expired. Log in again."
-    )
 
     /// A user's own record.
     ///

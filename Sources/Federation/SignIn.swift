@@ -1,36 +1,51 @@
 import FoundationEssentials
-import Graph
 package import Identity
 package import Logging
-import Mapping
 import Store
-import Verification
 
 /// What a client sends to log in, parsed at the edge.
 package struct LoginRequest: Sendable {
+    package let provider: ProviderName
     /// What the request holds by way of credentials; exactly one is wanted.
     package let credential: CredentialFields
-    /// The client's own mapping: an object of Graph field → property.
+    /// The client's own mapping: an object of field → property.
     package let mapping: JSONValue?
-    /// Which of the application's Facebook apps the credential is for.
+    /// Which of the application's apps at the provider the credential is for.
     package let appID: String?
     /// The session that the client already has; it ends when it is the same user's.
     package let previousToken: SessionToken?
     /// What the client gives to one login and all its repetitions.
     package let idempotencyKey: String?
+    /// The guest whom the login makes a user.
+    package let guest: GuestClaim?
 
     package init(
+        provider: ProviderName,
         credential: CredentialFields,
         mapping: JSONValue?,
         appID: String?,
         previousToken: SessionToken?,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil,
+        guest: GuestClaim? = nil
     ) {
+        self.provider = provider
         self.credential = credential
         self.mapping = mapping
         self.appID = appID
         self.previousToken = previousToken
         self.idempotencyKey = idempotencyKey
+        self.guest = guest
+    }
+}
+
+/// A guest as its client names it; the session proves that the guest is the client's.
+package struct GuestClaim: Sendable {
+    package let id: ObjectID
+    package let token: SessionToken
+
+    package init(id: ObjectID, token: SessionToken) {
+        self.id = id
+        self.token = token
     }
 }
 
@@ -40,12 +55,12 @@ package struct SignedIn: Sendable {
     package let token: SessionToken
     /// Whether this login created the user.
     package let created: Bool
-    /// Facebook permissions whose absence left mapped properties unfilled.
+    /// Permissions at the provider whose absence left mapped properties unfilled.
     package let missingPermissions: [String]
 }
 
 extension Federation {
-    /// Logs a person in by a Facebook credential: proves it, maps the profile, writes identity, user and session.
+    /// Logs a person in by a provider's credential: proves it, maps the profile, writes identity, user and session.
     ///
     /// Says in one log line how it went.
     package func signIn(
@@ -62,10 +77,10 @@ extension Federation {
             let result = try await withCurrent(loaded) { (loaded) throws(Failure) in
                 try await perform(request, to: loaded, started: started)
             }
-            log(.success(result), of: loaded, started: started, logger: logger)
+            log(.success(result), by: request.provider, of: loaded, started: started, logger: logger)
             return result
         } catch {
-            log(.failure(error), of: loaded, started: started, logger: logger)
+            log(.failure(error), by: request.provider, of: loaded, started: started, logger: logger)
             throw error.withoutCause
         }
     }
@@ -76,42 +91,26 @@ extension Federation {
         started: ContinuousClock.Instant
     ) async throws(Failure) -> SignedIn {
         let attempt = LoginAttempt(request: request, loaded: loaded, end: started + limits.login, limits: limits)
-        switch try Credential(request.credential) {
-        case .accessToken(let token):
-            let plan = try loaded.plan(clientMapping: request.mapping)
-            let proof = try await prove(accessToken: token, in: attempt, mapping: plan.mapping)
-            return try await complete(proof, by: plan, in: attempt)
-        case .idToken(let token, let nonce):
-            let plan = try loaded.plan(clientMapping: request.mapping)
-            let proof = try await prove(idToken: token, nonce: nonce, in: attempt)
-            return try await complete(proof, by: plan, in: attempt)
-        case .code(let code, let redirectURI, let codeVerifier):
-            let plan = try loaded.plan(clientMapping: request.mapping)
-            let proof = try await prove(
-                code: code,
-                redirectURI: redirectURI,
-                codeVerifier: codeVerifier,
-                in: attempt,
-                mapping: plan.mapping
-            )
-            return try await completeOnce(proof, mapping: request.mapping, in: attempt)
-        case .loginCode(let code, let codeVerifier):
-            // The mapping was asked for when the dialog began.
-            let (proof, mapping) = try await redeem(loginCode: code, codeVerifier: codeVerifier, in: attempt)
-            return try await completeOnce(proof, mapping: mapping, in: attempt)
+        guard let provider = IdentityProviders.named(request.provider) else {
+            throw Failure(.providerNotConfigured, "This service knows no login with \(request.provider).")
+        }
+        switch try await provider.prove(attempt, in: self) {
+        case .repeatable(let proof, let plan): return try await complete(proof, by: plan, in: attempt)
+        case .usedUp(let proof, let mapping): return try await completeOnce(proof, mapping: mapping, in: attempt)
         }
     }
 
     /// Says in one log line how a login went.
     func log(
         _ outcome: Result<SignedIn, Failure>,
+        by provider: ProviderName,
         of loaded: LoadedApplication,
         started: ContinuousClock.Instant,
         logger: Logger
     ) {
         var metadata: Logger.Metadata = [
             "application": "\(loaded.application.id)",
-            "provider": "facebook",
+            "provider": "\(provider)",
             "ms": "\(started.duration(to: .now) / .milliseconds(1))",
         ]
         switch outcome {

@@ -6,33 +6,45 @@ import Store
 extension Federation {
     /// Maps the profile of a proven person and writes identity, user and session.
     func complete(_ proof: Proof, by plan: LoginPlan, in attempt: LoginAttempt) async throws(Failure) -> SignedIn {
-        let application = attempt.loaded.application
-        let mapped = try plan.mapping.apply(to: proof.person.profile, grantedScopes: proof.person.scopes)
-        if !plan.mapping.newDynamicNames.isEmpty {
-            try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
-        }
         let session = sessionToken(for: proof, in: attempt)
-        let written = try await store.signIn(
-            SignInWrite(
-                person: proof.person,
-                freshID: Random.objectID(),
-                tokenHash: session.hash,
-                previousTokenHash: attempt.request.previousToken?.hash,
-                sessionSeconds: application.settings.sessionAbsoluteSeconds,
-                values: plan.columnValues(of: mapped),
-                dynamic: plan.dynamicValues(of: mapped),
-                token: tokenToKeep(of: proof, in: application),
-                once: proof.once
-            ),
-            by: proof.once == nil ? plan.statement : plan.singleUseStatement,
-            deadline: attempt.end
-        )
+        let joining = attempt.request.guest.map { Joining.guest($0.id, tokenHash: $0.token.hash) }
+        let mapped = try plan.mapping.apply(to: proof.person.profile, grantedScopes: proof.person.scopes)
+        let written = try await write(mapped, of: proof, session: session, joining: joining, by: plan, in: attempt)
         return SignedIn(
             user: written.user,
             token: session,
             created: written.created,
             missingPermissions: mapped.missingPermissions
         )
+    }
+
+    /// Writes a proven person: as themselves, or onto the user whom they join.
+    func write(
+        _ mapped: MappedProfile,
+        of proof: Proof,
+        session: SessionToken,
+        joining: Joining?,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> WrittenSignIn {
+        let application = attempt.loaded.application
+        if !plan.mapping.newDynamicNames.isEmpty {
+            try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
+        }
+        let write = SignInWrite(
+            person: proof.person,
+            freshID: Random.objectID(),
+            tokenHash: session.hash,
+            previousTokenHash: attempt.request.previousToken?.hash,
+            sessionSeconds: application.settings.sessionAbsoluteSeconds,
+            values: plan.columnValues(of: mapped),
+            dynamic: plan.dynamicValues(of: mapped),
+            token: tokenToKeep(of: proof, in: application),
+            once: proof.once
+        )
+        let statement = proof.once == nil ? plan.statement : plan.singleUseStatement
+        guard let joining else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
+        return try await store.signIn(write, by: statement, joining: joining)
     }
 
     /// Completes a login whose credential is used up by now.
@@ -44,11 +56,22 @@ extension Federation {
         mapping: JSONValue?,
         in attempt: LoginAttempt
     ) async throws(Failure) -> SignedIn {
+        try await writingOnce(in: attempt) { (attempt) throws(Failure) in
+            let plan = try attempt.loaded.plan(for: attempt.request.provider, clientMapping: mapping)
+            return try await complete(proof, by: plan, in: attempt)
+        }
+    }
+
+    /// Writes what nobody could prove again: once more when the application has been changed meanwhile.
+    func writingOnce<Result>(
+        in attempt: LoginAttempt,
+        _ body: (LoginAttempt) async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
         do throws(Failure) {
             return try await withCurrent(attempt.loaded) { (loaded) throws(Failure) in
                 var attempt = attempt
                 attempt.loaded = loaded
-                return try await complete(proof, by: try loaded.plan(clientMapping: mapping), in: attempt)
+                return try await body(attempt)
             }
         } catch {
             throw Failure(
@@ -63,8 +86,8 @@ extension Federation {
 
     /// The provider token as it is kept; nil where the application keeps none.
     private func tokenToKeep(of proof: Proof, in application: Application) -> SealedToken? {
-        guard application.facebook?.options.keepTokens == true, let token = proof.token else { return nil }
-        let identity = IdentityKey(app: proof.person.appID, subject: proof.person.subject)
+        let identity = proof.person.identity
+        guard application.providers[identity.provider]?.tokenKeeping != nil, let token = proof.token else { return nil }
         return masterKeys.seal(token, with: identity, of: application.id)
     }
 }

@@ -32,7 +32,7 @@ extension GraphClient {
     ///   - now: Unix seconds, for timed proofs.
     /// - Returns: The outcome, in which the secret does not occur.
     package func check(
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
         deadline: ContinuousClock.Instant,
@@ -90,7 +90,7 @@ enum AppNode {
     /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.
     ///
     /// - Throws: `GraphFault` when the reply is about something else.
-    static func name(in object: JSONObject, of reply: GraphReply, app: FacebookAppID) throws(GraphFault) -> String? {
+    static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(GraphFault) -> String? {
         guard let id = object["id"]?.idText, id.hasSameBytes(as: app.text) else {
             throw reply.misshapen("another app than the one asked for")
         }

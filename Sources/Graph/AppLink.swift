@@ -9,7 +9,7 @@ final class AppLink: Sendable {
     /// other by its settings.
     struct Key: Hashable {
         let application: ApplicationID
-        let app: FacebookAppID
+        let app: ProviderAppID
     }
 
     fileprivate struct State: Sendable {

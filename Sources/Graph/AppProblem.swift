@@ -26,7 +26,7 @@ extension AppCheck.Outcome {
 /// The texts decide, since one code stands for several causes; what Graph wrote stays out of what we say.
 struct AppProblem {
     let error: GraphError
-    let app: FacebookAppID
+    let app: ProviderAppID
     let settings: FacebookSettings
 
     /// What is wrong and what to do next.

@@ -4,14 +4,14 @@ package import Identity
 
 extension GraphClient {
     /// How fast work in the background may ask about an app now: not at all while logins may not ask either.
-    package func backgroundPace(of app: FacebookAppID, application: ApplicationID) -> BackgroundPace {
+    package func backgroundPace(of app: ProviderAppID, application: ApplicationID) -> BackgroundPace {
         knownLink(of: app, application)?.backgroundPace() ?? .full
     }
 
     /// Asks `debug_token` about a kept token.
     package func inspect(
         kept token: Secret,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
         deadline: ContinuousClock.Instant,
@@ -32,7 +32,7 @@ extension GraphClient {
     /// Asks `/me` with a kept token for fields in Graph's syntax, each field once, with `id` among them.
     package func profile(
         kept token: Secret,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         fields: String,
         application: ApplicationID,
@@ -59,7 +59,7 @@ extension GraphClient {
     /// - Throws: Why there is none; the token that was to be exchanged is as good as before.
     package func exchangeForLongLived(
         kept token: Secret,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
         deadline: ContinuousClock.Instant
@@ -72,7 +72,7 @@ extension GraphClient {
     /// Asks, and takes in what that says about asking on.
     private func ask<Answer>(
         _ question: GraphQuestion,
-        of app: FacebookAppID,
+        of app: ProviderAppID,
         _ application: ApplicationID,
         until deadline: ContinuousClock.Instant,
         _ answer: (GraphReply) throws(GraphFault) -> Answer

@@ -52,7 +52,7 @@ extension GraphClient {
     /// - Throws: Why there is none.
     package func exchange(
         _ code: AuthorizationCode,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
         deadline: ContinuousClock.Instant

@@ -3,14 +3,14 @@ internal import Identity
 
 /// Who asks Graph, and how: an app with its secret, by the settings of the application that it belongs to.
 struct GraphCaller {
-    let app: FacebookApp
+    let app: ProviderApp
     let settings: FacebookSettings
     let configuration: GraphConfiguration
 
     /// Takes an app whose secret can be sent: printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
-    init(_ app: FacebookApp, _ settings: FacebookSettings, _ configuration: GraphConfiguration) throws(Failure) {
+    init(_ app: ProviderApp, _ settings: FacebookSettings, _ configuration: GraphConfiguration) throws(Failure) {
         let secret = app.secret.reveal().utf8
         guard !secret.isEmpty, secret.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw Failure(

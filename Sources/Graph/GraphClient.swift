@@ -39,7 +39,7 @@ package final class GraphClient: Sendable {
     /// - Returns: Both answers, or why there is none.
     package func evidence(
         token: Secret,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         fields: String,
         application: ApplicationID,
@@ -71,7 +71,7 @@ package final class GraphClient: Sendable {
     }
 
     /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
-    package func usage(of app: FacebookAppID, application: ApplicationID) -> GraphUsage? {
+    package func usage(of app: ProviderAppID, application: ApplicationID) -> GraphUsage? {
         knownLink(of: app, application)?.usage
     }
 
@@ -84,7 +84,7 @@ package final class GraphClient: Sendable {
     ///     Nil takes every answer.
     /// - Returns: A version such as `v25.0`.
     package func answeredVersion(
-        of app: FacebookAppID,
+        of app: ProviderAppID,
         application: ApplicationID,
         asked version: String? = nil
     ) -> String? {
@@ -94,7 +94,7 @@ package final class GraphClient: Sendable {
     }
 
     /// What was learnt about an app; nil when nothing was.
-    func knownLink(of app: FacebookAppID, _ application: ApplicationID) -> AppLink? {
+    func knownLink(of app: ProviderAppID, _ application: ApplicationID) -> AppLink? {
         links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }
     }
 

@@ -2,7 +2,7 @@ package import Identity
 
 /// What Facebook's login dialog is opened with.
 package struct LoginDialog: Sendable {
-    let app: FacebookAppID
+    let app: ProviderAppID
     let version: String
     let redirectURI: String
     let state: Secret
@@ -21,7 +21,7 @@ package struct LoginDialog: Sendable {
     ///   - authType: What to ask of a person who has logged in before.
     ///   - codeChallenge: base64url of the SHA-256 of the verifier that the exchange will send.
     package init(
-        app: FacebookAppID,
+        app: ProviderAppID,
         version: String,
         redirectURI: String,
         state: Secret,

@@ -28,7 +28,7 @@ extension GraphClient {
     package func removePermissions(
         by token: ProviderToken,
         of subject: Subject,
-        app: FacebookApp,
+        app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
         deadline: ContinuousClock.Instant,
@@ -53,7 +53,7 @@ extension GraphClient {
     private func request(
         for token: ProviderToken,
         of subject: Subject,
-        _ app: FacebookApp,
+        _ app: ProviderApp,
         _ settings: FacebookSettings,
         timeout: Duration,
         now: Int64

@@ -10,8 +10,8 @@ package struct Application: Sendable {
     package var settings: ApplicationSettings
     /// Declared properties and the built-in ones, in the order of their columns.
     package let properties: [Property]
-    /// Nil when the Facebook provider is not configured.
-    package let facebook: FacebookSettings?
+    /// What is configured of each provider.
+    package let providers: [ProviderName: any ProviderSettings]
 
     package init(
         id: ApplicationID,
@@ -20,7 +20,7 @@ package struct Application: Sendable {
         revision: Int64,
         settings: ApplicationSettings,
         properties: [Property],
-        facebook: FacebookSettings?
+        providers: [ProviderName: any ProviderSettings]
     ) {
         self.id = id
         self.name = name
@@ -28,7 +28,7 @@ package struct Application: Sendable {
         self.revision = revision
         self.settings = settings
         self.properties = properties
-        self.facebook = facebook
+        self.providers = providers
     }
 }
 
@@ -51,48 +51,4 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var hostNames: [String] = []
 
     package init() {}
-}
-
-/// How an application talks to Facebook.
-package struct FacebookSettings: Sendable {
-    package let enabled: Bool
-    /// `v25.0`; part of every Graph path.
-    package let graphVersion: String
-    package let proof: ProofForm
-    /// The application's apps at Facebook whose secret opens, the one asked first in front.
-    package let apps: [FacebookApp]
-    package let options: FacebookOptions
-
-    package init(
-        enabled: Bool,
-        graphVersion: String,
-        proof: ProofForm,
-        apps: [FacebookApp],
-        options: FacebookOptions = FacebookOptions()
-    ) {
-        self.enabled = enabled
-        self.graphVersion = graphVersion
-        self.proof = proof
-        self.apps = apps
-        self.options = options
-    }
-}
-
-/// An app at Facebook whose secret we hold.
-package struct FacebookApp: Sendable {
-    package let id: FacebookAppID
-    package let secret: Secret
-
-    package init(id: FacebookAppID, secret: Secret) {
-        self.id = id
-        self.secret = secret
-    }
-}
-
-/// The two forms of `appsecret_proof` (facebook.md §1.8).
-package enum ProofForm: String, Sendable, CaseIterable {
-    /// HMAC over token, `|` and the time, valid for five minutes: the form of Facebook's current documentation.
-    case timed
-    /// HMAC over the token alone, valid as long as the token.
-    case classic
 }

@@ -1,6 +1,8 @@
 /// The members of a request that may hold a credential, as they were found; an empty text counts as absent.
 package struct CredentialFields: Sendable {
     package var accessToken: String?
+    /// The secret that belongs to an access token of OAuth 1.0a.
+    package var accessTokenSecret: String?
     package var idToken: String?
     package var nonce: String?
     package var code: String?
@@ -11,6 +13,7 @@ package struct CredentialFields: Sendable {
 
     package init(
         accessToken: String? = nil,
+        accessTokenSecret: String? = nil,
         idToken: String? = nil,
         nonce: String? = nil,
         code: String? = nil,
@@ -19,6 +22,7 @@ package struct CredentialFields: Sendable {
         loginCode: String? = nil
     ) {
         self.accessToken = accessToken
+        self.accessTokenSecret = accessTokenSecret
         self.idToken = idToken
         self.nonce = nonce
         self.code = code

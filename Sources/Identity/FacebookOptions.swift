@@ -1,5 +1,8 @@
 /// What an operator decides about logins with Facebook, and about what is kept of them.
 package struct FacebookOptions: Sendable, Equatable {
+    /// `v25.0`; part of every Graph path.
+    package var graphVersion = "v25.0"
+    package var proof = ProofForm.timed
     /// What the `nonce` of an ID token must be.
     package var nonce = NoncePolicy.clientMade
     /// Seconds after its issue at which an ID token is no longer taken.
@@ -37,4 +40,12 @@ package enum NoncePolicy: String, Sendable, CaseIterable {
     /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others are held to
     /// `clientMade`.
     case off
+}
+
+/// The two forms of `appsecret_proof` (facebook.md §1.8).
+package enum ProofForm: String, Sendable, CaseIterable {
+    /// HMAC over token, `|` and the time, valid for five minutes: the form of Facebook's current documentation.
+    case timed
+    /// HMAC over the token alone, valid as long as the token.
+    case classic
 }

@@ -145,3 +145,10 @@ extension Failure: CustomStringConvertible {
     /// Reason and message; the cause is asked for by name where it belongs.
     package var description: String { "\(reason.rawValue): \(message)" }
 }
+
+extension Failure {
+    package static let sessionInvalid = Failure(
+        .sessionInvalid,
+        "This user-token is missing, unknown or has expired. Log in again."
+    )
+}

@@ -81,19 +81,6 @@ package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// The id of an app at Facebook: decimal text, compared as bytes.
-package struct FacebookAppID: Sendable, Hashable, CustomStringConvertible {
-    package let text: String
-
-    /// Nil unless the text is 1 to 32 ASCII digits.
-    package init?(_ text: String) {
-        guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
-        self.text = text
-    }
-
-    package var description: String { text }
-}
-
 extension UInt8 {
     /// `0`–`9`, and no other script's digits.
     package var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
@@ -103,6 +90,9 @@ extension UInt8 {
         let lowered = self | 0x20
         return lowered >= UInt8(ascii: "a") && lowered <= UInt8(ascii: "z")
     }
+
+    /// `a`–`z`.
+    package var isASCIILowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
 
     package var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
 }

@@ -7,7 +7,7 @@ package enum PermissionName {
     package static func isValid(_ text: some StringProtocol) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
-                $0.isASCIIDigit || $0 == UInt8(ascii: "_") || ($0.isASCIILetter && $0 >= UInt8(ascii: "a"))
+                $0.isASCIIDigit || $0 == UInt8(ascii: "_") || $0.isASCIILowercase
             }
     }
 }

@@ -18,6 +18,7 @@ package struct CompiledMapping: Sendable {
     ///   - stored: The operator's mapping; may write every property.
     ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties and,
     ///     where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
+    ///   - fields: What the provider knows of a person.
     ///   - properties: The application's properties with the built-in ones.
     ///   - settings: What the operator allows.
     ///   - dynamicNames: Undeclared properties that the application already has; 100 are allowed in all.
@@ -25,11 +26,17 @@ package struct CompiledMapping: Sendable {
     package init(
         stored: Mapping?,
         client: Mapping?,
+        fields: ProfileFields,
         properties: [Property],
         settings: ApplicationSettings,
         dynamicNames: Set<PropertyName> = []
     ) throws(MappingProblems) {
-        var planner = MappingPlanner(properties: properties, settings: settings, dynamicNames: dynamicNames)
+        var planner = MappingPlanner(
+            fields: fields,
+            properties: properties,
+            settings: settings,
+            dynamicNames: dynamicNames
+        )
         if let stored { planner.add(stored) }
         if let client { planner.add(client: client) }
         if let problems = MappingProblems(planner.problems) { throw problems }
@@ -77,12 +84,12 @@ package struct CompiledMapping: Sendable {
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
         guard let plan = plans.first(where: { $0.fields.contains { $0.name.hasSameBytes(as: field) } }) else {
-            return Failure(.mappingInvalid, "Facebook does not know a field that the mapping asks for.")
+            return Failure(.mappingInvalid, "The provider does not know a field that the mapping asks for.")
         }
         let problem = MappingProblem(
             .mappingInvalid,
             plan.reference,
-            "Facebook does not know this field of a person; check its spelling and the Graph version"
+            "\(plan.provider) does not know this field of a person; check its spelling and the version of its API"
         )
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
     }

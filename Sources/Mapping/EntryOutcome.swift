@@ -71,8 +71,8 @@ extension Failure {
             return Failure(
                 .permissionMissing,
                 """
-                Property "\(property)" needs the Facebook permission "\(permission)", which this login does not have. \
-                Ask for it when logging in at Facebook, and log in again.
+                Property "\(property)" needs the permission "\(permission)" at \(plan.provider), which this login does not have. \
+                Ask for it when logging in there, and log in again.
                 """,
                 details: [
                     "permission": .string(permission), "field": .string(field.field), "entry": plan.reference.json,
@@ -83,8 +83,8 @@ extension Failure {
         return Failure(
             .profileIncomplete,
             """
-            Property "\(property)" needs the Facebook field "\(field)", and this person's profile has none or only part of it. \
-            It can be completed at Facebook.
+            Property "\(property)" needs the field "\(field)" of \(plan.provider), and this person's profile has none or only part of it. \
+            It can be completed there.
             """,
             details: ["field": .string(field), "entry": plan.reference.json]
         )

@@ -11,12 +11,15 @@ final class EntryPlan: Sendable {
     let fallback: PropertyValue?
     /// The top-level fields that the entry reads, each once, with the permission it needs.
     let fields: [RequestedField]
+    /// The provider's name for people.
+    let provider: String
 
     /// Plans an entry for a place in the users table.
     init(
         _ entry: MappingEntry,
         _ reference: EntryReference,
-        into place: MappingTarget.Place
+        into place: MappingTarget.Place,
+        from catalogue: ProfileFields
     ) throws(MappingProblem) {
         let target = MappingTarget(place: place, sync: entry.sync, required: entry.required)
         let type = entry.type ?? target.type
@@ -51,7 +54,8 @@ final class EntryPlan: Sendable {
         self.reference = reference
         self.target = target
         self.type = type
-        fields = RequestedField.list(of: entry.from.paths)
+        fields = RequestedField.list(of: entry.from.paths, in: catalogue)
+        provider = catalogue.provider
     }
 
     /// What the entry makes of a profile, without its default.
@@ -94,13 +98,13 @@ final class EntryPlan: Sendable {
 /// A top-level field of the profile that an entry reads.
 struct RequestedField: Sendable, Equatable {
     let name: String
-    /// The permission at Facebook that gives it; nil when none is needed or none is known.
+    /// The permission at the provider that gives it; nil when none is needed or none is known.
     let permission: String?
 
-    static func list(of paths: [FieldPath]) -> [RequestedField] {
+    static func list(of paths: [FieldPath], in catalogue: ProfileFields) -> [RequestedField] {
         var fields: [RequestedField] = []
         for path in paths where !fields.contains(where: { $0.name == path.field }) {
-            fields.append(RequestedField(name: path.field, permission: FacebookFields.permission(of: path.field)))
+            fields.append(RequestedField(name: path.field, permission: catalogue.permission(of: path.field)))
         }
         return fields
     }

@@ -91,7 +91,7 @@ extension LackingField {
         guard let permission else { return "The profile has no \"\(name)\"." }
         let state =
             switch isGranted {
-            case true?: "is granted, so this person has none at Facebook"
+            case true?: "is granted, so this person has none there"
             case false?: "is not granted"
             case nil: "may not be granted"
             }

@@ -1,148 +1,38 @@
-import Identity
+// Facebook's user fields (facebook.md §2).
 
-/// Facebook's user fields: which permission gives each, and what JSON it is (facebook.md §2).
-///
-/// A field that is not listed may still exist at Facebook: nothing is refused because of this catalogue's silence.
-package enum FacebookFields {
-    /// The permission that gives a top-level field; nil when it needs none or is not listed.
-    package static func permission(of field: String) -> String? {
-        catalogue[field]?.permission
-    }
-
-    /// What JSON stands at a path; `unknown` where the catalogue says nothing, nil where nothing can be: inside a text or number.
-    static func shape(of path: FieldPath) -> FieldShape? {
-        guard var shape = catalogue[path.field]?.shape else { return .unknown }
-        for name in path.inner {
-            guard let inner = shape.member(name) else { return nil }
-            shape = inner
-        }
-        return shape
-    }
-
+extension ProfileFields {
     private static let named = FieldShape.object(["id": .digits, "name": .text])
     private static let people = FieldShape.object([
         "data": .list(of: named), "summary": .object(["total_count": .integer]),
     ])
 
-    /// Looked up by names of our own grammar only, at most 128 ASCII bytes.
-    static let catalogue: [String: (permission: String?, shape: FieldShape)] = [
-        "id": (nil, .digits),
-        "name": ("public_profile", .text),
-        "first_name": ("public_profile", .text),
-        "last_name": ("public_profile", .text),
-        "middle_name": ("public_profile", .text),
-        "short_name": ("public_profile", .text),
-        "name_format": ("public_profile", .text),
-        "picture": (
-            "public_profile",
-            .object([
-                "data": .object(["height": .integer, "is_silhouette": .boolean, "url": .text, "width": .integer])
-            ])
-        ),
-        "email": ("email", .text),
-        "birthday": ("user_birthday", .day),
-        "age_range": ("user_age_range", .object(["min": .integer, "max": .integer])),
-        "gender": ("user_gender", .text),
-        "hometown": ("user_hometown", named),
-        "location": ("user_location", named),
-        "link": ("user_link", .text),
-        "friends": ("user_friends", people),
-        "permissions": (nil, .object(["data": .list(of: .object(["permission": .text, "status": .text]))])),
-        "token_for_business": (nil, .text),
-        "ids_for_business": (nil, .object(["data": .list(of: .object(["id": .digits, "app": named]))])),
-    ]
-}
-
-/// What is known of a value before any profile has been seen.
-indirect enum FieldShape: Sendable, Equatable {
-    case unknown
-    case text
-    /// A text of digits: an id.
-    case digits
-    /// `MM/DD/YYYY` or a part of it, or `YYYY-MM-DD`.
-    case day
-    case integer
-    case boolean
-    case list(of: FieldShape)
-    case object([String: FieldShape])
-    /// One of these values.
-    case constants([JSONValue])
-
-    /// The shape under a name; nil where nothing can stand.
-    ///
-    /// Members that are not listed are unknown: Facebook may add some.
-    func member(_ name: String) -> FieldShape? {
-        switch self {
-        case .unknown: .unknown
-        case .object(let members): members[name] ?? .unknown
-        case .list(let element): element.member(name).map { .list(of: $0) }
-        case .text, .digits, .day, .integer, .boolean, .constants: nil
-        }
-    }
-
-    /// What a transform makes of it; nil when it always fails.
-    func after(_ transform: Transform) -> FieldShape? {
-        switch transform {
-        // Digits and days have no letters and no white space.
-        case .trim, .lowercase, .uppercase:
-            guard case .constants = self else { return self }
-            return .unknown
-        case .first:
-            guard case .list(let element) = self else { return self }
-            return element
-        case .join:
-            guard case .list(let element) = self else { return self }
-            return element.isNested ? nil : .text
-        case .lookup(let lookup):
-            guard !isNested else { return nil }
-            return .constants(lookup.rows.members.map(\.value) + [lookup.otherwise ?? .null])
-        case .date:
-            switch self {
-            case .list, .object, .integer, .boolean: return nil
-            case .unknown, .text, .digits, .day, .constants: return .day
-            }
-        }
-    }
-
-    /// Whether values of this shape can fit a type at all.
-    func fits(_ type: PropertyType) -> Bool {
-        switch self {
-        case .unknown: true
-        case .constants(let values):
-            values.allSatisfy { value in
-                if case .refused = Conversion.convert(value, to: type) { false } else { true }
-            }
-        case .list, .object: type == .json
-        case .text: Self.anyText.contains(type)
-        // An id has more digits than a DOUBLE holds.
-        case .digits: type == .int || Self.anyText.contains(type)
-        case .day: type == .date || Self.anyText.contains(type)
-        case .integer: type == .int || type == .double || Self.anyText.contains(type)
-        case .boolean: type == .boolean || Self.anyText.contains(type)
-        }
-    }
-
-    private var isNested: Bool {
-        switch self {
-        case .list, .object: true
-        case .unknown, .text, .digits, .day, .integer, .boolean, .constants: false
-        }
-    }
-
-    private static let anyText: Set<PropertyType> = [.string, .text, .json]
-
-    /// As messages name it.
-    var words: String {
-        switch self {
-        case .unknown: "a value"
-        case .text: "text"
-        case .digits: "an id"
-        case .day: "a day"
-        case .integer: "an integer"
-        case .boolean: "true or false"
-        case .list: "a list"
-        case .object: "an object"
-        case .constants: "a value of the lookup"
-        }
-    }
+    package static let facebook = ProfileFields(
+        of: "Facebook",
+        [
+            "id": (nil, .digits),
+            "name": ("public_profile", .text),
+            "first_name": ("public_profile", .text),
+            "last_name": ("public_profile", .text),
+            "middle_name": ("public_profile", .text),
+            "short_name": ("public_profile", .text),
+            "name_format": ("public_profile", .text),
+            "picture": (
+                "public_profile",
+                .object([
+                    "data": .object(["height": .integer, "is_silhouette": .boolean, "url": .text, "width": .integer])
+                ])
+            ),
+            "email": ("email", .text),
+            "birthday": ("user_birthday", .day),
+            "age_range": ("user_age_range", .object(["min": .integer, "max": .integer])),
+            "gender": ("user_gender", .text),
+            "hometown": ("user_hometown", named),
+            "location": ("user_location", named),
+            "link": ("user_link", .text),
+            "friends": ("user_friends", people),
+            "permissions": (nil, .object(["data": .list(of: .object(["permission": .text, "status": .text]))])),
+            "token_for_business": (nil, .text),
+            "ids_for_business": (nil, .object(["data": .list(of: .object(["id": .digits, "app": named]))])),
+        ]
+    )
 }

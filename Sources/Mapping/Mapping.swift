@@ -1,7 +1,7 @@
 // Mapping — how a provider's profile becomes properties of a user.
 //
 // It owns mapping documents (reading, writing, checking them), the plan that a stored and a client's mapping make together,
-// the one conversion table of JSON values into property types, and the catalogue of Facebook's user fields. Documents are
+// the one conversion table of JSON values into property types, and the catalogues of what providers know of a person. Documents are
 // data: paths, a closed list of transforms and literal text, nothing that is executed (decision D4).
 //
 // It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Identity and nothing else.

@@ -6,13 +6,13 @@ package enum MappingCheck {
     ///
     /// - Parameters:
     ///   - document: The mapping in either form.
+    ///   - fields: What the provider knows of a person.
     ///   - properties: The application's properties with the built-in ones.
-    ///   - columns: The live users table; empty when it does not exist yet. A declared property without a column is no problem:
-    ///     declaring makes the column.
-    /// - Returns: Problems of the entries in their order, then of properties and columns that no entry fills, then of columns
-    ///   whose type is not the declared one.
+    ///   - columns: The live users table; empty when it does not exist yet.
+    /// - Returns: Problems of the entries in their order, then of properties and columns that no entry fills.
     package static func problems(
         of document: JSONValue,
+        fields: ProfileFields,
         properties: [Property],
         columns: [LiveColumn]
     ) -> [MappingProblem] {
@@ -20,8 +20,8 @@ package enum MappingCheck {
         var problems = document.problems
         for (entry, reference) in document.entries {
             do throws(MappingProblem) {
-                let plan = try EntryPlan(stored: entry, reference, properties: properties)
-                try checkShape(plan)
+                let plan = try EntryPlan(stored: entry, reference, from: fields, properties: properties)
+                try checkShape(plan, by: fields)
             } catch {
                 problems.append(error)
             }
@@ -29,23 +29,23 @@ package enum MappingCheck {
         // Document problems were found in a pass of their own; messages are easier to follow in the order of the entries.
         problems.sort { ($0.position ?? -1) < ($1.position ?? -1) }
         let filled = document.targets
-        return problems + unfilled(filled, properties, columns) + differing(properties, columns)
+        return problems + unfilled(filled, properties, columns)
     }
 
-    private static func checkShape(_ plan: EntryPlan) throws(MappingProblem) {
+    private static func checkShape(_ plan: EntryPlan, by fields: ProfileFields) throws(MappingProblem) {
         func invalid(_ text: String, in place: JSONPointer = .source) -> MappingProblem {
             MappingProblem(.mappingInvalid, plan.reference, in: place, text)
         }
         var shape: FieldShape
         switch plan.entry.from {
         case .path(let path):
-            guard let found = FacebookFields.shape(of: path) else {
-                throw invalid("nothing lies inside this field of Facebook's, which is a plain value")
+            guard let found = fields.shape(of: path) else {
+                throw invalid("nothing lies inside this field of \(fields.provider), which is a plain value")
             }
             shape = found
         case .template(let template):
             for path in template.paths {
-                switch FacebookFields.shape(of: path) {
+                switch fields.shape(of: path) {
                 case nil: throw invalid("nothing lies inside a field of the template, which is a plain value")
                 case .list, .object: throw invalid("a template is made of plain values, not of lists and objects")
                 default: continue
@@ -90,21 +90,5 @@ package enum MappingCheck {
             )
         }
         return requiredProblems + columnProblems
-    }
-
-    private static func differing(_ properties: [Property], _ columns: [LiveColumn]) -> [MappingProblem] {
-        properties.compactMap { property in
-            guard let column = columns.first(where: { $0.name.hasSameBytes(as: property.name.text) }),
-                !column.sqlType.hasSameBytes(as: property.type.sqlType)
-            else { return nil }
-            return MappingProblem(
-                .mappingInvalid,
-                .stored,
-                """
-                property "\(property.name)" is declared as \(property.type.rawValue), which is kept in a column of type \
-                \(property.type.sqlType), and its column in the users table has another type
-                """
-            )
-        }
     }
 }

@@ -10,6 +10,7 @@ struct MappingPlanner {
         case refused(MappingEntry, MappingProblem)
     }
 
+    let fields: ProfileFields
     let properties: [Property]
     let settings: ApplicationSettings
     let dynamicNames: Set<PropertyName>
@@ -17,7 +18,13 @@ struct MappingPlanner {
     private(set) var steps: [Step] = []
     private(set) var newDynamicNames: [PropertyName] = []
 
-    init(properties: [Property], settings: ApplicationSettings, dynamicNames: Set<PropertyName>) {
+    init(
+        fields: ProfileFields,
+        properties: [Property],
+        settings: ApplicationSettings,
+        dynamicNames: Set<PropertyName>
+    ) {
+        self.fields = fields
         self.properties = properties
         self.settings = settings
         self.dynamicNames = dynamicNames
@@ -41,7 +48,7 @@ struct MappingPlanner {
         for (position, entry) in stored.entries.enumerated() {
             let reference = EntryReference(entry, origin: .stored, position: position)
             do throws(MappingProblem) {
-                steps.append(.plan(try EntryPlan(stored: entry, reference, properties: properties)))
+                steps.append(.plan(try EntryPlan(stored: entry, reference, from: fields, properties: properties)))
             } catch {
                 steps.append(.refused(entry, error))
             }
@@ -68,7 +75,7 @@ struct MappingPlanner {
                     let why = "The stored mapping writes this property, and it counts for more."
                     steps.append(.skipped(entry, reference, why: why))
                 } else {
-                    steps.append(.plan(try EntryPlan(entry, reference, into: place)))
+                    steps.append(.plan(try EntryPlan(entry, reference, into: place, from: fields)))
                 }
             } catch {
                 steps.append(.refused(entry, error))
@@ -119,9 +126,12 @@ extension EntryReference {
 
 extension EntryPlan {
     /// Plans an entry of a stored mapping, which may write every declared property.
-    convenience init(stored entry: MappingEntry, _ reference: EntryReference, properties: [Property])
-        throws(MappingProblem)
-    {
+    convenience init(
+        stored entry: MappingEntry,
+        _ reference: EntryReference,
+        from fields: ProfileFields,
+        properties: [Property]
+    ) throws(MappingProblem) {
         guard let property = properties.first(where: { $0.name == entry.to }) else {
             throw MappingProblem(
                 .mappingTargetNotAllowed,
@@ -130,6 +140,6 @@ extension EntryPlan {
                 "the application has no such property; declare it under \"properties\""
             )
         }
-        try self.init(entry, reference, into: .column(property))
+        try self.init(entry, reference, into: .column(property), from: fields)
     }
 }

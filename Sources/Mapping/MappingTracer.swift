@@ -14,17 +14,24 @@ package struct MappingTracer: Sendable {
     /// - Parameters:
     ///   - stored: The operator's mapping.
     ///   - client: The client's document.
+    ///   - fields: What the provider knows of a person.
     ///   - properties: The application's properties with the built-in ones.
     ///   - settings: What the operator allows.
     ///   - dynamicNames: Undeclared properties that the application already has.
     package init(
         stored: Mapping?,
         client: JSONValue?,
+        fields: ProfileFields,
         properties: [Property],
         settings: ApplicationSettings,
         dynamicNames: Set<PropertyName>
     ) {
-        var planner = MappingPlanner(properties: properties, settings: settings, dynamicNames: dynamicNames)
+        var planner = MappingPlanner(
+            fields: fields,
+            properties: properties,
+            settings: settings,
+            dynamicNames: dynamicNames
+        )
         if let stored { planner.add(stored) }
         let document = client.map { MappingDocument($0, origin: .client) }
         planner.add(client: document?.entries.map { ($0.entry, position: $0.reference.position) } ?? [])

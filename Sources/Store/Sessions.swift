@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Identity
 import Postgres
 
@@ -42,5 +43,30 @@ extension Store {
             of: application
         )
         return result.affectedRows == 1
+    }
+}
+
+extension PostgresConnection {
+    /// Locks the user of a live session; nil when the session is unknown or over.
+    func lockUser(
+        ofSession tokenHash: [UInt8],
+        of application: Application
+    ) async throws(PostgresError) -> (id: ObjectID, status: UserStatus, provedAgo: Int64)? {
+        let result = try await query(
+            """
+            select u.object_id, u.user_status, floor(extract(epoch from now() - s.proved))::bigint
+            from \(identifier: application.schema).sessions s
+                join \(identifier: application.schema).users u using (object_id)
+            where s.token_hash = \(tokenHash) and s.expires > now()
+                and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
+            for no key update of u
+            """
+        )
+        guard let row = result.first else { return nil }
+        return (
+            ObjectID(try row.decode(0, as: UUID.self)),
+            UserStatus(rawValue: try row.decode(1, as: String.self)) ?? .disabled,
+            try row.decode(2, as: Int64.self)
+        )
     }
 }

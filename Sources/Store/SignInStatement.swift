@@ -14,7 +14,8 @@ import Postgres
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
 /// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only the owner's
 ///   statement goes on; see `SingleUse`;
-/// - `session`: only for a user of the two above;
+/// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a session has
+///   shown once more who they are;
 /// - `previous`: ends the session that the client had, or, where the last login wins, every other session of the user. The latter
 ///   happens in a function, whose statements see what has been committed since this one began: of two simultaneous logins the
 ///   one that waited for the lock on the user ends the other's session, too.
@@ -46,9 +47,10 @@ package struct SignInStatement: Sendable {
     package let targets: [Target]
     package let use: Use
     let application: Application
+    let provider: ProviderName
     let columns: UserColumns
-    /// Whether the provider token is stored with the identity.
-    let keepsToken: Bool
+    /// How the provider's token is stored with the identity.
+    private let tokens: TokenKeeping?
     /// The text with its placeholders.
     package let sql: String
 
@@ -63,34 +65,43 @@ package struct SignInStatement: Sendable {
     /// The same, of what counts once; only where `use` is `once`.
     package var credentialHashParameter: Int { Self.commonParameters + (keepsToken ? Self.tokenParameters : 0) }
 
+    var keepsToken: Bool { tokens != nil }
+
     /// Generates the statement.
     ///
     /// - Parameters:
-    ///   - application: gives the schema and the columns that come back.
+    ///   - application: gives the schema, the columns that come back, and whether tokens are kept.
+    ///   - provider: whose credential it is.
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
     ///   - use: of which kind of credential the login is.
-    package init(application: Application, targets: [Target], use: Use = .repeated) {
+    package init(application: Application, provider: ProviderName, targets: [Target], use: Use = .repeated) {
         self.targets = targets
         self.use = use
         self.application = application
+        self.provider = provider
         columns = UserColumns(application: application)
-        keepsToken = Self.keepsToken(application)
-        sql = Self.generate(application: application, targets: targets, use: use, columns: columns)
-    }
-
-    private static func keepsToken(_ application: Application) -> Bool {
-        application.facebook?.options.keepTokens ?? false
+        tokens = application.providers[provider]?.tokenKeeping
+        sql = Self.generate(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: use,
+            columns: columns
+        )
     }
 
     private static func generate(
         application: Application,
+        provider: ProviderName,
+        tokens: TokenKeeping?,
         targets: [Target],
         use: Use,
         columns: UserColumns
     ) -> String {
         let schema = quoted(application.schema)
-        let keepsToken = keepsToken(application)
-        let firstOnce = commonParameters + (keepsToken ? tokenParameters : 0) + 1
+        let provider = (name: literal(provider.text), account: literal(provider.socialAccount))
+        let firstOnce = commonParameters + (tokens == nil ? 0 : tokenParameters) + 1
         let firstTarget = firstOnce + (use == .once ? onceParameters : 0)
         let writes = PropertyWrites(targets: targets, firstParameter: firstTarget, dynamic: "$8")
 
@@ -106,21 +117,20 @@ package struct SignInStatement: Sendable {
             from person
             """
 
-        let token =
-            application.facebook.map { keepsToken ? tokenColumns(first: commonParameters + 1, $0.options) : [] } ?? []
-        let once = use == .once ? singleUse(of: application, first: firstOnce) : nil
+        let token = tokens.map { tokenColumns(first: commonParameters + 1, $0) } ?? []
+        let once = use == .once ? singleUse(of: application, provider: provider.name, first: firstOnce) : nil
 
         return """
             with \(once?.expressions ?? "")before as (
                 select i.written, u.user_status as status\(writes.current)
                 from \(schema).identities i join \(schema).users u using (object_id)
-                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
+                where i.provider = \(provider.name) and i.provider_app = $1 and i.subject = $2
                 for no key update of u
             ), identity as (
                 insert into \(schema).identities as i
                     (provider, provider_app, subject, object_id, granted_scopes, declined_scopes, data_access_expires,
                         written\(token.map { ", " + $0.column }.joined()))
-                select 'facebook', $1, $2, $3, coalesce($6, '{}'), coalesce($10, '{}'), $7,
+                select \(provider.name), $1, $2, $3, coalesce($6, '{}'), coalesce($10, '{}'), $7,
                     \(writes.firstWritten)\(token.map { ", " + $0.value }.joined())
                 from (select) one left join before on true
                 where before.status is distinct from 'DISABLED'\(once.map { " and \($0.isOwner)" } ?? "")
@@ -135,7 +145,7 @@ package struct SignInStatement: Sendable {
             ), created as (
                 insert into \(schema).users as u (object_id, social_account, last_login, dynamic\(
                     writes.columns))
-                select object_id, 'FACEBOOK', now(), $8\(writes.values)
+                select object_id, \(provider.account), now(), $8\(writes.values)
                 from identity where is_new
                 returning \(columns.list(of: "u"))
             ), changed as (
@@ -146,16 +156,16 @@ package struct SignInStatement: Sendable {
             ), person as (
                 select true as is_new, * from created union all select \(once?.wasCreated ?? "false"), * from changed
             ), session as (
-                insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject)
-                select $4, object_id, now() + make_interval(secs => $5), 'facebook', $1, $2 from person\(
-                    use == .once ? " on conflict (token_hash) do nothing" : "")
+                insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+                select $4, object_id, now() + make_interval(secs => $5), \(provider.name), $1, $2 from person
+                on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
             ), previous as (
                 \(previous)
             )
             select case when person.object_id is not null then null
                     \(once?.refusals ?? "")when exists (
                         select from \(schema).identities i join \(schema).users u using (object_id)
-                        where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2
+                        where i.provider = \(provider.name) and i.provider_app = $1 and i.subject = $2
                             and u.user_status = 'DISABLED'
                     ) then '\(Refusal.disabled.rawValue)' end as refusal, person.*, previous.ended
             from (select) one left join person on true left join previous on true
@@ -175,12 +185,12 @@ package struct SignInStatement: Sendable {
     /// exchanged for one that lives longer.
     private static func tokenColumns(
         first: Int,
-        _ options: FacebookOptions
+        _ keeping: TokenKeeping
     ) -> [(column: String, value: String)] {
         let (kind, expires) = ("$\(first + 2)::text", "$\(first + 3)::timestamptz")
         let day = "now() + interval '1 day'"
         let isShort = "\(expires) < now() + make_interval(secs => \(KeptIdentity.shortLife))"
-        let soon = options.longLivedTokens ? "when \(isShort) then now() " : ""
+        let soon = keeping == .exchanged ? "when \(isShort) then now() " : ""
         return [
             ("token", "$\(first)::bytea"), ("token_key_id", "$\(first + 1)::text"), ("token_kind", kind),
             ("token_expires", expires),
@@ -199,6 +209,7 @@ package struct SignInStatement: Sendable {
     /// which it sees only through a function.
     private static func singleUse(
         of application: Application,
+        provider: String,
         first: Int
     ) -> (expressions: String, isOwner: String, issued: String, wasCreated: String, refusals: String) {
         let schema = quoted(application.schema)
@@ -241,7 +252,7 @@ package struct SignInStatement: Sendable {
             when not \(mayUseNonce) then '\(Refusal.nonceUnusable.rawValue)'
             when \(hasEnded) or exists (
                 select from \(schema).identities i
-                where i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.revoked >= \(issued)
+                where i.provider = \(provider) and i.provider_app = $1 and i.subject = $2 and i.revoked >= \(issued)
             ) then '\(Refusal.ended.rawValue)'\u{20}
             """
         )

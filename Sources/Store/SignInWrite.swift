@@ -131,7 +131,7 @@ extension Store {
     }
 
     /// The user that the statement wrote; nil when it has to run again.
-    private func outcome(
+    func outcome(
         of result: ResultSet,
         by statement: SignInStatement
     ) throws(Failure) -> WrittenSignIn? {
@@ -189,8 +189,8 @@ extension SignInStatement {
     /// The statement with its parameters, in the order of the generated text.
     package func filled(with write: SignInWrite) -> Statement {
         var binds: [Bind] = [
-            .text(write.person.appID.text),
-            .text(write.person.subject.text),
+            .text(write.person.identity.app.text),
+            .text(write.person.identity.subject.text),
             .uuid(write.freshID.uuid),
             .bytes(write.tokenHash),
             .int64(write.sessionSeconds),

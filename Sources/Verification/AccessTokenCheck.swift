@@ -23,7 +23,7 @@ package enum AccessTokenCheck {
     ///   - app: The app as which Graph was asked.
     ///   - now: Unix seconds.
     /// - Returns: The one verdict; `accepted` only when everything agrees.
-    package static func verify(evidence: AccessTokenEvidence, app: FacebookApp, now: Int64) -> Verdict {
+    package static func verify(evidence: AccessTokenEvidence, app: ProviderApp, now: Int64) -> Verdict {
         guard app.secret.byteCount > 0 else {
             return .refused(
                 Failure(
@@ -45,7 +45,7 @@ package enum AccessTokenCheck {
     private static func verdict(
         _ token: TokenInspection,
         _ profile: AccessTokenEvidence.Profile,
-        app: FacebookAppID,
+        app: ProviderAppID,
         now: Int64
     ) -> Verdict {
         if let appID = token.appID, !appID.hasSameBytes(as: app.text) { return .otherApp }
@@ -62,8 +62,7 @@ package enum AccessTokenCheck {
                 func end(_ time: Int64?) -> Int64? { time == 0 ? nil : time }
                 return .accepted(
                     VerifiedPerson(
-                        appID: app,
-                        subject: subject,
+                        identity: IdentityKey(provider: .facebook, app: app, subject: subject),
                         profile: user,
                         scopes: token.scopes,
                         dataAccessExpiresAt: end(token.dataAccessExpiresAt),

@@ -9,7 +9,7 @@ package struct IDTokenCheck: Sendable {
     /// The exact texts of `iss` that are taken.
     let issuers: [String]
     /// The apps that the token may be for, all of one application.
-    let apps: [FacebookAppID]
+    let apps: [ProviderAppID]
     let noncePolicy: NoncePolicy
     /// Seconds after its issue at which a token is no longer taken.
     let longestAge: Int64
@@ -17,7 +17,7 @@ package struct IDTokenCheck: Sendable {
     /// By how many seconds Facebook's clock and ours may differ.
     static let tolerance: Int64 = 60
 
-    package init(issuers: [String], apps: [FacebookAppID], options: FacebookOptions) {
+    package init(issuers: [String], apps: [ProviderAppID], options: FacebookOptions) {
         self.issuers = issuers
         self.apps = apps
         noncePolicy = options.nonce
@@ -49,8 +49,7 @@ package struct IDTokenCheck: Sendable {
         let profile = IDTokenProfile(claims: claims, subject: subject)
         return AcceptedIDToken(
             person: VerifiedPerson(
-                appID: app,
-                subject: subject,
+                identity: IdentityKey(provider: .facebook, app: app, subject: subject),
                 profile: profile.fields,
                 scopes: profile.scopes,
                 scopesAreListed: false,
@@ -72,7 +71,7 @@ package struct IDTokenCheck: Sendable {
     }
 
     /// Step 3: `aud` names an app of ours, and nothing that we do not know.
-    private func audiences(_ claims: JSONObject) throws(Failure) -> [FacebookAppID] {
+    private func audiences(_ claims: JSONObject) throws(Failure) -> [ProviderAppID] {
         var names: [JSONValue] = []
         switch claims["aud"] {
         case .string(let name): names = [.string(name)]
@@ -95,8 +94,8 @@ package struct IDTokenCheck: Sendable {
     /// It names the app whose subject this is.
     private func authorizedParty(
         _ claims: JSONObject,
-        among audiences: [FacebookAppID]
-    ) throws(Failure) -> FacebookAppID {
+        among audiences: [ProviderAppID]
+    ) throws(Failure) -> ProviderAppID {
         guard let party = claims["azp"] else {
             guard audiences.count == 1 else {
                 throw .untrusted(Self.ambiguousApp, check: 4, "several audiences without azp")

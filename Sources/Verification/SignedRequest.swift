@@ -5,7 +5,7 @@ package import Identity
 /// A `signed_request` that one of our apps' secrets has signed: how Facebook calls an app about a person (facebook.md §5.1).
 package struct SignedRequest: Sendable, Equatable {
     /// The app whose secret fits.
-    package let appID: FacebookAppID
+    package let appID: ProviderAppID
     package let subject: Subject
     /// Unix seconds at which Facebook signed it.
     package let issuedAt: Int64
@@ -28,7 +28,7 @@ package struct SignedRequest: Sendable, Equatable {
     ///   - apps: The apps that may have been called.
     ///   - now: Unix seconds.
     /// - Throws: `malformed_request` for everything that is not a fresh request of Facebook's to one of the apps.
-    package init(_ text: String, apps: [FacebookApp], now: Int64) throws(Failure) {
+    package init(_ text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
         guard text.utf8.count <= Self.maxBytes else { throw Self.refusal("it is too long") }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 2, let signature = Base64Text.decode(parts[0]) else {
@@ -62,7 +62,7 @@ package struct SignedRequest: Sendable, Equatable {
     /// person erased.
     ///
     /// - Throws: `malformed_request`.
-    package init(callback text: String, apps: [FacebookApp], now: Int64) throws(Failure) {
+    package init(callback text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
         self = try SignedRequest(text, apps: apps, now: now)
         guard !isForClients else { throw Self.refusal("it was made for a client of the app and not for this callback") }
     }
@@ -86,7 +86,7 @@ package struct SignedRequest: Sendable, Equatable {
     }
 }
 
-extension FacebookApp {
+extension ProviderApp {
     /// Whether the bytes carry the app's HMAC-SHA256; takes as long for a wrong one as for the right one.
     func signed(_ bytes: [UInt8], as signature: [UInt8]) -> Bool {
         let key = SymmetricKey(data: Array(secret.reveal().utf8))

@@ -15,8 +15,8 @@ package enum WebhookSignature {
     package static func signer(
         _ header: String?,
         of body: [UInt8],
-        apps: [FacebookApp]
-    ) throws(Failure) -> FacebookAppID {
+        apps: [ProviderApp]
+    ) throws(Failure) -> ProviderAppID {
         guard let header, let signature = signature(in: header) else {
             throw refusal("it has no X-Hub-Signature-256 of the form sha256=<64 hexadecimal digits>")
         }

@@ -113,9 +113,9 @@ struct ApplicationTests {
                 let failures = [
                     try await failure { try await administration.application(id) },
                     try await failure { try await administration.keys(of: id) },
-                    try await failure { try await administration.facebook(of: id) },
+                    try await failure { try await administration.provider(.facebook, of: id) },
                     try await failure { try await administration.properties(of: id) },
-                    try await failure { try await administration.mapping(of: id) },
+                    try await failure { try await administration.mapping(for: .facebook, of: id) },
                     try await failure {
                         try await administration.changeApplication(id, patch: patch, if: .any, by: Office.actor)
                     },

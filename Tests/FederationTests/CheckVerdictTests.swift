@@ -97,7 +97,7 @@ struct CheckVerdictTests {
         let verdict = CheckVerdict(
             inspection: row.inspection,
             profile: row.profile,
-            app: FacebookApp(id: try #require(FacebookAppID("42")), secret: Secret("secret")),
+            app: ProviderApp(id: try #require(ProviderAppID("42")), secret: Secret("secret")),
             subject: try #require(Subject(Self.subject)),
             now: Self.now
         )
@@ -124,7 +124,7 @@ struct CheckVerdictTests {
     )
     func backoff(sinceCheck: Int64, life: Int64?, reason: Failure.Reason, seconds: Int64) throws {
         let identity = KeptIdentity(
-            app: try #require(FacebookAppID("42")),
+            app: try #require(ProviderAppID("42")),
             subject: try #require(Subject(Self.subject)),
             token: SealedToken(
                 kind: .access,

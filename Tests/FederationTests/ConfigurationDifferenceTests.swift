@@ -51,7 +51,11 @@ struct ConfigurationDifferenceTests {
         let desired = DesiredApplication(try Self.sample.stored())
         var new = DesiredApplication(id: desired.id, name: "New", schema: "people")
         new.keys = desired.keys
-        new.facebook = DesiredApplication.Facebook(enabled: false, graphVersion: "v25.0", proof: .classic, apps: [])
+        new.facebook = DesiredApplication.Provider(
+            enabled: false,
+            options: FacebookOptionsDocument.document(of: FacebookOptions()),
+            apps: []
+        )
         new.properties = desired.properties
         new.mapping = desired.mapping
         let steps = try ConfigurationDifference.changes(from: nil, to: new, columns: [])
@@ -159,8 +163,8 @@ struct ConfigurationDifferenceTests {
     func facebook() throws {
         let other = SealedSecret(bytes: [1, 2, 3], keyID: "k")
         #expect(
-            try Self.lines { $0.facebook?.proof = .classic } == [
-                #"provider.facebook.set facebook: {"enabled":true,"graphVersion":"v25.0","proof":"timed"} -> {"enabled":true,"graphVersion":"v25.0","proof":"classic"}"#
+            try Self.lines { $0.facebook?.facebookOptions.proof = .classic } == [
+                #"provider.facebook.set facebook: {"enabled":true,"proof":"timed"} -> {"enabled":true,"proof":"classic"}"#
             ]
         )
         #expect(
@@ -180,23 +184,25 @@ struct ConfigurationDifferenceTests {
         )
         #expect(
             try Self.lines { $0.facebook = nil } == [
-                #"provider.facebook.remove facebook: {"enabled":true,"graphVersion":"v25.0","proof":"timed","apps":[{"appId":"1"},{"appId":"2"}]} -> nil"#
+                #"provider.facebook.remove facebook: {"enabled":true,"apps":[{"appId":"1"},{"appId":"2"}]} -> nil"#
             ]
         )
-        let app = DesiredApplication.App(id: try #require(FacebookAppID("3")), secret: .unchanged)
+        let app = DesiredApplication.App(id: try #require(ProviderAppID("3")), secret: .unchanged)
         #expect(try Self.pointers { $0.facebook?.apps.append(app) } == ["/providers/facebook/apps/2/appSecret"])
     }
 
     @Test("a secret that opens to the given one is unchanged, whatever master key it is under")
     func secrets() throws {
         let id = try #require(ApplicationID("demo"))
-        let app = try #require(FacebookAppID("1"))
+        let app = try #require(ProviderAppID("1"))
         let current = try Sample.masterKeys()
         let next = MasterKeys(current: try #require(Sample.otherMasterKey), previous: [current.current])
         let stranger = MasterKeys(current: try #require(Sample.otherMasterKey))
         let stored = try Self.sample.stored()
-        func isUnchanged(_ keys: MasterKeys, _ secret: Secret, _ app: FacebookAppID) -> Bool {
-            guard case .unchanged = keys.desired(secret, of: app, in: id, stored: stored) else { return false }
+        func isUnchanged(_ keys: MasterKeys, _ secret: Secret, _ app: ProviderAppID) -> Bool {
+            guard case .unchanged = keys.desired(secret, of: app, at: .facebook, in: id, stored: stored) else {
+                return false
+            }
             return true
         }
         let secret = Sample.secret(of: "1")
@@ -204,8 +210,9 @@ struct ConfigurationDifferenceTests {
         #expect(isUnchanged(next, secret, app), "the former key is at hand")
         #expect(!isUnchanged(stranger, secret, app))
         #expect(!isUnchanged(current, Sample.secret(of: "2"), app))
-        #expect(!isUnchanged(current, Sample.secret(of: "3"), try #require(FacebookAppID("3"))))
-        guard case .sealed(let sealed) = next.desired(Secret("new"), of: app, in: id, stored: stored) else {
+        #expect(!isUnchanged(current, Sample.secret(of: "3"), try #require(ProviderAppID("3"))))
+        guard case .sealed(let sealed) = next.desired(Secret("new"), of: app, at: .facebook, in: id, stored: stored)
+        else {
             Issue.record("not sealed")
             return
         }
@@ -221,7 +228,14 @@ struct ConfigurationDifferenceTests {
         desired.keys = [DesiredApplication.Key(label: "ios", hash: Digest.sha256("canary-new-key"))]
         for index in desired.facebook?.apps.indices ?? 0..<0 {
             let app = try #require(desired.facebook?.apps[index].id)
-            desired.facebook?.apps[index].secret = masterKeys.desired(secret, of: app, in: desired.id, stored: stored)
+            let id = desired.id
+            desired.facebook?.apps[index].secret = masterKeys.desired(
+                secret,
+                of: app,
+                at: .facebook,
+                in: id,
+                stored: stored
+            )
         }
         var steps = try ConfigurationDifference.changes(from: stored, to: desired, columns: [])
         steps += try ConfigurationDifference.changes(from: stored, to: DesiredApplication(stored).emptied, columns: [])

@@ -72,8 +72,11 @@ struct DialogStateTests {
     @Test("a login that waits for its code is read as it was written")
     func vouched() throws {
         let person = VerifiedPerson(
-            appID: try #require(FacebookAppID("1")),
-            subject: try #require(Subject("2")),
+            identity: IdentityKey(
+                provider: .facebook,
+                app: try #require(ProviderAppID("1")),
+                subject: try #require(Subject("2"))
+            ),
             profile: ["id": .string("2"), "name": .string("Ann \u{2028}")],
             scopes: ["email"],
             declinedScopes: ["user_birthday"],
@@ -83,8 +86,7 @@ struct DialogStateTests {
         let token = ProviderToken(kind: .access, text: Secret("EAAx"), expiresAt: 6)
         let login = VouchedLogin(proof: Proof(person: person, token: token), mapping: .null, codeChallenge: "c")
         let read = try #require(VouchedLogin(login.text))
-        #expect(read.proof.person.appID == person.appID)
-        #expect(read.proof.person.subject == person.subject)
+        #expect(read.proof.person.identity == person.identity)
         #expect(read.proof.person.profile["id"]?.string == "2")
         #expect(read.proof.person.scopes == ["email"])
         #expect(read.proof.person.scopesAreListed)

@@ -126,7 +126,7 @@ struct DocumentApplyTests {
             try await office.database.psql("alter table demo.users alter column theirs drop default")
             let before = try await Self.configuration(in: office) + Self.traces(in: office)
             let document = try Self.document(
-                #"{"application":"demo","name":"New","schema":"other","keys":[{"label":"ios","key":{"env":"KEY"}}],"properties":{"p":{"type":"INT"}}}"#
+                #"{"application":"demo","name":"New","schema":"other","keys":[{"label":"ios","key":{"env":"KEY"}}],"properties":{"p":{"type":"INT"}},"mapping":{"facebook":{}}}"#
             )
             let expected = ["/keys/0/key/env", "/schema", "/mapping/facebook"]
             let applied = try await pointersOfProblems {

@@ -41,7 +41,7 @@ struct DocumentFileTests {
     func fullUser() throws {
         let document = try ApplicationDocument(text: Array(try DocumentFiles.text("full-graph-user.json").utf8))
         let mapped = Set(try Mapping(document.mapping).entries.flatMap { $0.from.paths.map(\.field) })
-        #expect(mapped == Set(FacebookFields.catalogue.keys))
+        #expect(mapped == ProfileFields.facebook.names)
     }
 
     @Test("the migration from Backendless is its plain dictionary, which a client may send, too")
@@ -53,6 +53,7 @@ struct DocumentFileTests {
         _ = try CompiledMapping(
             stored: nil,
             client: client,
+            fields: .facebook,
             properties: document.properties,
             settings: document.settings
         )
@@ -62,6 +63,6 @@ struct DocumentFileTests {
     func basics() throws {
         let document = try ApplicationDocument(text: Array(try DocumentFiles.text("profile-basics.json").utf8))
         let fields = try Mapping(document.mapping).entries.flatMap { $0.from.paths.map(\.field) }
-        #expect(fields.allSatisfy { ["public_profile", "email"].contains(FacebookFields.permission(of: $0)) })
+        #expect(fields.allSatisfy { ["public_profile", "email"].contains(ProfileFields.facebook.permission(of: $0)) })
     }
 }

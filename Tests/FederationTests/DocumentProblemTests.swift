@@ -91,7 +91,10 @@ struct DocumentProblemTests {
             (#"{"application":"a","mapping":[]}"#, ["/mapping"]),
             (#"{"application":"a","mapping":{"x":{}}}"#, ["/mapping/x"]),
             (#"{"application":"a","mapping":{"facebook":7}}"#, ["/mapping/facebook"]),
-            (#"{"application":"a","properties":{"must":{"type":"INT","required":true}}}"#, ["/mapping/facebook"]),
+            (
+                #"{"application":"a","properties":{"must":{"type":"INT","required":true}},"mapping":{"facebook":{}}}"#,
+                ["/mapping/facebook"]
+            ),
         ]
     )
     func pointers(text: String, pointers: [String]) {

@@ -124,7 +124,7 @@ struct ExportTests {
         let text = DocumentExport.document(of: try sample.stored()).text
         #expect(
             text == #"""
-                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"allowedOrigins":[],"hostNames":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"graphVersion":"v25.0","apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}]}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
+                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"allowedOrigins":[],"hostNames":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
                 """#
         )
     }
@@ -134,7 +134,7 @@ struct ExportTests {
         let sample = Sample(apps: ["1"], options: #"{"nonce":"clientMade","keepTokens":true,"eraseAfterDays":3}"#)
         let facebook = DocumentExport.document(of: try sample.stored()).object?["providers"]?.object?["facebook"]
         #expect(
-            facebook?.object?.members.map(\.key) == ["enabled", "graphVersion", "apps", "keepTokens", "eraseAfterDays"]
+            facebook?.object?.members.map(\.key) == ["enabled", "apps", "graphVersion", "keepTokens", "eraseAfterDays"]
         )
     }
 

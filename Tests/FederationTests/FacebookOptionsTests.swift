@@ -7,7 +7,7 @@ import Testing
 @Suite("Options of logins with Facebook")
 struct FacebookOptionsTests {
     private static let full = #"""
-        {"nonce":"serverIssued","idTokenSeconds":60,"redirectUris":["https://a.example/cb"],"returnUrls":["fb123://authorize","https://a.example/"],"permissions":["email"],"keepTokens":true,"longLivedTokens":true,"returnTokens":true,"endSessionsWhenRevoked":true,"refreshHours":8760,"eraseAfterDays":30,"webhookVerifyToken":"0123456789abcdef"}
+        {"graphVersion":"v24.0","proof":"classic","nonce":"serverIssued","idTokenSeconds":60,"redirectUris":["https://a.example/cb"],"returnUrls":["fb123://authorize","https://a.example/"],"permissions":["email"],"keepTokens":true,"longLivedTokens":true,"returnTokens":true,"endSessionsWhenRevoked":true,"refreshHours":8760,"eraseAfterDays":30,"webhookVerifyToken":"0123456789abcdef"}
         """#
 
     /// What is wrong with options; empty when nothing is.
@@ -129,9 +129,9 @@ struct FacebookOptionsTests {
         func pointers(_ edit: (inout FacebookOptions) -> Void) throws -> [String] {
             let stored = try Sample(apps: ["1"]).stored()
             var desired = DesiredApplication(stored)
-            if var options = desired.facebook?.options {
+            if var options = desired.facebook?.facebookOptions {
                 edit(&options)
-                desired.facebook?.options = options
+                desired.facebook?.facebookOptions = options
             }
             return ConfigurationDifference.problems(from: stored, to: desired, columns: []).problems
                 .map(\.pointer.text)
@@ -169,20 +169,20 @@ struct FacebookOptionsChangeTests {
     @Test("the log has the options that a change touches, and of the text that Facebook repeats only that it is set")
     func audit() throws {
         let stored = try Sample(apps: ["1"], options: #"{"webhookVerifyToken":"canary-0123456789"}"#).stored()
-        let settings = #""enabled":true,"graphVersion":"v25.0","proof":"timed""#
+        let settings = #""enabled":true"#
         #expect(try Self.steps(stored) { _ in }.isEmpty)
         #expect(
             try Self.steps(stored) {
-                $0.facebook?.options.nonce = .off
-                $0.facebook?.options.returnURLs = ["fb1://x"]
+                $0.facebook?.facebookOptions.nonce = .off
+                $0.facebook?.facebookOptions.returnURLs = ["fb1://x"]
             }.map(\.line) == [
                 #"provider.facebook.set facebook: {\#(settings),"nonce":"clientMade","returnUrls":[]} -> {\#(settings),"nonce":"off","returnUrls":["fb1://x"]}"#
             ]
         )
-        let token = try Self.steps(stored) { $0.facebook?.options.webhookVerifyToken = "canary-9876543210" }
+        let token = try Self.steps(stored) { $0.facebook?.facebookOptions.webhookVerifyToken = "canary-9876543210" }
         let hidden = #"{\#(settings),"webhookVerifyToken":"•••"}"#
         #expect(token.map(\.line) == ["provider.facebook.set facebook: \(hidden) -> \(hidden)"])
-        let none = try Self.steps(stored) { $0.facebook?.options.webhookVerifyToken = nil }
+        let none = try Self.steps(stored) { $0.facebook?.facebookOptions.webhookVerifyToken = nil }
         #expect(
             none.map(\.line) == [
                 #"provider.facebook.set facebook: \#(hidden) -> {\#(settings),"webhookVerifyToken":null}"#
@@ -194,7 +194,7 @@ struct FacebookOptionsChangeTests {
                 #"provider.facebook.remove facebook: {\#(settings),"webhookVerifyToken":"•••","apps":[{"appId":"1"}]} -> nil"#
             ]
         )
-        guard case .setFacebook(_, _, _, let options)? = token.first?.change else {
+        guard case .setProvider(_, _, let options)? = token.first?.change else {
             Issue.record("not set")
             return
         }
@@ -210,14 +210,14 @@ struct FacebookOptionsChangeTests {
         #expect(LoadedApplication(try Sample(apps: ["1"]).stored(), masterKeys: try Sample.masterKeys()).defect == nil)
 
         #expect(try Self.steps(stored) { $0.name = "Other" }.map(\.action) == ["application.rename"])
-        let kept = try Self.steps(stored) { $0.facebook?.proof = .classic }
-        guard case .setFacebook(_, _, .classic, let options)? = kept.first?.change else {
+        let kept = try Self.steps(stored) { $0.facebook?.enabled = false }
+        guard case .setProvider(_, false, let options)? = kept.first?.change else {
             Issue.record("not set")
             return
         }
         #expect(options == stored.facebook?.options)
-        let mended = try Self.steps(stored) { $0.facebook?.options = FacebookOptions() }
-        guard case .setFacebook(_, _, .timed, let options)? = mended.first?.change else {
+        let mended = try Self.steps(stored) { $0.facebook?.facebookOptions = FacebookOptions() }
+        guard case .setProvider(_, true, let options)? = mended.first?.change else {
             Issue.record("not set")
             return
         }

@@ -38,7 +38,11 @@ struct PreviewAgreementTests {
                 let profile = Self.profile(&random)
                 var request: JSONObject = ["profile": profile]
                 if let user { request.append("user", .string(user.description)) }
-                let preview = try await office.administration.previewMapping(of: "demo", .object(request))
+                let preview = try await office.administration.previewMapping(
+                    for: .facebook,
+                    of: "demo",
+                    .object(request)
+                )
                 #expect(preview.object?["created"] == .bool(user == nil))
                 let before = try await Self.values(office)
                 let written = try await Self.signIn(office, profile: try #require(profile.object))
@@ -77,7 +81,13 @@ struct PreviewAgreementTests {
                 "from": .string("f_" + target.name), "to": .string(target.name), "sync": .string(target.sync.rawValue),
             ])
         }
-        _ = try await office.administration.putMapping(of: "demo", .array(entries), if: .any, by: Office.actor)
+        _ = try await office.administration.putMapping(
+            for: .facebook,
+            of: "demo",
+            .array(entries),
+            if: .any,
+            by: Office.actor
+        )
     }
 
     private static func profile(_ random: inout Random) -> JSONValue {
@@ -108,6 +118,7 @@ struct PreviewAgreementTests {
         let mapping = try CompiledMapping(
             stored: try Mapping(try #require(stored.mapping)),
             client: nil,
+            fields: .facebook,
             properties: stored.properties,
             settings: ApplicationSettings()
         )
@@ -118,13 +129,16 @@ struct PreviewAgreementTests {
             revision: stored.revision,
             settings: ApplicationSettings(),
             properties: stored.properties,
-            facebook: nil
+            providers: [:]
         )
         let targets = mapping.targets.map { SignInStatement.Target(name: $0.name, type: $0.type, sync: $0.sync) }
         let write = SignInWrite(
             person: VerifiedPerson(
-                appID: try #require(FacebookAppID("1")),
-                subject: try #require(Subject("42")),
+                identity: IdentityKey(
+                    provider: .facebook,
+                    app: try #require(ProviderAppID("1")),
+                    subject: try #require(Subject("42"))
+                ),
                 profile: profile,
                 scopes: [],
                 dataAccessExpiresAt: nil
@@ -136,7 +150,7 @@ struct PreviewAgreementTests {
             values: try mapping.apply(to: profile, grantedScopes: nil).values,
             dynamic: JSONObject()
         )
-        let statement = SignInStatement(application: application, targets: targets)
+        let statement = SignInStatement(application: application, provider: .facebook, targets: targets)
         return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10))
     }
 

@@ -6,13 +6,14 @@ import Testing
 @Suite("Previews of the administration")
 struct PreviewTests {
     private static func preview(_ office: Office, _ request: String) async throws -> JSONValue {
-        try await office.administration.previewMapping(of: "demo", json(request))
+        try await office.administration.previewMapping(for: .facebook, of: "demo", json(request))
     }
 
     @Test("what is shown of a given profile, and nothing is written")
     func profile() async throws {
         try await Office.lend { office in
             _ = try await office.administration.putMapping(
+                for: .facebook,
                 of: "demo",
                 json(#"{"email":"email"}"#),
                 if: .any,
@@ -96,7 +97,7 @@ struct PreviewTests {
             #expect(try await reason("{\(token)}") == "provider_not_configured")
             #expect(try await reason(#"{"accessToken":"1|CANARY"}"#) == "credential_wrong_kind")
             let facebook = try json(#"{"apps":[{"appId":"1","appSecret":"CANARY"}]}"#)
-            _ = try await office.administration.putFacebook(of: "demo", facebook, if: .any, by: Office.actor)
+            _ = try await office.administration.putProvider(.facebook, of: "demo", facebook, if: .any, by: Office.actor)
             #expect(try await reason("{\(token)}") == "provider_unavailable")
             #expect(try await reason("{\(token),\"appId\":\"2\"}") == "provider_not_configured")
             #expect(
@@ -105,12 +106,12 @@ struct PreviewTests {
             )
             #expect(try await reason(#"{"accessToken":"CANARY with spaces"}"#) == "credential_invalid")
 
-            let check = try await office.administration.checkFacebook(of: "demo")
+            let check = try await office.administration.check(.facebook, of: "demo")
             let verdict = check.object?["apps"]?.array?.first?.object
             #expect(verdict?["ok"] == .bool(false))
             #expect(verdict?["reason"] == .string("provider_unavailable"))
             let others = try office.with(keys: [Office.newKey])
-            let unopened = try await others.checkFacebook(of: "demo").object?["apps"]?.array?.first?.object
+            let unopened = try await others.check(.facebook, of: "demo").object?["apps"]?.array?.first?.object
             #expect(unopened?["reason"] == .string("provider_misconfigured"))
             #expect(unopened?["problem"]?.string?.contains("master key") == true)
         }

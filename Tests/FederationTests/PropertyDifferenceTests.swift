@@ -221,13 +221,26 @@ struct PropertyDifferenceTests {
             try Self.problems(columns: columns, edit).map(\.pointer.text)
         }
         let mapping = "/mapping/facebook"
+        let kinds = [
+            "text", "text", "bigint", "double precision", "boolean", "date", "timestamp with time zone", "jsonb",
+        ]
+        for (type, kind) in zip(PropertyType.allCases, kinds) {
+            for other in [kind, "character varying(500)", "integer", "json", "timestamp without time zone", "text[]"] {
+                let found = try pointers([column("p", other)]) { $0.properties.append(try Self.property("p", type)) }
+                #expect(found == (other == kind ? [] : ["/properties/p/type"]), "\(type) in \(other)")
+            }
+        }
         #expect(try pointers([column("theirs", "text", notNull: true)]) { _ in } == [mapping])
-        #expect(try pointers([column("points", "text")]) { _ in } == [mapping], "not what is declared")
+        #expect(
+            try pointers([column("points", "text")]) { _ in } == ["/properties/points/type"],
+            "not what is declared"
+        )
         #expect(
             try pointers([column("points", "bigint")]) { $0.properties[3] = try Self.property("points", .json) }.isEmpty
         )
         #expect(
-            try pointers([column("new", "text")]) { $0.properties.append(try Self.property("new", .int)) } == [mapping]
+            try pointers([column("new", "text")]) { $0.properties.append(try Self.property("new", .int)) }
+                == ["/properties/new/type"]
         )
         #expect(try pointers([column("points", "bigint", notNull: true)]) { $0.properties.remove(at: 3) }.isEmpty)
         #expect(

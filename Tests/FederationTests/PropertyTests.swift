@@ -40,6 +40,7 @@ struct PropertyTests {
                     == #"{"name":"points","type":"INT","required":false,"clientMappable":true,"builtIn":false}"#
             )
             _ = try await administration.putMapping(
+                for: .facebook,
                 of: "demo",
                 json(#"{"age_range.min":"points"}"#),
                 if: .any,
@@ -56,7 +57,7 @@ struct PropertyTests {
                     == #"{"name":"score","type":"DOUBLE","required":true,"clientMappable":false,"builtIn":false}"#
             )
             #expect(try await Self.columns(office) == ["score double precision not null"])
-            let mapping = try await administration.mapping(of: "demo")
+            let mapping = try await administration.mapping(for: .facebook, of: "demo")
             #expect(mapping.body.object?["revision"] == .integer(2))
             #expect(mapping.body.object?["entries"]?.text == #"[{"from":"age_range.min","to":"score"}]"#)
             #expect(mapping.tag == changed.tag)
@@ -73,7 +74,7 @@ struct PropertyTests {
             #expect(mapped?.reason == .conflict)
             #expect(mapped?.details["entries"]?.array?.first?.object?["position"] == .integer(0))
             _ = try await Self.patch(office, "score", #"{"required":false}"#)
-            _ = try await administration.putMapping(of: "demo", json("[]"), if: .any, by: Office.actor)
+            _ = try await administration.putMapping(for: .facebook, of: "demo", json("[]"), if: .any, by: Office.actor)
             for confirmation in [nil, "SCORE"] as [String?] {
                 let refused = try await failure {
                     try await administration.removeProperty(
@@ -169,6 +170,13 @@ struct PropertyTests {
             #expect(
                 try await office.administration.property("email", of: "demo").body.object?["clientMappable"]
                     == .bool(false)
+            )
+            _ = try await office.administration.putMapping(
+                for: .facebook,
+                of: "demo",
+                json(#"{"name":"name"}"#),
+                if: .any,
+                by: Office.actor
             )
             let unfilled = try await failure {
                 try await Self.patch(office, "a", #"{"required":true}"#)

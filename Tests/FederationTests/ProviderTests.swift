@@ -13,7 +13,13 @@ struct ProviderTests {
         _ document: String,
         if precondition: Precondition = .any
     ) async throws -> Resource {
-        try await office.administration.putFacebook(of: "demo", json(document), if: precondition, by: Office.actor)
+        try await office.administration.putProvider(
+            .facebook,
+            of: "demo",
+            json(document),
+            if: precondition,
+            by: Office.actor
+        )
     }
 
     private static func sealed(_ office: Office) async throws -> [[String?]] {
@@ -25,7 +31,7 @@ struct ProviderTests {
     @Test("T-111: secrets are write-only, and stay when they are left out or come back as they were read")
     func secrets() async throws {
         try await Office.lend { office in
-            let before = try await failure { try await office.administration.facebook(of: "demo") }
+            let before = try await failure { try await office.administration.provider(.facebook, of: "demo") }
             #expect(before?.reason == .notFound)
             let put = try await Self.put(office, Self.first)
             #expect(put.body.object?["enabled"] == .bool(true))
@@ -52,7 +58,8 @@ struct ProviderTests {
             #expect(after.first == secrets.last)
             #expect(after.last?.last != secrets.first?.last)
 
-            let patched = try await office.administration.changeFacebook(
+            let patched = try await office.administration.changeProvider(
+                .facebook,
                 of: "demo",
                 patch: json(#"{"enabled":true,"proof":"classic","graphVersion":"v24.0"}"#),
                 if: .any,
@@ -64,7 +71,7 @@ struct ProviderTests {
             let dump = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(dump)".contains("CANARY"))
 
-            try await office.administration.removeFacebook(of: "demo", if: .any, by: Office.actor)
+            try await office.administration.removeProvider(.facebook, of: "demo", if: .any, by: Office.actor)
             #expect(try await Self.sealed(office).isEmpty)
         }
     }
@@ -86,7 +93,8 @@ struct ProviderTests {
             #expect(try await Self.put(office, put.body.text).tag == put.tag, "what was read changes nothing")
 
             func patch(_ patch: String) async throws -> Resource {
-                try await office.administration.changeFacebook(
+                try await office.administration.changeProvider(
+                    .facebook,
                     of: "demo",
                     patch: json(patch),
                     if: .any,
@@ -98,7 +106,7 @@ struct ProviderTests {
             #expect(changed["nonce"]?.string == "clientMade" && changed["refreshHours"]?.isNull == true)
             #expect(changed["returnUrls"]?.array == [.string("fb1://done")] && changed["keepTokens"]?.bool == true)
             #expect(changed["warnings"]?.array?.contains { $0.string?.hasPrefix("nonce") == true } == false)
-            #expect(try await office.administration.facebook(of: "demo").body == patched.body)
+            #expect(try await office.administration.provider(.facebook, of: "demo").body == patched.body)
 
             for (document, pointers) in [
                 (#"{"keepTokens":false,"returnTokens":true}"#, ["/returnTokens"]),
@@ -114,7 +122,7 @@ struct ProviderTests {
                     refused.map { "\($0.message)\(JSONValue.object($0.details).text)" }?.contains("CANARY") == false
                 )
             }
-            #expect(try await office.administration.facebook(of: "demo").tag == patched.tag)
+            #expect(try await office.administration.provider(.facebook, of: "demo").tag == patched.tag)
             let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(log)".contains("CANARY") && "\(log)".contains("•••"))
         }
@@ -145,7 +153,8 @@ struct ProviderTests {
                 ),
             ] {
                 let refused = try await failure {
-                    try await office.administration.putFacebook(
+                    try await office.administration.putProvider(
+                        .facebook,
                         of: "demo",
                         try json(document),
                         if: .any,
@@ -158,7 +167,8 @@ struct ProviderTests {
                 #expect(!said.contains { $0.contains("CANARY") })
             }
             let missing = try await failure {
-                try await office.administration.changeFacebook(
+                try await office.administration.changeProvider(
+                    .facebook,
                     of: "demo",
                     patch: .object([:]),
                     if: .any,

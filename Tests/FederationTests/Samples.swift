@@ -38,17 +38,21 @@ struct Sample {
         let id = try #require(ApplicationID(id))
         let masterKeys = try masterKeys ?? Self.masterKeys()
         let facebook = try apps.map { apps in
-            StoredApplication.Facebook(
+            StoredApplication.Provider(
                 enabled: enabled,
-                graphVersion: "v25.0",
-                proof: proof,
+                options: try optionsWithProof(),
                 apps: try apps.map { app in
-                    let app = try #require(FacebookAppID(app))
-                    let secret = masterKeys.desired(Self.secret(of: app.text), of: app, in: id, stored: nil)
+                    let app = try #require(ProviderAppID(app))
+                    let secret = masterKeys.desired(
+                        Self.secret(of: app.text),
+                        of: app,
+                        at: .facebook,
+                        in: id,
+                        stored: nil
+                    )
                     guard case .sealed(let sealed) = secret else { throw NotSealed() }
                     return StoredApplication.App(id: app, secret: sealed, secretChanged: 0)
-                },
-                options: try json(options)
+                }
             )
         }
         return StoredApplication(
@@ -58,14 +62,21 @@ struct Sample {
             revision: 7,
             settings: try json(settings),
             keys: keys.map { StoredApplication.Key(label: $0, hash: Digest.sha256(Self.key(of: $0)), created: 0) },
-            facebook: facebook,
-            mapping: try mapping.map(json),
-            mappingRevision: mapping == nil ? nil : 1,
+            providers: facebook.map { [.facebook: $0] } ?? [:],
+            mappings: try mapping.map {
+                [.facebook: StoredApplication.ActiveMapping(revision: 1, document: try json($0))]
+            } ?? [:],
             properties: try Self.properties(properties),
             dynamicNames: Set(dynamicNames.compactMap { PropertyName($0) }),
             created: 0,
             updated: nil
         )
+    }
+
+    private func optionsWithProof() throws -> JSONValue {
+        let members = try json(options).object?.members ?? []
+        guard proof != .timed else { return .object(JSONObject(members)) }
+        return .object(JSONObject(members + [JSONObject.Member("proof", .string(proof.rawValue))]))
     }
 
     private static func properties(_ text: String) throws -> [Property] {
@@ -93,4 +104,35 @@ extension ApplicationDocument {
             return error
         }
     }
+}
+
+// What most of these tests are about: Facebook, with its options as values.
+
+extension DesiredApplication {
+    var facebook: Provider? {
+        get { providers[.facebook] }
+        set { providers[.facebook] = newValue }
+    }
+
+    var mapping: JSONValue {
+        get { mappings[.facebook] ?? .array([]) }
+        set { mappings[.facebook] = newValue }
+    }
+}
+
+extension DesiredApplication.Provider {
+    var facebookOptions: FacebookOptions {
+        get { (try? FacebookOptionsDocument.parse(options)) ?? FacebookOptions() }
+        set { options = FacebookOptionsDocument.document(of: newValue) }
+    }
+}
+
+extension StoredApplication {
+    var facebook: Provider? { providers[.facebook] }
+    var mapping: JSONValue? { mappings[.facebook]?.document }
+}
+
+extension ApplicationDocument {
+    var facebook: Provider? { providers[.facebook] }
+    var mapping: JSONValue { mappings[.facebook] ?? .array([]) }
 }

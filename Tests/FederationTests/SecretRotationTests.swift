@@ -10,7 +10,8 @@ struct SecretRotationTests {
     func rotate() async throws {
         try await Office.lend { office in
             let apps = (1...60).map { #"{"appId":"\#($0)","appSecret":"secret\#($0)"}"# }.joined(separator: ",")
-            let put = try await office.administration.putFacebook(
+            let put = try await office.administration.putProvider(
+                .facebook,
                 of: "demo",
                 json(#"{"apps":[\#(apps)]}"#),
                 if: .any,
@@ -26,9 +27,15 @@ struct SecretRotationTests {
             #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == 0)
             let new = try office.with(keys: [Office.newKey])
             // The same secret under a key that is at hand changes nothing: it opens.
-            let after = try await new.facebook(of: "demo")
+            let after = try await new.provider(.facebook, of: "demo")
             #expect(after.tag != put.tag)
-            let same = try await new.putFacebook(of: "demo", json(#"{"apps":[\#(apps)]}"#), if: .any, by: Office.actor)
+            let same = try await new.putProvider(
+                .facebook,
+                of: "demo",
+                json(#"{"apps":[\#(apps)]}"#),
+                if: .any,
+                by: Office.actor
+            )
             #expect(same.tag == after.tag)
         }
     }
@@ -36,7 +43,8 @@ struct SecretRotationTests {
     @Test("a secret under a key that is not at hand is named, and all others are done")
     func unknownKey() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putFacebook(
+            _ = try await office.administration.putProvider(
+                .facebook,
                 of: "demo",
                 json(#"{"apps":[{"appId":"1","appSecret":"one"},{"appId":"2","appSecret":"two"}]}"#),
                 if: .any,
@@ -62,7 +70,8 @@ struct SecretRotationTests {
     @Test("a secret that was changed by other means ends it, and is named")
     func broken() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putFacebook(
+            _ = try await office.administration.putProvider(
+                .facebook,
                 of: "demo",
                 json(#"{"apps":[{"appId":"7","appSecret":"one"}]}"#),
                 if: .any,
@@ -74,7 +83,7 @@ struct SecretRotationTests {
                 try await both.rotateSecrets(by: Office.actor) { _ in }
             }
             #expect(refused?.reason == .providerMisconfigured)
-            #expect(refused?.message.contains("app 7 of demo") == true)
+            #expect(refused?.message.contains("app 7 at facebook of demo") == true)
         }
     }
 }

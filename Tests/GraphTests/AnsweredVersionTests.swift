@@ -19,7 +19,7 @@ struct AnsweredVersionTests {
         let version = NIOLockedValueBox("v25.0")
         let graph = try graph(version)
         defer { graph.stop() }
-        let (app, application) = (try #require(FacebookAppID("123")), try #require(ApplicationID("demo")))
+        let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
         func answered(asked: String? = nil) -> String? {
             graph.client.answeredVersion(of: app, application: application, asked: asked)
         }
@@ -30,7 +30,7 @@ struct AnsweredVersionTests {
         _ = await graph.evidence()
         #expect(answered() == "v26.0")
         #expect(graph.client.answeredVersion(of: app, application: try #require(ApplicationID("other"))) == nil)
-        let other = try #require(FacebookAppID("456"))
+        let other = try #require(ProviderAppID("456"))
         #expect(graph.client.answeredVersion(of: other, application: application) == nil)
         // The settings of these logins ask for v25.0.
         #expect(answered(asked: "v25.0") == "v26.0")
@@ -48,7 +48,7 @@ struct AnsweredVersionTests {
         _ = await graph.evidence()
         version.withLockedValue { $0 = header }
         _ = await graph.evidence()
-        let (app, application) = (try #require(FacebookAppID("123")), try #require(ApplicationID("demo")))
+        let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
         #expect(graph.client.answeredVersion(of: app, application: application) == "v25.0")
     }
 }

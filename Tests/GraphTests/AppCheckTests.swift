@@ -225,7 +225,7 @@ struct AppCheckTests {
         let check = try await graph.client.check()
         #expect(check.words == "right: Demo")
         #expect(check.answeredVersion == "v26.0")
-        let (app, application) = (try #require(FacebookAppID("123")), try #require(ApplicationID("demo")))
+        let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
         #expect(graph.client.answeredVersion(of: app, application: application, asked: "v25.0") == "v26.0")
         #expect(graph.client.usage(of: app, application: application)?.highest == 7)
     }
@@ -255,7 +255,7 @@ extension GraphClient {
         deadline: Duration = patience,
         now: Int64 = 1_700_000_000
     ) async throws -> AppCheck {
-        let app = FacebookApp(id: try #require(FacebookAppID(id)), secret: Secret(secret))
+        let app = ProviderApp(id: try #require(ProviderAppID(id)), secret: Secret(secret))
         return await check(
             app: app,
             settings: FacebookSettings(enabled: true, graphVersion: version, proof: proof, apps: []),

@@ -261,8 +261,8 @@ extension GraphClient {
         app: String,
         secret: String
     ) async throws -> Secret {
-        let id = try #require(FacebookAppID(app))
-        let app = FacebookApp(id: id, secret: Secret(secret))
+        let id = try #require(ProviderAppID(app))
+        let app = ProviderApp(id: id, secret: Secret(secret))
         return try await exchange(
             AuthorizationCode(Secret(code), redirectURI: redirect, codeVerifier: verifier.map(Secret.init)),
             app: app,

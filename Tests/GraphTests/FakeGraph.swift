@@ -47,10 +47,10 @@ final class FakeGraph: Sendable {
         form: ProofForm = .timed,
         deadline: Duration = .seconds(5)
     ) async -> AccessTokenEvidence {
-        guard let id = FacebookAppID(app), let application = ApplicationID(application) else {
+        guard let id = ProviderAppID(app), let application = ApplicationID(application) else {
             preconditionFailure("ids of this test")
         }
-        let app = FacebookApp(id: id, secret: Secret(secret))
+        let app = ProviderApp(id: id, secret: Secret(secret))
         return await client.evidence(
             token: Secret(token),
             app: app,
@@ -148,5 +148,14 @@ extension AccessTokenEvidence {
     var failure: Failure? {
         guard case .failed(let failure) = inspection else { return nil }
         return failure
+    }
+}
+
+extension FacebookSettings {
+    init(enabled: Bool, graphVersion: String, proof: ProofForm, apps: [ProviderApp]) {
+        var options = FacebookOptions()
+        options.graphVersion = graphVersion
+        options.proof = proof
+        self.init(enabled: enabled, apps: apps, options: options)
     }
 }

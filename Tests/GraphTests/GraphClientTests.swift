@@ -210,7 +210,7 @@ struct GraphClientTests {
         }
         defer { graph.stop() }
         _ = await graph.evidence()
-        let (app, application) = (try #require(FacebookAppID("123")), try #require(ApplicationID("demo")))
+        let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
         #expect(graph.client.usage(of: app, application: application)?.highest == 28)
         #expect(graph.client.usage(of: app, application: try #require(ApplicationID("other"))) == nil)
     }

@@ -99,7 +99,7 @@ struct GraphTroubleTests {
     func half(failing: String) async throws {
         let graph = try FakeGraph { $0.path.hasSuffix(failing) ? .reply(500, "") : FakeGraph.good($0) }
         defer { graph.stop() }
-        let app = FacebookApp(id: try #require(FacebookAppID("123")), secret: Secret("s3cret"))
+        let app = ProviderApp(id: try #require(ProviderAppID("123")), secret: Secret("s3cret"))
         guard
             case .refused(let failure) = AccessTokenCheck.verify(
                 evidence: await graph.evidence(),

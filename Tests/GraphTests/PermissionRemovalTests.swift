@@ -244,9 +244,9 @@ extension GraphClient {
         now: Int64 = 1_700_000_000,
         within limit: Duration = .seconds(5)
     ) async -> PermissionRemoval {
-        guard let id = FacebookAppID(app), let subject = Subject(subject), let application = ApplicationID("demo")
+        guard let id = ProviderAppID(app), let subject = Subject(subject), let application = ApplicationID("demo")
         else { preconditionFailure("ids of this test") }
-        let app = FacebookApp(id: id, secret: Secret(secret))
+        let app = ProviderApp(id: id, secret: Secret(secret))
         return await removePermissions(
             by: ProviderToken(kind: kind, text: Secret(token), expiresAt: nil),
             of: subject,

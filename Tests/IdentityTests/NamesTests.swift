@@ -110,12 +110,24 @@ struct NamesTests {
         #expect(Subject("010")?.text == "010")
         #expect(Subject("10") != Subject("010"))
         #expect(Subject(String(repeating: "9", count: 64)) != nil)
-        #expect(FacebookAppID(String(repeating: "9", count: 32)) != nil)
         for text in ["", "10.0", "+1", "-1", "1e3", " 1", "1\n", "١٢", "１", "0x1", String(repeating: "9", count: 65)] {
             #expect(Subject(text) == nil, "\(text)")
-            #expect(FacebookAppID(text) == nil, "\(text)")
         }
-        #expect(FacebookAppID(String(repeating: "9", count: 33)) == nil)
+    }
+
+    @Test("apps at providers and providers have names of their own grammar, compared as bytes")
+    func providers() {
+        for text in ["1234567890", "xvz1evFS4wEEPTGEFPHBog", "a-b_c", String(repeating: "9", count: 64)] {
+            #expect(ProviderAppID(text)?.text == text)
+        }
+        for text in ["", "10.0", "+1", " 1", "1\n", "١٢", "１", "a/b", String(repeating: "9", count: 65)] {
+            #expect(ProviderAppID(text) == nil, "\(text)")
+        }
+        #expect(ProviderName("facebook") == .facebook)
+        #expect(ProviderName("facebook")?.socialAccount == "FACEBOOK")
+        for text in ["", "Facebook", "1a", "a_b", "a b", "fаcebook", String(repeating: "a", count: 33)] {
+            #expect(ProviderName(text) == nil, "\(text)")
+        }
     }
 
     @Test("object ids are UUIDs, written in upper case")

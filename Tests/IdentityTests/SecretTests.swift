@@ -8,7 +8,7 @@ struct SecretTests {
     @Test("T-110: a secret shows nothing of itself, however it is printed")
     func printsNothing() {
         let secret = Secret(Self.canary)
-        let app = FacebookAppID("123").map { FacebookApp(id: $0, secret: secret) }
+        let app = ProviderAppID("123").map { ProviderApp(id: $0, secret: secret) }
         var dumped = ""
         dump((secret, [secret], ["key": secret], app), to: &dumped)
         let printed = [

@@ -193,6 +193,8 @@ struct ApplyTests {
                 "friends": "user_friends", "permissions": nil, "token_for_business": nil, "ids_for_business": nil,
                 "locale": nil, "Email": nil, "": nil,
             ] as [String: String?]
-        for (field, permission) in expected { #expect(FacebookFields.permission(of: field) == permission, "\(field)") }
+        for (field, permission) in expected {
+            #expect(ProfileFields.facebook.permission(of: field) == permission, "\(field)")
+        }
     }
 }

@@ -70,6 +70,7 @@ struct DocumentationTests {
             guard example["writes"] != nil, let mapping = example["mapping"] else { continue }
             let problems = MappingCheck.problems(
                 of: mapping,
+                fields: .facebook,
                 properties: try Self.scenario(example).properties,
                 columns: []
             )
@@ -107,7 +108,7 @@ struct DocumentationTests {
         for field in [
             "name", "email", "birthday", "age_range", "gender", "hometown", "location", "link", "friends", "picture",
         ] {
-            let permission = try #require(FacebookFields.permission(of: field))
+            let permission = try #require(ProfileFields.facebook.permission(of: field))
             let row = page.split(separator: "\n").first {
                 $0.hasPrefix("|") && $0.contains("`\(field)`") && $0.contains("`\(permission)`")
             }

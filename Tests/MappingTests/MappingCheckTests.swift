@@ -9,7 +9,12 @@ struct MappingCheckTests {
         _ properties: [Property] = Property.builtIn,
         columns: [LiveColumn] = []
     ) throws -> [MappingProblem] {
-        MappingCheck.problems(of: try Scenario.parse(mapping), properties: properties, columns: columns)
+        MappingCheck.problems(
+            of: try Scenario.parse(mapping),
+            fields: .facebook,
+            properties: properties,
+            columns: columns
+        )
     }
 
     @Test("a mapping that fits has no problems")
@@ -53,17 +58,16 @@ struct MappingCheckTests {
             problems.map(\.reason) == [
                 .mappingInvalid, .mappingInvalid, .mappingTargetNotAllowed, .mappingTargetNotAllowed,
                 .valueNotConvertible,
-                .mappingInvalid, .mappingInvalid, .mappingInvalid, .mappingInvalid,
+                .mappingInvalid, .mappingInvalid, .mappingInvalid,
             ]
         )
-        #expect(problems.map(\.position) == [0, 1, 2, 3, 4, nil, nil, nil, nil])
+        #expect(problems.map(\.position) == [0, 1, 2, 3, 4, nil, nil, nil])
         #expect(problems[5].message == #"mapping: property "must" is required, and no entry fills it."#)
         #expect(
             problems[6].message
                 == #"mapping: column "tenant" of the users table is NOT NULL without a default, and no entry fills it."#
         )
         #expect(!problems[7].message.contains("drop"))
-        #expect(problems[8].message.contains(#"property "age" is declared as INT"#))
     }
 
     @Test("an entry with another problem still fills its property")
@@ -115,24 +119,6 @@ struct MappingCheckTests {
         #expect(try problems("email", "DATE", in: .string) == 1)
         #expect(try problems("age_range.min", "INT", in: .double) == 0)
         #expect(try problems("age_range.min", "DOUBLE", in: .int) == 1)
-    }
-
-    @Test(
-        "the live column has the type that the declared one is kept in",
-        arguments: zip(
-            PropertyType.allCases,
-            ["text", "text", "bigint", "double precision", "boolean", "date", "timestamp with time zone", "jsonb"]
-        )
-    )
-    func columnTypes(type: PropertyType, sqlType: String) throws {
-        func problems(_ sqlType: String) throws -> Int {
-            let column = LiveColumn(name: "p", sqlType: sqlType, notNull: false, hasDefault: false)
-            return try Self.check("[]", [.closed("p", type)], columns: [column]).count
-        }
-        #expect(try problems(sqlType) == 0)
-        for other in ["character varying(500)", "integer", "json", "timestamp without time zone", "text[]"] {
-            #expect(try problems(other) == 1, "\(other)")
-        }
     }
 
     @Test("names of columns are compared as bytes")

@@ -14,6 +14,7 @@ extension Scenario {
         let tracer = MappingTracer(
             stored: try stored.map { try Mapping(Self.parse($0)) },
             client: try client.map(Self.parse),
+            fields: .facebook,
             properties: properties,
             settings: settings,
             dynamicNames: dynamicNames

@@ -18,6 +18,7 @@ struct Scenario {
         try CompiledMapping(
             stored: stored.map { try Mapping(Self.parse($0)) },
             client: client.map { try Mapping(Self.parse($0), origin: .client) },
+            fields: .facebook,
             properties: properties,
             settings: settings,
             dynamicNames: dynamicNames

@@ -196,10 +196,10 @@ struct ChangeLockTests {
     func noDeadlock() async throws {
         try await Tenant.lend { tenant in
             let tenant = try await tenant.withLoginProperty()
-            let app = try #require(FacebookAppID("1"))
+            let app = try #require(ProviderAppID("1"))
             try await tenant.change(
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
-                .setFacebookApps([(app, SealedSecret(bytes: [1], keyID: "k0"))])
+                .setProvider(.facebook, enabled: true, options: .object([:])),
+                .setProviderApps(.facebook, [(app, SealedSecret(bytes: [1], keyID: "k0"))])
             )
             let contenders: @Sendable (inout PostgresConfiguration) -> Void = { $0.applicationName = "contenders" }
             try await withStore(tenant.database.url, configure: contenders) { store in
@@ -263,7 +263,7 @@ extension Tenant {
             revision: application.revision,
             settings: application.settings,
             properties: Property.builtIn + [property],
-            facebook: nil
+            providers: [:]
         )
         return tenant
     }

@@ -75,7 +75,7 @@ struct CheckOutcomeTests {
                     revision: revision,
                     settings: ApplicationSettings(),
                     properties: [],
-                    facebook: nil
+                    providers: [:]
                 )
                 return try await tenant.store.dropTokenOfFormerApp(of: identity, in: application)
             }

@@ -14,8 +14,8 @@ struct ConfigurationChangeTests {
             let settings: JSONValue = .object(["clientMapping": .bool(false), "hostNames": .array([.string("a.b")])])
             let mapping: JSONValue = .array([.object(["from": .string("email"), "to": .string("email")])])
             let apps = [
-                (id: try #require(FacebookAppID("22")), secret: SealedSecret(bytes: [1, 2, 255], keyID: "k1")),
-                (id: try #require(FacebookAppID("11")), secret: SealedSecret(bytes: [3], keyID: "k2")),
+                (id: try #require(ProviderAppID("22")), secret: SealedSecret(bytes: [1, 2, 255], keyID: "k1")),
+                (id: try #require(ProviderAppID("11")), secret: SealedSecret(bytes: [3], keyID: "k2")),
             ]
             let written = try #require(
                 try await tenant.change(
@@ -23,9 +23,9 @@ struct ConfigurationChangeTests {
                     .changeSettings(settings),
                     .addKey(label: "web", hash: hashes[1]),
                     .addKey(label: "ios", hash: hashes[0]),
-                    .setFacebook(enabled: true, graphVersion: "v25.0", proof: .classic, options: .object([:])),
-                    .setFacebookApps(apps.map { ($0.id, $0.secret) }),
-                    .setMapping(mapping),
+                    .setProvider(.facebook, enabled: true, options: .object([:])),
+                    .setProviderApps(.facebook, apps.map { ($0.id, $0.secret) }),
+                    .setMapping(.facebook, mapping),
                     .orderProperties(["extra", "seen"].map(Tenant.named))
                 )
             )
@@ -38,13 +38,11 @@ struct ConfigurationChangeTests {
                 #expect(application.settings == settings)
                 #expect(application.keys.map(\.label) == ["ios", "web"])
                 #expect(application.keys.map(\.hash) == hashes)
-                #expect(application.facebook?.enabled == true)
-                #expect(application.facebook?.graphVersion == "v25.0")
-                #expect(application.facebook?.proof == .classic)
-                #expect(application.facebook?.apps.map(\.id) == apps.map(\.id))
-                #expect(application.facebook?.apps.map(\.secret) == apps.map(\.secret))
-                #expect(application.mapping == mapping)
-                #expect(application.mappingRevision == 1)
+                #expect(application.providers[.facebook]?.enabled == true)
+                #expect(application.providers[.facebook]?.apps.map(\.id) == apps.map(\.id))
+                #expect(application.providers[.facebook]?.apps.map(\.secret) == apps.map(\.secret))
+                #expect(application.mappings[.facebook]?.document == mapping)
+                #expect(application.mappings[.facebook]?.revision == 1)
                 let names = ["email", "name", "extra", "seen", "nick", "points", "ratio", "member", "birthday"]
                 #expect(application.properties.map(\.name.text) == names)
                 #expect(application.updated == read.updated)
@@ -127,11 +125,11 @@ struct ConfigurationChangeTests {
             }
             let steps: [ConfigurationChange] = [
                 .rename("New"), .addKey(label: "ios", hash: Tenant.randomHash()),
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
+                .setProvider(.facebook, enabled: true, options: .object([:])),
                 .declareProperty(Property(name: Tenant.named("fresh"), type: .date)),
                 .renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName")),
                 .widenProperty(Tenant.named("points"), to: .string), .removeProperty(Tenant.named("extra")),
-                .setMapping(.array([])),
+                .setMapping(.facebook, .array([])),
             ]
             let late = ConfigurationChange.declareProperty(
                 Property(name: Tenant.named("late"), type: .int, required: true)
@@ -147,7 +145,10 @@ struct ConfigurationChangeTests {
     @Test("deleting takes the schema and everything in it along, and leaves the audit log")
     func deletion() async throws {
         try await Tenant.lend { tenant in
-            try await tenant.change(.addKey(label: "ios", hash: Tenant.randomHash()), .setMapping(.array([])))
+            try await tenant.change(
+                .addKey(label: "ios", hash: Tenant.randomHash()),
+                .setMapping(.facebook, .array([]))
+            )
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
             try await tenant.database.psql("create view report as select nick from \(Tenant.users)")
             let revision = try await tenant.store.configurationRevision()

@@ -139,7 +139,7 @@ struct ErasureTests {
                 revision: 1,
                 settings: ApplicationSettings(),
                 properties: [],
-                facebook: nil
+                providers: [:]
             )
             #expect(try await tenant.store.dueDeletions(of: other, limit: 10) == [])
             #expect(try await tenant.store.deletion(code: request.code, of: other) == nil)

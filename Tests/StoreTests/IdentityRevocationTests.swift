@@ -106,7 +106,8 @@ extension Tenant {
 
     static func key(_ subject: String, app: String = "42") throws -> IdentityKey {
         IdentityKey(
-            app: try #require(FacebookAppID(app)),
+            provider: .facebook,
+            app: try #require(ProviderAppID(app)),
             subject: try #require(Subject(subject))
         )
     }

@@ -18,13 +18,7 @@ extension Tenant {
             revision: application.revision,
             settings: application.settings,
             properties: application.properties,
-            facebook: FacebookSettings(
-                enabled: true,
-                graphVersion: "v25.0",
-                proof: .timed,
-                apps: [],
-                options: options
-            )
+            providers: [.facebook: FacebookSettings(enabled: true, apps: [], options: options)]
         )
         return tenant
     }
@@ -49,7 +43,7 @@ extension Tenant {
         let write = try write(subject, [nick.map(PropertyValue.text)], hash: hash, token: sealed)
         return try await store.signIn(
             write,
-            by: SignInStatement(application: application, targets: [target]),
+            by: SignInStatement(application: application, provider: .facebook, targets: [target]),
             deadline: .now + .seconds(5)
         )
     }

@@ -30,43 +30,45 @@ struct KeyAndProviderTests {
     @Test("an app whose secret is not given keeps it, with its key and the time of its change")
     func facebookApps() async throws {
         try await Tenant.lend { tenant in
-            let ids = try ["1", "2", "3"].map { try #require(FacebookAppID($0)) }
+            let ids = try ["1", "2", "3"].map { try #require(ProviderAppID($0)) }
             let secret = SealedSecret(bytes: [7, 7], keyID: "k1")
             try await tenant.change(
-                .setFacebook(enabled: true, graphVersion: "v25.0", proof: .timed, options: .object([:])),
-                .setFacebookApps([(ids[0], secret), (ids[1], secret)])
+                .setProvider(.facebook, enabled: true, options: .object([:])),
+                .setProviderApps(.facebook, [(ids[0], secret), (ids[1], secret)])
             )
             try await tenant.database.psql(
                 "update federation.provider_apps set secret_changed = '2001-02-03 04:05:06Z'"
             )
             let fresh = SealedSecret(bytes: [9], keyID: "k2")
             let changed = try await tenant.change(
-                .setFacebook(
+                .setProvider(
+                    .facebook,
                     enabled: false,
-                    graphVersion: "v26.0",
-                    proof: .classic,
                     options: .object(["nonce": .string("off"), "returnUrls": .array([.string("a:/\"b\"")])])
                 ),
-                .setFacebookApps([(ids[1], nil), (ids[2], fresh), (ids[0], fresh)])
+                .setProviderApps(.facebook, [(ids[1], nil), (ids[2], fresh), (ids[0], fresh)])
             )
-            let apps = try #require(changed?.facebook?.apps)
+            let apps = try #require(changed?.providers[.facebook]?.apps)
             #expect(apps.map(\.id) == [ids[1], ids[2], ids[0]])
             #expect(apps.map(\.secret) == [secret, fresh, fresh])
             #expect(apps.map { $0.secretChanged == 981_173_106_000 } == [true, false, false])
-            #expect(changed?.facebook?.graphVersion == "v26.0")
-            #expect(changed?.facebook?.options.object?["nonce"]?.string == "off")
-            #expect(changed?.facebook?.options.object?["returnUrls"]?.array == [.string("a:/\"b\"")])
+            #expect(changed?.providers[.facebook]?.options.object?["nonce"]?.string == "off")
+            #expect(changed?.providers[.facebook]?.options.object?["returnUrls"]?.array == [.string("a:/\"b\"")])
             #expect(
-                try await tenant.store.application(tenant.application.id)?.facebook?.options
-                    == changed?.facebook?.options
+                try await tenant.store.application(tenant.application.id)?.providers[.facebook]?.options
+                    == changed?.providers[.facebook]?.options
             )
 
             let before = try await tenant.state()
-            let unknown = try #require(FacebookAppID("4"))
-            #expect(await tenant.refusal(.setFacebookApps([(unknown, nil)]))?.reason == .internal)
+            let unknown = try #require(ProviderAppID("4"))
+            #expect(await tenant.refusal(.setProviderApps(.facebook, [(unknown, nil)]))?.reason == .internal)
             #expect(try await tenant.state() == before)
-            #expect(try await tenant.change(.setFacebookApps([(ids[2], nil)]))?.facebook?.apps.map(\.id) == [ids[2]])
-            #expect(try await tenant.change(.removeFacebook)?.facebook == nil)
+            #expect(
+                try await tenant.change(.setProviderApps(.facebook, [(ids[2], nil)]))?.providers[.facebook]?.apps.map(
+                    \.id
+                ) == [ids[2]]
+            )
+            #expect(try await tenant.change(.removeProvider(.facebook))?.providers[.facebook] == nil)
             #expect(try await tenant.database.psql("select * from federation.provider_apps").isEmpty)
         }
     }
@@ -75,18 +77,18 @@ struct KeyAndProviderTests {
     func mappings() async throws {
         try await Tenant.lend { tenant in
             let documents = (1...5).map { JSONValue.array([.object(["to": .integer($0)])]) }
-            for document in documents { try await tenant.change(.setMapping(document)) }
+            for document in documents { try await tenant.change(.setMapping(.facebook, document)) }
             let id = tenant.application.id
-            let newest = try await tenant.store.mappingRevisions(of: id, before: nil, limit: 2)
+            let newest = try await tenant.store.mappingRevisions(for: .facebook, of: id, before: nil, limit: 2)
             #expect(newest.map(\.revision) == [5, 4])
             #expect(newest.map(\.isActive) == [true, false])
             #expect(newest.map(\.document) == [documents[4], documents[3]])
             #expect(newest.map(\.author) == ["ann", "ann"])
-            let older = try await tenant.store.mappingRevisions(of: id, before: 4, limit: 10)
+            let older = try await tenant.store.mappingRevisions(for: .facebook, of: id, before: 4, limit: 10)
             #expect(older.map(\.revision) == [3, 2, 1])
-            #expect(try await tenant.store.mappingRevision(2, of: id)?.document == documents[1])
-            #expect(try await tenant.store.mappingRevision(6, of: id) == nil)
-            #expect(try await tenant.store.application(id)?.mappingRevision == 5)
+            #expect(try await tenant.store.mappingRevision(2, for: .facebook, of: id)?.document == documents[1])
+            #expect(try await tenant.store.mappingRevision(6, for: .facebook, of: id) == nil)
+            #expect(try await tenant.store.application(id)?.mappings[.facebook]?.revision == 5)
         }
     }
 }

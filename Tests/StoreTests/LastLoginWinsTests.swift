@@ -16,9 +16,9 @@ struct LastLoginWinsTests {
                 revision: 1,
                 settings: settings,
                 properties: tenant.application.properties,
-                facebook: nil
+                providers: [:]
             )
-            try await body(tenant, SignInStatement(application: application, targets: []))
+            try await body(tenant, SignInStatement(application: application, provider: .facebook, targets: []))
         }
     }
 

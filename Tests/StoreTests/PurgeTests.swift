@@ -94,7 +94,7 @@ struct PurgeTests {
                     revision: stored.revision,
                     settings: ApplicationSettings(),
                     properties: [],
-                    facebook: nil
+                    providers: [:]
                 )
                 return try await tenant.store.dropTokens(of: application, limit: 12)
             }

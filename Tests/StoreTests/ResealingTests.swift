@@ -13,20 +13,19 @@ struct ResealingTests {
     private func lend(_ body: (Tenant) async throws -> Void) async throws {
         try await Tenant.lend { tenant in
             let other = try #require(ApplicationID("other"))
-            let settings = ConfigurationChange.setFacebook(
+            let settings = ConfigurationChange.setProvider(
+                .facebook,
                 enabled: true,
-                graphVersion: "v25.0",
-                proof: .timed,
                 options: .object([:])
             )
             try await tenant.change(
                 settings,
-                .setFacebookApps([(try app("1"), sealed("old1")), (try app("2"), sealed("old2"))])
+                .setProviderApps(.facebook, [(try app("1"), sealed("old1")), (try app("2"), sealed("old2"))])
             )
             try await tenant.change(
                 [
                     .create(name: "Other", schema: "other", settings: .object([:])), settings,
-                    .setFacebookApps([(try app("1"), sealed("new")), (try app("3"), sealed("old1"))]),
+                    .setProviderApps(.facebook, [(try app("1"), sealed("new")), (try app("3"), sealed("old1"))]),
                 ],
                 of: other
             )
@@ -37,7 +36,7 @@ struct ResealingTests {
         }
     }
 
-    private func app(_ id: String) throws -> FacebookAppID { try #require(FacebookAppID(id)) }
+    private func app(_ id: String) throws -> ProviderAppID { try #require(ProviderAppID(id)) }
     private func sealed(_ key: String) -> SealedSecret { SealedSecret(bytes: Array(key.utf8), keyID: key) }
 
     /// What a real resealing does to the bytes is of no matter here; the place of each must be right.
@@ -71,7 +70,7 @@ struct ResealingTests {
             #expect(after.revision == before.revision + 2)
             #expect(Set(after.changed.map(\.id.text)) == ["tenant", "other"])
             for application in after.changed {
-                for app in application.facebook?.apps ?? [] {
+                for app in application.providers[.facebook]?.apps ?? [] {
                     #expect(app.secretChanged == 981_173_106_000)
                     let untouched = application.id.text == "other" && app.id.text == "1"
                     let bytes = Array((untouched ? "new" : "\(application.id)/\(app.id)").utf8)

@@ -25,7 +25,11 @@ struct SchemaTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(try await database.psql("select version from federation.schema_versions") == [["1"], ["2"], ["3"], ["4"]])
+            #expect(
+                try await database.psql("select version from federation.schema_versions") == [
+                    ["1"], ["2"], ["3"], ["4"],
+                ]
+            )
         }
     }
 
@@ -103,7 +107,11 @@ struct SchemaTests {
                 alter table federation.audit_log drop column source, drop column target;
                 drop table federation.deletion_requests, federation.token_keys;
                 alter table federation.api_keys drop column server;
-                alter table federation.provider_settings drop column options;
+                alter table federation.provider_settings drop column options, drop constraint provider_settings_provider,
+                    add column graph_version text not null, add column proof text not null,
+                    add constraint provider_settings_provider_check check (provider in ('facebook'));
+                alter table federation.provider_apps drop constraint provider_apps_app_id,
+                    add constraint provider_apps_app_id_check check (app_id ~ '^[0-9]{1,32}$');
                 delete from federation.schema_versions where version > 1;
                 update federation.configuration set revision = 7;
                 insert into federation.applications (id, name, schema_name) values ('old', 'Old', 'old one');
@@ -122,6 +130,7 @@ struct SchemaTests {
                     drop column refreshed, drop column revoked, drop column revoked_by;
                 insert into federation.mappings (application_id, provider, revision, document, active)
                     values ('old', 'facebook', 3, '[]', true);
+                insert into federation.provider_settings values ('old', 'facebook', true, 'v24.0', 'classic');
                 insert into federation.audit_log (actor, application_id, action) values ('cli', 'old', 'x');
                 insert into "old one".users (object_id, email) values (gen_random_uuid(), 'a@example.com')
                 """
@@ -139,9 +148,11 @@ struct SchemaTests {
                 let copy = try await store.configuration(changedAfter: 0)
                 #expect(copy.revision == 7)
                 #expect(copy.changed.map(\.id.text) == ["old"])
-                #expect(copy.changed.first?.mappingRevision == 3)
+                #expect(copy.changed.first?.mappings[.facebook]?.revision == 3)
+                let options = copy.changed.first?.providers[.facebook]?.options.object
+                #expect(options?["graphVersion"] == .string("v24.0") && options?["proof"] == .string("classic"))
                 let id = try #require(copy.changed.first?.id)
-                #expect(try await store.mappingRevision(3, of: id)?.author == nil)
+                #expect(try await store.mappingRevision(3, for: .facebook, of: id)?.author == nil)
                 let entry = try await store.audit(matching: AuditFilter(), before: nil, limit: 1).first
                 #expect(entry?.actor == "cli" && entry?.source == nil)
             }

@@ -39,7 +39,7 @@ struct Tenant {
                     revision: 1,
                     settings: ApplicationSettings(),
                     properties: properties,
-                    facebook: nil
+                    providers: [:]
                 )
                 try await store.migrate()
                 let tenant = Tenant(store: store, database: database, application: application)
@@ -63,7 +63,7 @@ struct Tenant {
             settings: application.settings,
             properties: application.properties.filter { $0.name != property.name && !gone.contains($0.name.text) }
                 + [property],
-            facebook: nil
+            providers: [:]
         )
         return tenant
     }
@@ -118,6 +118,7 @@ struct Tenant {
         let property = try #require(application.properties.first { $0.name.text == name })
         let statement = SignInStatement(
             application: application,
+            provider: .facebook,
             targets: [.init(name: property.name, type: property.type, sync: sync)]
         )
         return try await store.signIn(
@@ -136,8 +137,11 @@ struct Tenant {
     ) throws -> SignInWrite {
         SignInWrite(
             person: VerifiedPerson(
-                appID: try #require(FacebookAppID("42")),
-                subject: try #require(Subject(subject)),
+                identity: IdentityKey(
+                    provider: .facebook,
+                    app: try #require(ProviderAppID("42")),
+                    subject: try #require(Subject(subject))
+                ),
                 profile: [:],
                 scopes: ["email"],
                 dataAccessExpiresAt: 1_900_000_000

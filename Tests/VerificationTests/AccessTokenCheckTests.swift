@@ -14,8 +14,8 @@ struct AccessTokenCheckTests {
             Issue.record("\(verdict)")
             return
         }
-        #expect(person.appID.text == "123456789")
-        #expect(person.subject.text == "10150000000000001")
+        #expect(person.identity.app.text == "123456789")
+        #expect(person.identity.subject.text == "10150000000000001")
         #expect(person.profile["name"] == .string("Ann"))
         #expect(person.scopes == ["public_profile", "email"])
         #expect(person.dataAccessExpiresAt == Self.now + 100)
@@ -220,7 +220,7 @@ struct AccessTokenCheckTests {
     ) throws -> AccessTokenCheck.Verdict {
         AccessTokenCheck.verify(
             evidence: AccessTokenEvidence(inspection: inspection, profile: profile),
-            app: FacebookApp(id: try #require(FacebookAppID("123456789")), secret: Secret(secret)),
+            app: ProviderApp(id: try #require(ProviderAppID("123456789")), secret: Secret(secret)),
             now: now
         )
     }

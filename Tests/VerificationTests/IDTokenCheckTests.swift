@@ -16,8 +16,8 @@ struct IDTokenCheckTests {
     @Test("a token that passes tells who, by which app, until when")
     func accepted() throws {
         let accepted = try #require(try judge(Sample().text).accepted)
-        #expect(accepted.person.appID.text == Sample.app)
-        #expect(accepted.person.subject.text == Sample.subject)
+        #expect(accepted.person.identity.app.text == Sample.app)
+        #expect(accepted.person.identity.subject.text == Sample.subject)
         #expect(!accepted.person.scopesAreListed)
         #expect(accepted.person.credentialExpiresAt == Sample.now + 3590)
         #expect(accepted.end == Sample.now - 10 + 3601, "its age counts before the tolerance of exp does")
@@ -70,7 +70,7 @@ struct IDTokenCheckTests {
         for app in apps {
             var sample = Sample()
             sample.claims = sample.claims.with(["aud": both, "azp": .string(app)])
-            #expect(try judge(sample.text, apps: apps).accepted?.person.appID.text == app)
+            #expect(try judge(sample.text, apps: apps).accepted?.person.identity.app.text == app)
         }
         #expect(try word(["azp": .string(Sample.app)]) == "accepted")
         for party in [JSONValue.string("2345678901"), .string(""), .null, .array([.string(Sample.app)]), .integer(1)] {
@@ -83,7 +83,7 @@ struct IDTokenCheckTests {
         var sample = Sample()
         sample.claims = sample.claims.with(["aud": .string("2345678901")])
         let accepted = try judge(sample.text, apps: [Sample.app, "2345678901"]).accepted
-        #expect(accepted?.person.appID.text == "2345678901")
+        #expect(accepted?.person.identity.app.text == "2345678901")
     }
 
     @Test("T-29: exp lies ahead, with a minute of tolerance (check 9)")

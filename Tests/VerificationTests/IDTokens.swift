@@ -91,7 +91,7 @@ func judge(
     options.idTokenSeconds = longestAge
     let check = IDTokenCheck(
         issuers: ["https://www.facebook.com", "https://facebook.com"],
-        apps: apps.compactMap(FacebookAppID.init),
+        apps: apps.compactMap(ProviderAppID.init),
         options: options
     )
     do throws(Failure) {

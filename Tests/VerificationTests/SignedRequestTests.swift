@@ -121,8 +121,8 @@ struct SignedRequestTests {
 
     // MARK: Signing
 
-    static func app(_ id: String, secret: String = "our secret") throws -> FacebookApp {
-        FacebookApp(id: try #require(FacebookAppID(id)), secret: Secret(secret))
+    static func app(_ id: String, secret: String = "our secret") throws -> ProviderApp {
+        ProviderApp(id: try #require(ProviderAppID(id)), secret: Secret(secret))
     }
 
     static func signed(_ payload: String, secret: String = "our secret") -> String {
@@ -134,7 +134,7 @@ struct SignedRequestTests {
     static func encoded(_ bytes: [UInt8]) -> String { Base64URL.encode(bytes) }
 
     /// The part of the message that says what is wrong; nil when nothing is.
-    static func refusal(_ text: String, apps: [FacebookApp]? = nil, now: Int64 = Self.now) -> String? {
+    static func refusal(_ text: String, apps: [ProviderApp]? = nil, now: Int64 = Self.now) -> String? {
         do {
             let apps = try apps ?? [app("1")]
             _ = try SignedRequest(text, apps: apps, now: now)

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Identity
 
-/// `loginWithFacebook` under its own name and the three that client SDKs use (backendless.md §0): one handler.
+/// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider (backendless.md §0): one handler.
 struct LoginRoutes {
     let federation: Federation
 
@@ -11,18 +11,21 @@ struct LoginRoutes {
     static let bodyLimit = JSONLimits.request.bytes
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/loginWithFacebook", use: login)
+        routes.on(.post, "users/loginWithFacebook") { request, context, application in
+            try await login(request, by: .facebook, context: context, application: application)
+        }
         for path in ["users/social/:provider/sdk/login", "users/social/:provider/login", "users/oauth/:provider/login"]
         {
             routes.on(.post, path) { request, context, application in
-                try context.requireFacebook()
-                return try await login(request, context: context, application: application)
+                let provider = try ProviderName(inPath: context.parameters.get("provider"))
+                return try await login(request, by: provider, context: context, application: application)
             }
         }
     }
 
-    @Sendable private func login(
+    private func login(
         _ request: Request,
+        by provider: ProviderName,
         context: APIContext,
         application: LoadedApplication
     ) async throws -> Response {
@@ -30,6 +33,7 @@ struct LoginRoutes {
         // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
         let login = try LoginBody.parse(
             body,
+            provider: provider,
             previousToken: request.userToken,
             idempotencyKey: try request.idempotencyKey
         )

@@ -10,13 +10,16 @@ enum LoginBody {
     /// - Throws: `malformed_request` or `payload_too_large`.
     static func parse(
         _ bytes: [UInt8],
+        provider: ProviderName,
         previousToken: SessionToken?,
         idempotencyKey: String?
     ) throws(Failure) -> LoginRequest {
         let body = try object(in: bytes)
         return LoginRequest(
+            provider: provider,
             credential: CredentialFields(
                 accessToken: try text("accessToken", in: body),
+                accessTokenSecret: try text("accessTokenSecret", in: body),
                 idToken: try text("idToken", in: body),
                 nonce: try text("nonce", in: body),
                 code: try text("code", in: body),
@@ -27,8 +30,26 @@ enum LoginBody {
             mapping: try mapping(in: body),
             appID: try text("appId", in: body),
             previousToken: previousToken,
-            idempotencyKey: idempotencyKey
+            idempotencyKey: idempotencyKey,
+            guest: try guest(in: body, previousToken: previousToken)
         )
+    }
+
+    /// The guest who is to become the user: the user object of the guest as the client received it. A client that does not keep the
+    /// token in the object sends it in the header.
+    private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
+        guard let value = body.present("guestUser") else { return nil }
+        guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
+            throw Failure(.malformedRequest, "guestUser must be the user object of a guest, with its objectId.")
+        }
+        let own = object["user-token"]?.string.flatMap { SessionToken(received: $0) }
+        guard let token = own ?? previousToken else {
+            throw Failure(
+                .guestInvalid,
+                "guestUser needs the guest's user-token, in the object or as a header: it shows whose guest this is."
+            )
+        }
+        return GuestClaim(id: id, token: token)
     }
 
     /// The object that the body is.

@@ -14,8 +14,8 @@ package struct Administration: Sendable {
     let graph: GraphClient
     let masterKeys: MasterKeys
 
-    /// What Facebook is given to answer an operator: as long as a login may take.
-    static let facebookPatience = Duration.seconds(5)
+    /// What a provider is given to answer an operator: as long as a login may take.
+    static let providerPatience = Duration.seconds(5)
 
     /// Prepares the use cases.
     ///

@@ -28,21 +28,28 @@ extension ConfigurationDifference {
             )
         }
         checkKeys(desired, at: document / "keys", &problems)
-        checkFacebook(stored, desired, at: document / "providers" / "facebook", &problems)
+        for type in IdentityProviders.all {
+            checkProvider(type, stored, desired, at: document / "providers" / type.name.text, &problems)
+        }
         checkProperties(stored, desired, at: document / "properties", &problems)
-        problems.add(
-            MappingCheck.problems(
-                of: desired.mapping,
-                properties: desired.properties,
-                columns: columns.filter { column in
-                    // A step makes the column what the declaration says.
-                    stored?.properties.contains { old in
-                        old.name.text.hasSameBytes(as: column.name) && !desired.properties.contains(old)
-                    } != true
-                }
-            ),
-            ofMappingAt: document / "mapping" / "facebook"
-        )
+        let kept = columns.filter { column in
+            // A step makes the column what the declaration says.
+            stored?.properties.contains { old in
+                old.name.text.hasSameBytes(as: column.name) && !desired.properties.contains(old)
+            } != true
+        }
+        checkColumns(kept, desired.properties, at: document / "properties", &problems)
+        for type in IdentityProviders.all where type.isUsed(by: desired) {
+            problems.add(
+                MappingCheck.problems(
+                    of: desired.mappings[type.name] ?? .array([]),
+                    fields: type.fields,
+                    properties: desired.properties,
+                    columns: kept
+                ),
+                ofMappingAt: document / "mapping" / type.name.text
+            )
+        }
         return problems
     }
 
@@ -92,38 +99,33 @@ extension ConfigurationDifference {
         }
     }
 
-    private static func checkFacebook(
+    private static func checkProvider(
+        _ type: any IdentityProvider.Type,
         _ stored: StoredApplication?,
         _ desired: DesiredApplication,
         at place: JSONPointer,
         _ problems: inout DocumentProblems
     ) {
-        guard let facebook = desired.facebook else { return }
-        let options = facebook.options
-        let needs = [
-            ("longLivedTokens", options.longLivedTokens), ("returnTokens", options.returnTokens),
-            ("refreshHours", options.refreshHours != nil),
-        ]
-        for (name, isSet) in needs where isSet && !options.keepTokens {
-            problems.add(place / name, "needs keepTokens to be true: without it no token is kept")
-        }
+        guard let provider = desired.providers[type.name] else { return }
+        type.check(provider.options, at: place, problems: &problems)
         let apps = place / "apps"
-        if facebook.apps.count > DesiredApplication.mostFacebookApps {
-            problems.add(apps, "must be at most \(DesiredApplication.mostFacebookApps)")
+        if provider.apps.count > DesiredApplication.mostApps {
+            problems.add(apps, "must be at most \(DesiredApplication.mostApps)")
             return
         }
-        if facebook.enabled && facebook.apps.isEmpty {
+        if provider.enabled && provider.apps.isEmpty {
             problems.add(
                 apps,
                 "must name an app, or enabled must be false: without app id and secret no token is accepted"
             )
         }
-        for (index, app) in facebook.apps.enumerated() {
-            if facebook.apps[..<index].contains(where: { $0.id == app.id }) {
-                problems.add(apps / index / "appId", "is used twice")
-            } else if case .unchanged = app.secret, stored?.facebook?.apps.contains(where: { $0.id == app.id }) != true
+        for (index, app) in provider.apps.enumerated() {
+            if provider.apps[..<index].contains(where: { $0.id == app.id }) {
+                problems.add(apps / index / type.appTerms.id, "is used twice")
+            } else if case .unchanged = app.secret,
+                stored?.providers[type.name]?.apps.contains(where: { $0.id == app.id }) != true
             {
-                problems.add(apps / index / "appSecret", "must be given: none is stored for this app")
+                problems.add(apps / index / type.appTerms.secret, "must be given: none is stored for this app")
             }
         }
     }
@@ -168,6 +170,27 @@ extension ConfigurationDifference {
         }
     }
 
+    /// A property without a column is no problem: declaring it makes the column.
+    private static func checkColumns(
+        _ columns: [LiveColumn],
+        _ properties: [Property],
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        for property in properties {
+            guard let column = columns.first(where: { $0.name.hasSameBytes(as: property.name.text) }),
+                !column.sqlType.hasSameBytes(as: property.type.sqlType)
+            else { continue }
+            problems.add(
+                place / property.name.text / "type",
+                """
+                is \(property.type.rawValue), which is kept in a column of type \(property.type.sqlType), and the column in the users \
+                table has another type
+                """
+            )
+        }
+    }
+
     private static func checkType(
         of property: Property,
         replacing old: PropertyType,
@@ -182,5 +205,12 @@ extension ConfigurationDifference {
         let wider = PropertyType.allCases.filter { $0 != old && old.widens(to: $0) }.map(\.rawValue)
         let choice = wider.isEmpty ? "" : " or become " + wider.joined(separator: ", ")
         problems.add(place, "must stay \(old.rawValue)\(choice): the column holds values of that type")
+    }
+}
+
+extension IdentityProvider {
+    /// Whether people can log in by the provider, or a mapping says what of them is wanted.
+    fileprivate static func isUsed(by desired: DesiredApplication) -> Bool {
+        desired.providers[name] != nil || desired.mappings[name] != nil
     }
 }

@@ -27,9 +27,11 @@ package enum ConfigurationDifference {
         guard problems.isEmpty else { throw problems }
         return ApplicationSteps.steps(from: stored, to: desired)
             + KeySteps.steps(from: stored?.keys ?? [], to: desired.keys)
-            + FacebookSteps.steps(from: stored?.facebook, to: desired.facebook)
+            + IdentityProviders.all.flatMap { type in
+                ProviderSteps.steps(at: type, from: stored?.providers[type.name], to: desired.providers[type.name])
+            }
             + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
-            + MappingSteps.steps(from: stored, to: desired)
+            + IdentityProviders.names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
     }
 

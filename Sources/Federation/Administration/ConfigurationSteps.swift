@@ -91,14 +91,24 @@ enum KeySteps {
     }
 }
 
-/// The steps about the mapping.
+/// The steps about the mapping for a provider.
 enum MappingSteps {
-    static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
-        let old = stored?.mapping.map(listed)
-        let new = listed(desired.mapping)
+    static func steps(
+        for provider: ProviderName,
+        from stored: StoredApplication?,
+        to desired: DesiredApplication
+    ) -> [PlannedChange] {
+        let old = (stored?.mappings[provider]?.document).map(listed)
+        let new = listed(desired.mappings[provider] ?? .array([]))
         guard !new.isStored(as: old ?? .array([])) else { return [] }
         return [
-            PlannedChange(.setMapping(new), action: "mapping.facebook.set", target: "facebook", from: old, to: new)
+            PlannedChange(
+                .setMapping(provider, new),
+                action: "mapping.\(provider).set",
+                target: provider.text,
+                from: old,
+                to: new
+            )
         ]
     }
 

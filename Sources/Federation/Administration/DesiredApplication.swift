@@ -15,14 +15,13 @@ package struct DesiredApplication: Sendable {
     private(set) var keepsUnreadableSettings = false
     /// Each is told by its hash: the same hash under another label is the same key, relabelled.
     package var keys: [Key]
-    /// Nil when the provider is not configured.
-    package var facebook: Facebook?
+    package var providers: [ProviderName: Provider]
     /// Built-in properties in front, then the declared ones in their order.
     ///
     /// One that is stored and is not here is removed.
     package var properties: [Property]
-    /// The mapping for Facebook as it was written, in either form; problems point into it.
-    package var mapping: JSONValue
+    /// The mapping for each provider as it was written, in either form; problems point into it.
+    package var mappings: [ProviderName: JSONValue]
     /// Stored names of properties and what they are called from here on.
     private(set) var renamed: [(from: PropertyName, to: PropertyName)] = []
 
@@ -38,51 +37,27 @@ package struct DesiredApplication: Sendable {
         }
     }
 
-    /// Settings of the provider, and its apps in the order in which they are asked.
-    package struct Facebook: Sendable {
+    /// Settings of a provider, and its apps in the order in which they are asked.
+    package struct Provider: Sendable {
         package var enabled: Bool
-        package var graphVersion: String
-        package var proof: ProofForm
+        /// All of its options; as they are stored when they cannot be read, since another version or somebody by other means wrote
+        /// them, and nobody has set others.
+        package var options: JSONValue
         package var apps: [App]
-        package var options: FacebookOptions { didSet { keepsUnreadableOptions = false } }
-        /// Whether the stored options cannot be read and nobody has set others.
-        private(set) var keepsUnreadableOptions = false
 
-        package init(
-            enabled: Bool,
-            graphVersion: String,
-            proof: ProofForm,
-            apps: [App],
-            options: FacebookOptions = FacebookOptions()
-        ) {
+        package init(enabled: Bool, options: JSONValue, apps: [App]) {
             self.enabled = enabled
-            self.graphVersion = graphVersion
-            self.proof = proof
-            self.apps = apps
             self.options = options
-        }
-
-        fileprivate init(_ stored: StoredApplication.Facebook) {
-            self.init(
-                enabled: stored.enabled,
-                graphVersion: stored.graphVersion,
-                proof: stored.proof,
-                apps: stored.apps.map { App(id: $0.id, secret: .unchanged) }
-            )
-            if let options = try? FacebookOptionsDocument.parse(stored.options) {
-                self.options = options
-            } else {
-                keepsUnreadableOptions = true
-            }
+            self.apps = apps
         }
     }
 
-    /// An app at Facebook.
+    /// An app at a provider.
     package struct App: Sendable {
-        package var id: FacebookAppID
+        package var id: ProviderAppID
         package var secret: AppSecret
 
-        package init(id: FacebookAppID, secret: AppSecret) {
+        package init(id: ProviderAppID, secret: AppSecret) {
             self.id = id
             self.secret = secret
         }
@@ -97,7 +72,7 @@ package struct DesiredApplication: Sendable {
 
     /// A bound on what one application may have; `docs/configuration.md` lists them for operators.
     package static let mostKeys = 100
-    package static let mostFacebookApps = 100
+    package static let mostApps = 100
     /// A table has at most 1600 columns in its whole life, dropped ones included (security.md V-55).
     package static let mostProperties = Store.propertiesAllowed
 
@@ -108,14 +83,14 @@ package struct DesiredApplication: Sendable {
         self.schema = schema
         settings = ApplicationSettings()
         keys = []
-        facebook = nil
+        providers = [:]
         properties = Property.builtIn
-        mapping = .array([])
+        mappings = [:]
     }
 
     /// An application that shall stay as it is, for editing in one part.
     ///
-    /// Settings and options that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
+    /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
     package init(_ stored: StoredApplication) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema)
         if let settings = try? SettingsDocument.parse(stored.settings) {
@@ -124,12 +99,20 @@ package struct DesiredApplication: Sendable {
             keepsUnreadableSettings = true
         }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash) }
-        facebook = stored.facebook.map { Facebook($0) }
+        for type in IdentityProviders.all {
+            providers[type.name] = stored.providers[type.name].map { settings in
+                Provider(
+                    enabled: settings.enabled,
+                    options: settings.readOptions(of: type),
+                    apps: settings.apps.map { App(id: $0.id, secret: .unchanged) }
+                )
+            }
+            mappings[type.name] = stored.mappings[type.name]?.document
+        }
         properties = stored.properties
-        mapping = stored.mapping ?? .array([])
     }
 
-    /// Gives a property another name: its values stay, and the entry of the mapping that writes it follows.
+    /// Gives a property another name: its values stay, and the entries of mappings that write it follow.
     ///
     /// Whether the name may be taken is for `ConfigurationDifference` to say.
     package mutating func renameProperty(_ old: PropertyName, to new: PropertyName) {
@@ -142,7 +125,7 @@ package struct DesiredApplication: Sendable {
             clientMappable: property.clientMappable
         )
         renamed.append((from: old, to: new))
-        mapping = mapping.renamingTarget(old.text, to: new.text)
+        mappings = mappings.mapValues { $0.renamingTarget(old.text, to: new.text) }
     }
 }
 
@@ -152,17 +135,19 @@ extension MasterKeys {
     /// - Parameters:
     ///   - secret: The secret as somebody gave it.
     ///   - app: The app that it is of.
+    ///   - provider: Where the app is.
     ///   - application: The application that the app belongs to.
     ///   - stored: The application as it is; a secret of it under a master key that is not at hand counts as different.
     /// - Returns: What becomes of the app's secret.
     package func desired(
         _ secret: Secret,
-        of app: FacebookAppID,
+        of app: ProviderAppID,
+        at provider: ProviderName,
         in application: ApplicationID,
         stored: StoredApplication?
     ) -> DesiredApplication.AppSecret {
-        let place = MasterKey.Place.appSecret(application: application, app: app)
-        if let sealed = stored?.facebook?.apps.first(where: { $0.id == app })?.secret,
+        let place = MasterKey.Place.appSecret(application: application, provider: provider, app: app)
+        if let sealed = stored?.providers[provider]?.apps.first(where: { $0.id == app })?.secret,
             let opened = open(sealed, at: place), opened.reveal().hasSameBytes(as: secret.reveal())
         {
             return .unchanged

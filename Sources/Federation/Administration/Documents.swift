@@ -106,9 +106,13 @@ extension DesiredApplication {
         self.init(id: document.id, name: document.name, schema: document.schema)
         settings = document.settings
         keys = secrets.keys(document.keys, at: JSONPointer() / "keys")
-        facebook = document.facebook.map { secrets.facebook($0, at: JSONPointer() / "providers" / "facebook") }
+        for type in IdentityProviders.all {
+            providers[type.name] = document.providers[type.name].map { provider in
+                secrets.provider(provider, of: type, at: JSONPointer() / "providers" / type.name.text)
+            }
+        }
         properties = document.properties + document.undeclared(in: stored)
-        mapping = document.mapping
+        mappings = document.mappings
     }
 }
 

@@ -1,7 +1,6 @@
 package import Identity
 import Mapping
 import Store
-import Verification
 
 extension Administration {
     /// What a login would write; writes nothing.
@@ -17,13 +16,19 @@ extension Administration {
     /// be read are told in the refusal only.
     ///
     /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an unknown user.
-    package func previewMapping(of application: String, _ request: JSONValue) async throws(Failure) -> JSONValue {
+    package func previewMapping(
+        for provider: ProviderName,
+        of application: String,
+        _ request: JSONValue
+    ) async throws(Failure) -> JSONValue {
+        guard let type = IdentityProviders.named(provider) else { throw .noSuchProvider }
         let stored = try await existing(application)
         let request = try Self.read(request)
         let loaded = LoadedApplication(stored, masterKeys: masterKeys)
         let tracer = MappingTracer(
-            stored: try await candidate(request.mapping, for: stored) ?? loaded.storedMapping,
+            stored: try await candidate(request.mapping, for: stored, type) ?? loaded.storedMappings[provider],
             client: request.clientMapping,
+            fields: type.fields,
             properties: stored.properties,
             settings: loaded.application.settings,
             dynamicNames: stored.dynamicNames
@@ -36,19 +41,28 @@ extension Administration {
         case .profile(let given, let granted):
             (profile, scopes) = (given, granted)
             subject = given["id"]?.string.flatMap(Subject.init)
-        case .token(let token, let appID):
+        case .credential(let credential, let appID):
             let person: VerifiedPerson
-            do throws(Failure) { person = try await prove(token, appID: appID, of: loaded, by: tracer) } catch {
+            do throws(Failure) {
+                if let refusal = tracer.refusal { throw refusal }
+                person = try await type.preview(
+                    credential,
+                    of: loaded,
+                    appID: appID,
+                    mapping: tracer.mapping,
+                    in: self
+                )
+            } catch {
                 return tracer.answer(nil, refusal: error, created: false)
             }
-            (profile, scopes, subject) = (person.profile, person.scopes, person.subject)
-            if user == nil { user = try await self.user(of: person, in: loaded.application) }
+            (profile, scopes, subject) = (person.profile, person.scopes, person.identity.subject)
+            if user == nil { user = try await self.user(of: person.identity, in: loaded.application) }
         }
         let trace = tracer.trace(
             profile,
             grantedScopes: scopes,
             user: user?.user,
-            written: user?.lastWritten(for: subject) ?? JSONObject()
+            written: user?.lastWritten(for: subject, at: provider) ?? JSONObject()
         )
         var refusal = tracer.refusal ?? trace.refusal
         if refusal == nil, user?.user.status == .disabled { refusal = Store.accountDisabled }
@@ -62,14 +76,20 @@ extension Administration {
     /// The candidate for the stored mapping, held to what saving it would hold it to.
     private func candidate(
         _ document: JSONValue?,
-        for stored: StoredApplication
+        for stored: StoredApplication,
+        _ type: any IdentityProvider.Type
     ) async throws(Failure) -> Mapping? {
         guard let document else { return nil }
         let place = JSONPointer() / "mapping"
         let columns = try await store.liveColumns(ofSchema: stored.schema)
         var problems = DocumentProblems()
         problems.add(
-            MappingCheck.problems(of: document, properties: stored.properties, columns: columns),
+            MappingCheck.problems(
+                of: document,
+                fields: type.fields,
+                properties: stored.properties,
+                columns: columns
+            ),
             ofMappingAt: place
         )
         guard problems.isEmpty else { throw problems.failure }
@@ -85,45 +105,21 @@ extension Administration {
 
     /// The user as whom a verified person would log in; nil when the login would create one.
     private func user(
-        of person: VerifiedPerson,
+        of identity: IdentityKey,
         in application: Application
     ) async throws(Failure) -> StoredPerson? {
         var search = PersonSearch()
-        search.subject = person.subject.text
-        // The same digits can be other people's at other apps.
+        search.subject = identity.subject.text
+        // The same digits can be other people's at other apps and providers.
         for user in try await store.people(matching: search, of: application, after: nil, limit: 100) {
             guard let found = try await store.person(user.objectID, of: application) else { continue }
             let isSame = found.identities.contains {
-                $0.provider == "facebook" && $0.app.hasSameBytes(as: person.appID.text)
-                    && $0.subject.hasSameBytes(as: person.subject.text)
+                $0.provider.hasSameBytes(as: identity.provider.text) && $0.app.hasSameBytes(as: identity.app.text)
+                    && $0.subject.hasSameBytes(as: identity.subject.text)
             }
             if isSame { return found }
         }
         return nil
-    }
-
-    private func prove(
-        _ token: Secret,
-        appID: String?,
-        of loaded: LoadedApplication,
-        by tracer: MappingTracer
-    ) async throws(Failure) -> VerifiedPerson {
-        guard case .accessToken(let token) = try Credential(CredentialFields(accessToken: token.reveal())) else {
-            throw Failure(
-                .credentialWrongKind,
-                "A preview asks Graph for the profile, which takes an access token. Give the claims of an ID token as a sample profile."
-            )
-        }
-        let (settings, apps) = try loaded.facebook(appID: appID)
-        if let refusal = tracer.refusal { throw refusal }
-        return try await graph.prove(
-            token,
-            by: apps,
-            settings: settings,
-            mapping: tracer.mapping,
-            application: loaded.application.id,
-            deadline: .now + Self.facebookPatience
-        )
     }
 }
 
@@ -157,9 +153,13 @@ extension MappingTracer {
 
 extension StoredPerson {
     /// What the mapping wrote last, by logins as the subject; by the latest ones where the subject is not this user's.
-    fileprivate func lastWritten(for subject: Subject?) -> JSONObject? {
-        let ours = identities.filter { $0.provider == "facebook" }
+    fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {
+        let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
         return (same ?? ours.max { $0.lastUsed < $1.lastUsed })?.written
     }
+}
+
+extension Failure {
+    fileprivate static let noSuchProvider = Failure(.notFound, "There is no such login provider.")
 }

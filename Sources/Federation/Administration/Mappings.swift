@@ -6,14 +6,15 @@ extension Administration {
     /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's revision.
     ///
     /// - Throws: `not_found` while there is none.
-    package func mapping(of application: String) async throws(Failure) -> Resource {
-        try await activeMapping(of: try await existing(application))
+    package func mapping(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try await activeMapping(for: provider, of: try await existing(application))
     }
 
     /// Makes a new revision of a list of entries, a plain dictionary, or an object with either under `entries`.
     ///
     /// - Throws: `document_invalid` with every problem: its pointer, the entry and its position.
     package func putMapping(
+        for provider: ProviderName,
         of application: String,
         _ document: JSONValue,
         if precondition: Precondition,
@@ -24,6 +25,7 @@ extension Administration {
         return try await setMapping(
             submitted.mapping,
             at: submitted.place,
+            for: provider,
             of: application,
             if: precondition,
             by: actor
@@ -31,14 +33,23 @@ extension Administration {
     }
 
     /// `{"revision", "active", "created", "author"}` of each, the newest first.
-    package func mappingRevisions(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
+    package func mappingRevisions(
+        for provider: ProviderName,
+        of application: String,
+        _ page: PageRequest
+    ) async throws(Failure) -> Page {
         let stored = try await existing(application)
         var before: Int64?
         if let cursor = page.cursor {
             guard let revision = Int64(cursor) else { throw .badCursor }
             before = revision
         }
-        let found = try await store.mappingRevisions(of: stored.id, before: before, limit: page.limit + 1)
+        let found = try await store.mappingRevisions(
+            for: provider,
+            of: stored.id,
+            before: before,
+            limit: page.limit + 1
+        )
         return page.page(of: found, cursor: { String($0.revision) }) { revision in
             .object([
                 "revision": .integer(revision.revision), "active": .bool(revision.isActive),
@@ -48,9 +59,13 @@ extension Administration {
     }
 
     /// `{"revision", "active", "entries", "created", "author"}`.
-    package func mappingRevision(_ revision: Int64, of application: String) async throws(Failure) -> Resource {
+    package func mappingRevision(
+        _ revision: Int64,
+        for provider: ProviderName,
+        of application: String
+    ) async throws(Failure) -> Resource {
         let stored = try await existing(application)
-        let found = try await self.revision(revision, of: stored.id)
+        let found = try await self.revision(revision, for: provider, of: stored.id)
         return stored.resource(
             .object([
                 "revision": .integer(found.revision), "active": .bool(found.isActive), "entries": found.listed,
@@ -65,11 +80,12 @@ extension Administration {
     package func mappingDifference(
         from: Int64,
         to: Int64,
+        for provider: ProviderName,
         of application: String
     ) async throws(Failure) -> JSONValue {
         let id = try await existing(application).id
-        let old = try await revision(from, of: id).entries
-        let new = try await revision(to, of: id).entries
+        let old = try await revision(from, for: provider, of: id).entries
+        let new = try await revision(to, for: provider, of: id).entries
         let changed = new.compactMap { entry -> JSONValue? in
             guard let former = old.first(where: { $0.to == entry.to }), former != entry else { return nil }
             return .object(["to": .string(entry.to.text), "from": former.json, "into": entry.json])
@@ -85,39 +101,51 @@ extension Administration {
 
     /// Makes a new revision with the entries of an old one; the old one must fit the properties of today.
     package func rollBackMapping(
+        for provider: ProviderName,
         of application: String,
         to revision: Int64,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let stored = try await existing(application)
-        let old = try await self.revision(revision, of: stored.id)
-        return try await setMapping(old.document, at: JSONPointer(), of: application, if: precondition, by: actor)
+        let old = try await self.revision(revision, for: provider, of: stored.id)
+        return try await setMapping(
+            old.document,
+            at: JSONPointer(),
+            for: provider,
+            of: application,
+            if: precondition,
+            by: actor
+        )
     }
 
     /// Makes a mapping the active one, unless it is already; it stands at the place in what was submitted.
     private func setMapping(
         _ mapping: JSONValue,
         at place: JSONPointer,
+        for provider: ProviderName,
         of application: String,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let part = JSONPointer() / "mapping" / "facebook"
+        let part = JSONPointer() / "mapping" / provider.text
         let changed = try await change(application, if: precondition, by: actor) { stored, columns in
             var desired = DesiredApplication(stored)
-            desired.mapping = mapping
+            desired.mappings[provider] = mapping
             return try desired.steps(from: stored, columns: columns, part: part, at: place)
         }
         guard let changed else { throw .noSuchApplication }
-        return try await activeMapping(of: changed)
+        return try await activeMapping(for: provider, of: changed)
     }
 
-    private func activeMapping(of stored: StoredApplication) async throws(Failure) -> Resource {
-        guard let revision = stored.mappingRevision else {
+    private func activeMapping(
+        for provider: ProviderName,
+        of stored: StoredApplication
+    ) async throws(Failure) -> Resource {
+        guard let revision = stored.mappings[provider]?.revision else {
             throw Failure(.notFound, "The application has no mapping. Without one a login writes no properties.")
         }
-        let active = try await self.revision(revision, of: stored.id)
+        let active = try await self.revision(revision, for: provider, of: stored.id)
         return stored.resource(
             .object([
                 "revision": .integer(active.revision), "entries": active.listed, "created": .integer(active.created),
@@ -126,8 +154,12 @@ extension Administration {
         )
     }
 
-    private func revision(_ revision: Int64, of id: ApplicationID) async throws(Failure) -> StoredMapping {
-        guard let found = try await store.mappingRevision(revision, of: id) else {
+    private func revision(
+        _ revision: Int64,
+        for provider: ProviderName,
+        of id: ApplicationID
+    ) async throws(Failure) -> StoredMapping {
+        guard let found = try await store.mappingRevision(revision, for: provider, of: id) else {
             throw Failure(.notFound, "The mapping has no such revision.")
         }
         return found

@@ -118,7 +118,7 @@ extension Administration {
         var isRefreshed = false
         for identity in identities {
             do throws(Failure) {
-                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.facebookPatience)
+                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.providerPatience)
                 isRefreshed = true
             } catch {
                 refusal = refusal ?? error

@@ -8,8 +8,8 @@ struct PreviewRequest {
     enum Person {
         /// As given; the scopes are nil when unknown.
         case profile(JSONObject, scopes: [String]?)
-        /// The one whom Facebook vouches for.
-        case token(Secret, appID: String?)
+        /// The one whom the provider vouches for.
+        case credential(CredentialFields, appID: String?)
     }
 
     let person: Person
@@ -26,9 +26,12 @@ struct PreviewRequest {
     init(_ document: JSONValue) throws(DocumentProblems) {
         var reader = DocumentReader(origin: .request)
         let place = JSONPointer()
-        let known = ["profile", "scopes", "accessToken", "appId", "mapping", "fieldsMapping", "user"]
+        let known = [
+            "profile", "scopes", "accessToken", "accessTokenSecret", "appId", "mapping", "fieldsMapping", "user",
+        ]
         guard let object = reader.object(document, at: place, known: known) else { throw reader.problems }
         let token = reader.text(object.present("accessToken"), at: place / "accessToken")
+        let tokenSecret = reader.text(object.present("accessTokenSecret"), at: place / "accessTokenSecret")
         let appID = reader.text(object.present("appId"), at: place / "appId")
         let profile = object.present("profile")
         let scopes = reader.scopes(object.present("scopes"), at: place / "scopes")
@@ -36,12 +39,15 @@ struct PreviewRequest {
             reader.problems.add(place, "must hold either a profile or an accessToken")
         }
         if let profile, profile.object == nil {
-            reader.problems.add(place / "profile", "must be an object: a Graph user")
+            reader.problems.add(place / "profile", "must be an object: a person as the provider tells of them")
         }
         if profile == nil, scopes != nil {
-            reader.problems.add(place / "scopes", "goes with a profile; Facebook says which ones a token has")
+            reader.problems.add(place / "scopes", "goes with a profile; the provider says which ones a token has")
         }
-        if profile != nil, appID != nil { reader.problems.add(place / "appId", "goes with an accessToken") }
+        for (name, value) in [("appId", appID), ("accessTokenSecret", tokenSecret)] where profile != nil && value != nil
+        {
+            reader.problems.add(place / name, "goes with an accessToken")
+        }
         mapping = object.present("mapping")
         clientMapping = reader.clientMapping(object.present("fieldsMapping"), at: place / "fieldsMapping")
         user = reader.text(object.present("user"), at: place / "user")
@@ -49,7 +55,10 @@ struct PreviewRequest {
         if let profile = profile?.object {
             person = .profile(profile, scopes: scopes)
         } else {
-            person = .token(Secret(token ?? ""), appID: appID)
+            person = .credential(
+                CredentialFields(accessToken: token ?? "", accessTokenSecret: tokenSecret),
+                appID: appID
+            )
         }
     }
 }

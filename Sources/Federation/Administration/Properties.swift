@@ -119,22 +119,27 @@ extension StoredApplication {
         }
     }
 
-    /// - Throws: `conflict` with the entries of the mapping that write the property.
+    /// - Throws: `conflict` with the entries of a mapping that write the property.
     fileprivate func checkUnmapped(_ name: PropertyName) throws(Failure) {
-        let entries = mapping.flatMap { try? Mapping($0) }?.entries ?? []
-        let writing = entries.enumerated().filter { $0.element.to == name }
-        guard !writing.isEmpty else { return }
-        let list = writing.map { position, entry in
-            JSONValue.object([
-                "mapping": .string(MappingOrigin.stored.rawValue), "position": .integer(Int64(position)),
-                "from": .string(entry.from.text), "to": .string(entry.to.text),
-            ])
+        for provider in IdentityProviders.names {
+            let entries = (mappings[provider]?.document).flatMap { try? Mapping($0) }?.entries ?? []
+            let writing = entries.enumerated().filter { $0.element.to == name }
+            guard !writing.isEmpty else { continue }
+            let list = writing.map { position, entry in
+                JSONValue.object([
+                    "mapping": .string(MappingOrigin.stored.rawValue), "position": .integer(Int64(position)),
+                    "from": .string(entry.from.text), "to": .string(entry.to.text),
+                ])
+            }
+            let positions = writing.map { String($0.offset) }.joined(separator: ", ")
+            throw Failure(
+                .conflict,
+                """
+                The mapping for \(provider) writes the property \(name), by the entry at position \(positions). Take it out of the \
+                mapping first.
+                """,
+                details: ["entries": .array(list)]
+            )
         }
-        let positions = writing.map { String($0.offset) }.joined(separator: ", ")
-        throw Failure(
-            .conflict,
-            "The mapping writes the property \(name), by the entry at position \(positions). Take it out of the mapping first.",
-            details: ["entries": .array(list)]
-        )
     }
 }

@@ -2,72 +2,78 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"enabled", "graphVersion", "proof", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}}], …options,
-    /// "warnings": [text]}`; the options are those of `FacebookOptionsDocument`, all of them.
+    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}}], …options, "warnings": [text]}`; how the members of
+    /// an app are called, and which options there are, is the provider's to say.
     ///
     /// - Throws: `not_found` when the provider is not configured.
-    package func facebook(of application: String) async throws(Failure) -> Resource {
-        try facebookResource(of: try await existing(application))
+    package func provider(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try resource(of: provider, in: try await existing(application))
     }
 
     /// Makes the provider's settings what the document says.
     ///
-    /// An app's `appSecret` is a text, which is stored sealed; left out, or as it was read, the stored secret stays.
-    package func putFacebook(
+    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays.
+    package func putProvider(
+        _ provider: ProviderName,
         of application: String,
         _ document: JSONValue,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let changed = try await editFacebook(of: application, if: precondition, by: actor) { _, _ in
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { _, _ in
             document.withoutWarnings
         }
-        return try facebookResource(of: changed)
+        return try resource(of: provider, in: changed)
     }
 
     /// Changes the provider's settings by a merge patch.
     ///
-    /// `apps` is replaced as a whole, secrets as in `putFacebook`.
-    package func changeFacebook(
+    /// `apps` is replaced as a whole, secrets as in `putProvider`.
+    package func changeProvider(
+        _ provider: ProviderName,
         of application: String,
         patch: JSONValue,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let changed = try await editFacebook(of: application, if: precondition, by: actor) { stored, reader in
-            let current = try stored.configuredFacebook().document
-            return .object(reader.merge(patch.withoutWarnings, into: current, fixed: []))
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
+            let (type, settings) = try stored.configured(provider)
+            return .object(reader.merge(patch.withoutWarnings, into: settings.document(of: type), fixed: []))
         }
-        return try facebookResource(of: changed)
+        return try resource(of: provider, in: changed)
     }
 
     /// Removes the provider with its apps and secrets.
-    package func removeFacebook(
+    package func removeProvider(
+        _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
         _ = try await edit(application, if: precondition, by: actor) { desired, stored in
-            _ = try stored.configuredFacebook()
-            desired.facebook = nil
+            _ = try stored.configured(provider)
+            desired.providers[provider] = nil
         }
     }
 
     /// Makes the provider's settings what a document says that the closure gives.
-    private func editFacebook(
+    private func edit(
+        _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
         by actor: Actor,
         _ document: @escaping @Sendable (StoredApplication, inout DocumentReader) throws -> JSONValue
     ) async throws(Failure) -> StoredApplication {
         let masterKeys = masterKeys
-        let part = JSONPointer() / "providers" / "facebook"
+        let part = JSONPointer() / "providers" / provider.text
         return try await edit(application, part: part, if: precondition, by: actor) { desired, stored in
             var reader = DocumentReader(origin: .request)
             let document = try document(stored, &reader)
-            guard let facebook = reader.facebook(document, at: JSONPointer()) else { throw reader.problems }
+            guard let type = IdentityProviders.named(provider),
+                let settings = reader.provider(document, of: type, at: JSONPointer())
+            else { throw reader.problems }
             var secrets = DocumentSecrets(of: stored.id, stored: stored, masterKeys: masterKeys)
-            desired.facebook = secrets.facebook(facebook, at: JSONPointer())
+            desired.providers[provider] = secrets.provider(settings, of: type, at: JSONPointer())
             reader.problems.add(secrets.problems)
             // All at once: an operator should not mend one list of problems to be shown another.
             let rest = ConfigurationDifference.problems(from: stored, to: desired, columns: [])
@@ -76,46 +82,60 @@ extension Administration {
         }
     }
 
-    private func facebookResource(of stored: StoredApplication) throws(Failure) -> Resource {
-        let facebook = try stored.configuredFacebook()
-        var body = facebook.document
-        body.append("warnings", .array(warnings(about: facebook, of: stored.id).map(JSONValue.string)))
+    private func resource(
+        of provider: ProviderName,
+        in stored: StoredApplication
+    ) throws(Failure) -> Resource {
+        let (type, settings) = try stored.configured(provider)
+        var body = settings.document(of: type)
+        let warnings = type.warnings(about: settings, of: stored.id, in: self)
+        body.append("warnings", .array(warnings.map(JSONValue.string)))
         return stored.resource(.object(body))
     }
 }
 
 extension StoredApplication {
-    /// The provider's settings.
+    /// A provider's settings.
     ///
     /// - Throws: `not_found`.
-    func configuredFacebook() throws(Failure) -> Facebook {
-        guard let facebook else {
+    func configured(_ name: ProviderName) throws(Failure) -> (type: any IdentityProvider.Type, settings: Provider) {
+        guard let type = IdentityProviders.named(name), let settings = providers[name] else {
+            let title = IdentityProviders.named(name)?.title ?? name.text
             throw Failure(
                 .notFound,
-                "Login with Facebook is not set up for this application. It begins with an app id and an app secret."
+                "Login with \(title) is not set up for this application. It begins with an app id and an app secret."
             )
         }
-        return facebook
+        return (type, settings)
     }
 }
 
-extension StoredApplication.Facebook {
+extension StoredApplication.Provider {
     /// As operators see the provider; a secret is told by when it came and under which master key it is.
-    fileprivate var document: JSONObject {
+    fileprivate func document(of type: any IdentityProvider.Type) -> JSONObject {
         let apps = apps.map { app in
             JSONValue.object([
-                "appId": .string(app.id.text),
-                "appSecret": .object([
+                type.appTerms.id: .string(app.id.text),
+                type.appTerms.secret: .object([
                     "set": .bool(true), "changed": .integer(app.secretChanged), "keyId": .string(app.secret.keyID),
                 ]),
             ])
         }
-        let options = (try? FacebookOptionsDocument.parse(options)) ?? FacebookOptions()
-        let settings: JSONObject = [
-            "enabled": .bool(enabled), "graphVersion": .string(graphVersion), "proof": .string(proof.rawValue),
-            "apps": .array(apps),
-        ]
-        return JSONObject(settings.members + (FacebookOptionsDocument.document(of: options).object?.members ?? []))
+        let settings: JSONObject = ["enabled": .bool(enabled), "apps": .array(apps)]
+        return JSONObject(settings.members + (readOptions(of: type).object?.members ?? []))
+    }
+
+    /// All the options, with the defaults of those that are not stored; as they are stored when they cannot be read.
+    func readOptions(of type: any IdentityProvider.Type) -> JSONValue {
+        var problems = DocumentProblems()
+        let place = JSONPointer()
+        guard let object = options.object else { return options }
+        let known = type.optionNames
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(place / member.key, "is not an option")
+        }
+        let read = type.options(in: object, at: place, problems: &problems)
+        return problems.isEmpty ? read : options
     }
 }
 

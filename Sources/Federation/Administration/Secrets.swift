@@ -112,12 +112,16 @@ extension MasterKeys {
     ///
     /// - Throws: `provider_misconfigured` when it is under a key of ours and yet does not open.
     fileprivate func resealed(_ stored: StoredSecret) throws(Failure) -> SealedSecret {
-        let place = MasterKey.Place.appSecret(application: stored.application, app: stored.app)
+        let place = MasterKey.Place.appSecret(
+            application: stored.application,
+            provider: stored.provider,
+            app: stored.app
+        )
         guard let secret = open(stored.secret, at: place) else {
             throw Failure(
                 .providerMisconfigured,
                 """
-                The secret of the Facebook app \(stored.app) of \(stored.application) does not open although its master key \
+                The secret of the app \(stored.app) at \(stored.provider) of \(stored.application) does not open although its master key \
                 \(stored.secret.keyID) is at hand: it was changed by other means. Set it anew, then rotate again.
                 """
             )

@@ -2,7 +2,7 @@ import Identity
 import Store
 
 extension Application {
-    /// An application as operators work with it: without the provider, whose secrets logins alone need.
+    /// An application as operators work with it: without providers, whose secrets logins alone need.
     ///
     /// - Throws: `internal` when its settings cannot be read, which only a change past the administration brings about.
     init(_ stored: StoredApplication) throws(Failure) {
@@ -17,7 +17,7 @@ extension Application {
             revision: stored.revision,
             settings: settings,
             properties: stored.properties,
-            facebook: nil
+            providers: [:]
         )
     }
 }

@@ -10,7 +10,7 @@ extension LoadedApplication {
     /// - Throws: What the verification throws; `provider_misconfigured` instead when the app may be one whose secret does not open,
     ///   so that Facebook calls again; `provider_not_configured` when there is no app.
     func verified<Call>(
-        _ verify: ([FacebookApp], _ now: Int64) throws(Failure) -> Call
+        _ verify: ([ProviderApp], _ now: Int64) throws(Failure) -> Call
     ) throws(Failure) -> Call {
         let apps = application.facebook?.apps ?? []
         do throws(Failure) {

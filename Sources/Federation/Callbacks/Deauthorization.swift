@@ -19,7 +19,7 @@ extension Federation {
             try SignedRequest(callback: signedRequest, apps: apps, now: now)
         }
         let revocation = IdentityRevocation(
-            of: IdentityKey(app: request.appID, subject: request.subject),
+            of: IdentityKey(provider: .facebook, app: request.appID, subject: request.subject),
             .access(until: request.issuedAt),
             by: "deauthorize",
             endsSessions: loaded.facebookOptions.endSessionsWhenRevoked

@@ -69,7 +69,7 @@ extension Federation {
             NewDeletionRequest(
                 code: DeletionCode.random(),
                 hash: request.hash,
-                identity: IdentityKey(app: request.appID, subject: request.subject),
+                identity: IdentityKey(provider: .facebook, app: request.appID, subject: request.subject),
                 issued: request.issuedAt,
                 days: loaded.facebookOptions.eraseAfterDays
             ),

@@ -59,10 +59,10 @@ extension Federation {
     /// - Returns: How much of it was news.
     private func take(
         _ event: PermissionEvent,
-        of app: FacebookAppID,
+        of app: ProviderAppID,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
-        let identity = IdentityKey(app: app, subject: event.subject)
+        let identity = IdentityKey(provider: .facebook, app: app, subject: event.subject)
         let changes = event.changes.compactMap { change -> PermissionChange? in
             switch change {
             case .disconnected: nil

@@ -16,7 +16,7 @@ extension Federation {
         guard let app = apps.first else {
             throw LoadedApplication.unusable(cause: "the application has no Facebook app")
         }
-        _ = try loaded.plan(clientMapping: request.mapping)
+        _ = try loaded.plan(for: .facebook, clientMapping: request.mapping)
         let verifier = OneTimeText()
         let dialog = DialogState(
             appID: app.id.text,

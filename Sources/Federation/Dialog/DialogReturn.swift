@@ -35,6 +35,7 @@ extension Federation {
             let state = try await takeState(of: answer, in: loaded.application)
             let attempt = LoginAttempt(
                 request: LoginRequest(
+                    provider: .facebook,
                     credential: CredentialFields(),
                     mapping: state.mapping,
                     appID: state.appID,
@@ -48,7 +49,7 @@ extension Federation {
             log(outcome, of: loaded, started: started, logger: logger)
             return outcome
         } catch {
-            log(.failure(error), of: loaded, started: started, logger: logger)
+            log(.failure(error), by: .facebook, of: loaded, started: started, logger: logger)
             throw error.withoutCause
         }
     }
@@ -90,7 +91,7 @@ extension Federation {
                 "Facebook sent the browser back without a code. Start the login with Facebook over."
             )
         }
-        let plan = try attempt.loaded.plan(clientMapping: state.mapping)
+        let plan = try attempt.loaded.plan(for: .facebook, clientMapping: state.mapping)
         let authorization = try AuthorizationCode(
             code,
             redirectURI: state.redirectURI,
@@ -111,8 +112,9 @@ extension Federation {
         logger: Logger
     ) {
         switch outcome {
-        case .popup(_, let result): log(result, of: loaded, started: started, logger: logger)
-        case .redirect(_, .failure(let failure)): log(.failure(failure), of: loaded, started: started, logger: logger)
+        case .popup(_, let result): log(result, by: .facebook, of: loaded, started: started, logger: logger)
+        case .redirect(_, .failure(let failure)):
+            log(.failure(failure), by: .facebook, of: loaded, started: started, logger: logger)
         // The exchange of the login code is the login, and says so in a line of its own.
         case .redirect(_, .success): break
         }

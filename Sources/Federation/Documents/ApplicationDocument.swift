@@ -9,11 +9,11 @@ package struct ApplicationDocument: Sendable {
     package let schema: String
     package let settings: ApplicationSettings
     package let keys: [Key]
-    package let facebook: Facebook?
+    package let providers: [ProviderName: Provider]
     /// Built-in properties in front, then the others in the order of the document.
     package let properties: [Property]
-    /// The mapping for Facebook as it was written; an empty list when the document has none.
-    package let mapping: JSONValue
+    /// The mapping for each provider as it was written.
+    package let mappings: [ProviderName: JSONValue]
 
     /// Where a document comes from: that decides how secrets stand in it.
     package enum Origin: Sendable {
@@ -29,17 +29,16 @@ package struct ApplicationDocument: Sendable {
         package let key: GivenSecret
     }
 
-    /// Settings of the provider, and its apps in the order in which they are asked.
-    package struct Facebook: Sendable {
+    /// Settings of a provider, and its apps in the order in which they are asked.
+    package struct Provider: Sendable {
         package let enabled: Bool
-        package let graphVersion: String
-        package let proof: ProofForm
+        /// All of its options.
+        package let options: JSONValue
         package let apps: [App]
-        package let options: FacebookOptions
 
-        /// An app at Facebook.
+        /// An app at a provider.
         package struct App: Sendable {
-            package let id: FacebookAppID
+            package let id: ProviderAppID
             package let secret: GivenSecret
         }
     }
@@ -55,8 +54,10 @@ package struct ApplicationDocument: Sendable {
         case unreadable
     }
 
-    /// How many entries the mapping for Facebook has.
-    package var mappingEntryCount: Int { mapping.object?.members.count ?? mapping.array?.count ?? 0 }
+    /// How many entries the mappings have.
+    package var mappingEntryCount: Int {
+        mappings.values.reduce(0) { $0 + ($1.object?.members.count ?? $1.array?.count ?? 0) }
+    }
 
     /// Reads the text of a document.
     ///
@@ -102,9 +103,9 @@ package struct ApplicationDocument: Sendable {
             problems: &reader.problems
         )
         keys = reader.keys(object["keys"], at: document / "keys")
-        facebook = reader.providers(object["providers"], at: document / "providers")
+        providers = reader.providers(object["providers"], at: document / "providers")
         properties = reader.properties(object["properties"], at: document / "properties")
-        mapping = reader.mapping(object["mapping"], at: document / "mapping")
+        mappings = reader.mappings(object["mapping"], at: document / "mapping")
         reader.problems.add(ConfigurationDifference.problems(from: nil, to: DesiredApplication(self), columns: []))
         guard reader.problems.isEmpty else { throw reader.problems }
     }
@@ -116,16 +117,14 @@ extension DesiredApplication {
         self.init(id: document.id, name: document.name, schema: document.schema)
         settings = document.settings
         keys = document.keys.map { Key(label: $0.label, hash: []) }
-        facebook = document.facebook.map { facebook in
-            Facebook(
-                enabled: facebook.enabled,
-                graphVersion: facebook.graphVersion,
-                proof: facebook.proof,
-                apps: facebook.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) },
-                options: facebook.options
+        providers = document.providers.mapValues { provider in
+            Provider(
+                enabled: provider.enabled,
+                options: provider.options,
+                apps: provider.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) }
             )
         }
         properties = document.properties
-        mapping = document.mapping
+        mappings = document.mappings
     }
 }

@@ -20,30 +20,39 @@ enum DocumentExport {
             ])
         }
         document.append("keys", .array(keys))
-        if let facebook = application.facebook {
-            document.append("providers", .object(["facebook": provider(facebook, &names)]))
+        let providers = IdentityProviders.all.compactMap { type in
+            application.providers[type.name].map { settings in
+                JSONObject.Member(type.name.text, provider(settings, of: type, &names))
+            }
         }
+        if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
-        let mapping = (try? Mapping(application.mapping))?.json ?? application.mapping
-        document.append("mapping", .object(["facebook": mapping]))
+        let mappings = IdentityProviders.names.compactMap { name in
+            application.mappings[name].map { JSONObject.Member(name.text, (try? Mapping($0))?.json ?? $0) }
+        }
+        if !mappings.isEmpty { document.append("mapping", .object(JSONObject(mappings))) }
         return .object(document)
     }
 
-    private static func provider(_ facebook: DesiredApplication.Facebook, _ names: inout VariableNames) -> JSONValue {
-        var settings: JSONObject = [
-            "enabled": .bool(facebook.enabled), "graphVersion": .string(facebook.graphVersion),
-        ]
-        if facebook.proof != .timed { settings.append("proof", .string(facebook.proof.rawValue)) }
-        let apps = facebook.apps.enumerated().map { index, app in
-            let name = names.next(index == 0 ? "FACEBOOK" : "FACEBOOK_" + app.id.text, "APP_SECRET")
-            return JSONValue.object(["appId": .string(app.id.text), "appSecret": .object(["env": .string(name)])])
+    private static func provider(
+        _ provider: DesiredApplication.Provider,
+        of type: any IdentityProvider.Type,
+        _ names: inout VariableNames
+    ) -> JSONValue {
+        let terms = type.appTerms
+        let apps = provider.apps.enumerated().map { index, app in
+            let part = index == 0 ? type.name.text : "\(type.name)_\(app.id)"
+            let name = names.next(part, "APP_SECRET")
+            return JSONValue.object([terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])])
         }
-        settings.append("apps", .array(apps))
-        let defaults = FacebookOptionsDocument.document(of: FacebookOptions())
-        let options = FacebookOptionsDocument.document(of: facebook.options)
-        let changed = options.picking(FacebookOptionsDocument.names(changedFrom: defaults, to: options))
-        for option in changed.object?.members ?? [] { settings.append(option.key, option.value) }
-        return .object(settings)
+        let options = provider.options.object?.members ?? []
+        let defaults = type.defaultOptions.object
+        let exported = options.filter { option in
+            option.value != defaults?[option.key]
+                || type.exportedOptions.contains { $0.hasSameBytes(as: option.key) }
+        }
+        let settings: JSONObject = ["enabled": .bool(provider.enabled), "apps": .array(apps)]
+        return .object(JSONObject(settings.members + exported))
     }
 
     private static func properties(_ properties: [Property]) -> JSONValue {

@@ -1,4 +1,3 @@
-import Graph
 import Identity
 
 /// Reads the parts of an application document and gathers what is wrong with their form.
@@ -7,8 +6,6 @@ import Identity
 struct DocumentReader {
     let origin: ApplicationDocument.Origin
     var problems = DocumentProblems()
-
-    static let defaultGraphVersion = "v25.0"
 
     init(origin: ApplicationDocument.Origin) {
         self.origin = origin
@@ -25,59 +22,58 @@ struct DocumentReader {
         }
     }
 
-    mutating func providers(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.Facebook? {
-        guard let value, let providers = object(value, at: place, known: ["facebook"]),
-            let settings = providers["facebook"]
-        else { return nil }
-        return facebook(settings, at: place / "facebook")
+    mutating func providers(
+        _ value: JSONValue?,
+        at place: JSONPointer
+    ) -> [ProviderName: ApplicationDocument.Provider] {
+        var read: [ProviderName: ApplicationDocument.Provider] = [:]
+        let names = IdentityProviders.names.map(\.text)
+        guard let value, let providers = object(value, at: place, known: names) else { return read }
+        for type in IdentityProviders.all {
+            guard let settings = providers[type.name.text] else { continue }
+            read[type.name] = provider(settings, of: type, at: place / type.name.text)
+        }
+        return read
     }
 
-    /// Reads the settings of the provider.
-    mutating func facebook(_ value: JSONValue, at place: JSONPointer) -> ApplicationDocument.Facebook? {
-        let known = ["enabled", "graphVersion", "proof", "apps"] + FacebookOptionsDocument.names
-        guard let object = object(value, at: place, known: known) else { return nil }
+    /// Reads the settings of a provider.
+    mutating func provider(
+        _ value: JSONValue,
+        of type: any IdentityProvider.Type,
+        at place: JSONPointer
+    ) -> ApplicationDocument.Provider? {
+        guard let object = object(value, at: place, known: ["enabled", "apps"] + type.optionNames) else { return nil }
         let enabled = bool(object["enabled"], at: place / "enabled") ?? true
-        let version = text(object["graphVersion"], at: place / "graphVersion") ?? Self.defaultGraphVersion
-        if !GraphVersions.isVersion(version) { problems.add(place / "graphVersion", "must look like v25.0") }
-        let proof = word(ProofForm.self, object["proof"], at: place / "proof") ?? .timed
-        let options = FacebookOptionsDocument.read(object, at: place, problems: &problems)
+        let options = type.options(in: object, at: place, problems: &problems)
         let before = problems.problems.count
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
-            facebookApp(element, at: place / "apps" / index, orElse: Self.unreadable(index))
+            app(element, in: type.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
         // An app that cannot be read is the problem then, not that an enabled provider has none.
         let areRead = problems.problems.count == before
-        return ApplicationDocument.Facebook(
-            enabled: enabled && areRead,
-            graphVersion: version,
-            proof: proof,
-            apps: apps,
-            options: options
-        )
+        return ApplicationDocument.Provider(enabled: enabled && areRead, options: options, apps: apps)
     }
 
-    private mutating func facebookApp(
+    private mutating func app(
         _ value: JSONValue,
+        in terms: AppTerms,
         at place: JSONPointer,
-        orElse unreadable: FacebookAppID?
-    ) -> ApplicationDocument.Facebook.App? {
-        let object = object(value, at: place, known: ["appId", "appSecret"])
+        orElse unreadable: ProviderAppID?
+    ) -> ApplicationDocument.Provider.App? {
+        let object = object(value, at: place, known: [terms.id, terms.secret])
         let id = object.flatMap { object in
             required(
-                object["appId"]?.string.flatMap(FacebookAppID.init),
-                at: place / "appId",
-                "must be a text of 1 to 32 digits"
+                object[terms.id]?.string.flatMap { terms.isID($0) ? ProviderAppID($0) : nil },
+                at: place / terms.id,
+                terms.idRule
             )
         }
-        let given = object.flatMap { secret($0["appSecret"], at: place / "appSecret") }
-        return (id ?? unreadable).map { ApplicationDocument.Facebook.App(id: $0, secret: given ?? .unreadable) }
+        let given = object.flatMap { secret($0[terms.secret], at: place / terms.secret) }
+        return (id ?? unreadable).map { ApplicationDocument.Provider.App(id: $0, secret: given ?? .unreadable) }
     }
 
     /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.
-    private static func unreadable(_ index: Int) -> FacebookAppID? {
-        let digits = String(index)
-        return FacebookAppID(String(repeating: "0", count: max(0, 32 - digits.utf8.count)) + digits)
-    }
+    private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
 
     mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
         var properties = Property.builtIn
@@ -111,9 +107,12 @@ struct DocumentReader {
         return properties
     }
 
-    mutating func mapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue {
-        guard let value, let providers = object(value, at: place, known: ["facebook"]) else { return .array([]) }
-        return providers["facebook"] ?? .array([])
+    mutating func mappings(_ value: JSONValue?, at place: JSONPointer) -> [ProviderName: JSONValue] {
+        var mappings: [ProviderName: JSONValue] = [:]
+        let names = IdentityProviders.names
+        guard let value, let providers = object(value, at: place, known: names.map(\.text)) else { return mappings }
+        for name in names { mappings[name] = providers[name.text] }
+        return mappings
     }
 
     // MARK: Shapes

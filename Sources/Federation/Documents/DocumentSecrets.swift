@@ -28,21 +28,16 @@ struct DocumentSecrets {
         }
     }
 
-    mutating func facebook(
-        _ facebook: ApplicationDocument.Facebook,
+    mutating func provider(
+        _ provider: ApplicationDocument.Provider,
+        of type: any IdentityProvider.Type,
         at place: JSONPointer
-    ) -> DesiredApplication.Facebook {
-        let apps = facebook.apps.enumerated().map { index, app in
-            let secret = appSecret(of: app, at: place / "apps" / index / "appSecret")
+    ) -> DesiredApplication.Provider {
+        let apps = provider.apps.enumerated().map { index, app in
+            let secret = appSecret(of: app, at: type, place / "apps" / index / type.appTerms.secret)
             return DesiredApplication.App(id: app.id, secret: secret)
         }
-        return DesiredApplication.Facebook(
-            enabled: facebook.enabled,
-            graphVersion: facebook.graphVersion,
-            proof: facebook.proof,
-            apps: apps,
-            options: facebook.options
-        )
+        return DesiredApplication.Provider(enabled: provider.enabled, options: provider.options, apps: apps)
     }
 
     /// What is wrong with the text of an API key, for people; nil when nothing is.
@@ -71,8 +66,9 @@ struct DocumentSecrets {
     }
 
     private mutating func appSecret(
-        of app: ApplicationDocument.Facebook.App,
-        at place: JSONPointer
+        of app: ApplicationDocument.Provider.App,
+        at type: any IdentityProvider.Type,
+        _ place: JSONPointer
     ) -> DesiredApplication.AppSecret {
         let nothing = SealedSecret(bytes: [], keyID: "")
         if case .stored = app.secret { return .unchanged }
@@ -81,11 +77,11 @@ struct DocumentSecrets {
         guard isVisible, (1...256).contains(given.secret.byteCount) else {
             problems.add(
                 given.place,
-                "the app secret\(given.source) must be 1 to 256 visible ASCII characters without spaces"
+                "\(type.appTerms.secretTitle)\(given.source) must be 1 to 256 visible ASCII characters without spaces"
             )
             return .sealed(nothing)
         }
-        return masterKeys.desired(given.secret, of: app.id, in: application, stored: stored)
+        return masterKeys.desired(given.secret, of: app.id, at: type.name, in: application, stored: stored)
     }
 
     /// The text itself, the place of what gave it, and the variable that it came from, for a sentence.

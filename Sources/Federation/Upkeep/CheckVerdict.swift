@@ -27,7 +27,7 @@ enum CheckVerdict: Sendable {
     init(
         inspection: AccessTokenEvidence.Inspection,
         profile: AccessTokenEvidence.Profile?,
-        app: FacebookApp,
+        app: ProviderApp,
         subject: Subject,
         now: Int64
     ) {

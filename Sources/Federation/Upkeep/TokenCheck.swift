@@ -80,7 +80,7 @@ struct TokenCheck: Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> RefreshedUser? {
         let asking = try asking(identity, of: loaded)
-        let plan = try loaded.plan(clientMapping: nil)
+        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
         let now = Int64(Date().timeIntervalSince1970)
         let evidence = await graph.evidence(
             token: asking.token,
@@ -132,7 +132,7 @@ struct TokenCheck: Sendable {
         let identity: KeptIdentity
         let loaded: LoadedApplication
         let settings: FacebookSettings
-        let app: FacebookApp
+        let app: ProviderApp
         let token: Secret
     }
 
@@ -197,7 +197,7 @@ struct TokenCheck: Sendable {
         guard let hours = asking.settings.options.refreshHours, !asking.identity.isDisabled,
             now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
         else { return nil }
-        return try? asking.loaded.plan(clientMapping: nil).mapping.graphFields
+        return try? asking.loaded.plan(for: .facebook, clientMapping: nil).mapping.graphFields
     }
 
     // MARK: Writing
@@ -279,7 +279,7 @@ struct TokenCheck: Sendable {
         of identity: KeptIdentity,
         _ loaded: LoadedApplication
     ) async throws(Failure) -> CheckResult {
-        let plan = try loaded.plan(clientMapping: nil)
+        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
         let mapped = try plan.mapping.apply(to: profile, grantedScopes: scopes)
         let user = try await store.refreshProfile(
             plan.columnValues(of: mapped),
@@ -297,7 +297,7 @@ struct TokenCheck: Sendable {
 
 extension LoadedApplication {
     /// Whether an app is none of the application's; one whose secret cannot be opened is.
-    fileprivate func lacks(_ app: FacebookAppID) -> Bool {
+    fileprivate func lacks(_ app: ProviderAppID) -> Bool {
         guard defect == nil, let apps = application.facebook?.apps else { return false }
         return !apps.contains { $0.id == app }
     }

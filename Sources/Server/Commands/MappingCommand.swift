@@ -5,7 +5,7 @@ import Identity
 struct MappingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mapping",
-        abstract: "The mapping: which Graph fields fill which properties.",
+        abstract: "The mappings: which fields of a provider fill which properties.",
         subcommands: [
             Show.self, Put.self, Revisions.self, Diff.self, Rollback.self, MappingPreviewCommand.self,
         ]
@@ -31,6 +31,7 @@ struct MappingCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
 
         @Option(help: "The revision to show; the active one unless given.")
         var revision: Int64?
@@ -39,8 +40,10 @@ struct MappingCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let mapping =
-                if let revision { try await administration.mappingRevision(revision, of: application.id) } else {
-                    try await administration.mapping(of: application.id)
+                if let revision {
+                    try await administration.mappingRevision(revision, for: provider.name, of: application.id)
+                } else {
+                    try await administration.mapping(for: provider.name, of: application.id)
                 }
             try output.show(mapping, [MappingCommand.entries])
         }
@@ -61,6 +64,7 @@ struct MappingCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
 
         @Argument(help: "A JSON file, or - for standard input.", completion: .file(extensions: ["json"]))
         var file: String
@@ -70,6 +74,7 @@ struct MappingCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let mapping = try await administration.putMapping(
+                for: provider.name,
                 of: application.id,
                 try InputFile.json(file),
                 if: precondition.precondition,
@@ -89,11 +94,14 @@ struct MappingCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
         @OptionGroup var page: PageOptions
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let page = try await page.read { try await administration.mappingRevisions(of: application.id, $0) }
+            let page = try await page.read {
+                try await administration.mappingRevisions(for: provider.name, of: application.id, $0)
+            }
             try output.show(
                 page,
                 [
@@ -117,6 +125,7 @@ struct MappingCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
 
         @Argument(help: "A revision.")
         var from: Int64
@@ -127,7 +136,12 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let difference = try await administration.mappingDifference(from: from, to: to, of: application.id)
+            let difference = try await administration.mappingDifference(
+                from: from,
+                to: to,
+                for: provider.name,
+                of: application.id
+            )
             let changes = ChangeLines(ofMappings: difference)
             if output.json { try output.print(difference) } else { try changes.print() }
             if !changes.isEmpty { throw Exit.difference }
@@ -146,6 +160,7 @@ struct MappingCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
 
         @Argument(help: "The revision to go back to.")
         var revision: Int64
@@ -155,6 +170,7 @@ struct MappingCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let mapping = try await administration.rollBackMapping(
+                for: provider.name,
                 of: application.id,
                 to: revision,
                 if: precondition.precondition,

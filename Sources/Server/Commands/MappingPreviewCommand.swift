@@ -7,7 +7,7 @@ struct MappingPreviewCommand: AdministrationCommand {
         commandName: "preview",
         abstract: "Show what a login would write, without writing it.",
         discussion: """
-            The profile is a file, or what Facebook gives for an access token. Each entry of the mapping is shown with what \
+            The profile is a file, or what the provider gives for an access token. Each entry of the mapping is shown with what \
             would become of it, what the user has already, why it is skipped, and which permission is missing.
 
             Examples:
@@ -19,9 +19,13 @@ struct MappingPreviewCommand: AdministrationCommand {
     )
 
     @OptionGroup var application: ApplicationArgument
+    @OptionGroup var provider: ProviderArgument
 
     @Option(
-        help: ArgumentHelp("A Graph user as JSON, or - for standard input.", valueName: "file"),
+        help: ArgumentHelp(
+            "A person as the provider tells of them, as JSON, or - for standard input.",
+            valueName: "file"
+        ),
         completion: .file(extensions: ["json"])
     )
     var profile: String?
@@ -78,7 +82,7 @@ struct MappingPreviewCommand: AdministrationCommand {
             "user": user.map(JSONValue.string),
         ])
         try output.show(
-            try await administration.previewMapping(of: application.id, .object(request)),
+            try await administration.previewMapping(for: provider.name, of: application.id, .object(request)),
             [
                 OutputOptions.Section(
                     member: "entries",

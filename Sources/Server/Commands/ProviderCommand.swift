@@ -5,13 +5,13 @@ import Identity
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider",
-        abstract: "Facebook as an application uses it: apps, secrets, Graph version.",
+        abstract: "Identity providers as an application uses them: apps, secrets, options.",
         subcommands: [Show.self, ProviderSetCommand.self, Check.self, Remove.self]
     )
 
     struct Show: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show an application's settings of Facebook.",
+            abstract: "Show an application's settings of a provider.",
             discussion: """
                 App secrets are never shown: only that one is set, since when, and under which master key.
 
@@ -21,32 +21,39 @@ struct ProviderCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(try await administration.facebook(of: application.id), Self.sections)
+            try output.show(
+                try await administration.provider(provider.name, of: application.id),
+                Self.sections(of: provider.name)
+            )
         }
 
-        static let sections = [
-            OutputOptions.Section(
-                member: "apps",
-                columns: [
-                    Column("APP ID", "appId", .id),
-                    Column("SECRET") { app in
-                        app["appSecret"]?.object?["set"]?.bool.map { .string($0 ? "set" : "missing") }
-                    },
-                    Column("CHANGED", .moment) { $0["appSecret"]?.object?["changed"] },
-                    Column("MASTER KEY") { $0["appSecret"]?.object?["keyId"] },
-                ]
-            )
-        ]
+        static func sections(of provider: ProviderName) -> [OutputOptions.Section] {
+            let (id, secret) = provider.appMembers
+            return [
+                OutputOptions.Section(
+                    member: "apps",
+                    columns: [
+                        Column("APP ID", id, .id),
+                        Column("SECRET") { app in
+                            app[secret]?.object?["set"]?.bool.map { .string($0 ? "set" : "missing") }
+                        },
+                        Column("CHANGED", .moment) { $0[secret]?.object?["changed"] },
+                        Column("MASTER KEY") { $0[secret]?.object?["keyId"] },
+                    ]
+                )
+            ]
+        }
     }
 
     struct Check: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prove app ids and secrets against Facebook.",
+            abstract: "Prove app ids and secrets against the provider.",
             discussion: """
-                Ends with 65 when Facebook refuses an app, and with 69 when Facebook could not be asked.
+                Ends with 65 when the provider refuses an app, and with 69 when it could not be asked.
 
                 Example:
                   federation provider check demo
@@ -54,17 +61,19 @@ struct ProviderCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let result = try await administration.checkFacebook(of: application.id)
+            let result = try await administration.check(provider.name, of: application.id)
             try output.show(
                 result,
                 [
                     OutputOptions.Section(
                         member: "apps",
                         columns: [
-                            Column("APP ID", "appId", .id), Column("OK", "ok", .id), Column("NAME", "name", .rare),
+                            Column("APP ID", provider.name.appMembers.id, .id), Column("OK", "ok", .id),
+                            Column("NAME", "name", .rare),
                             Column("ANSWERED", "answeredVersion", .rare), Column("PROBLEM", "problem", .rare),
                         ]
                     )
@@ -86,7 +95,7 @@ struct ProviderCommand: ParsableCommand {
 
     struct Remove: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove Facebook from an application, with its app secrets.",
+            abstract: "Remove a provider from an application, with its app secrets.",
             discussion: """
                 Users and their identities stay. To stop logins for a while use: federation provider set APP --disable
 
@@ -96,14 +105,15 @@ struct ProviderCommand: ParsableCommand {
         )
 
         @OptionGroup var application: ApplicationArgument
+        @OptionGroup var provider: ProviderArgument
         @OptionGroup var confirmation: ConfirmationOption
         @OptionGroup var precondition: PreconditionOption
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let id = application.id
-            try confirmation.require(id, losing: "the Facebook apps of \(id) and their secrets")
-            try await administration.removeFacebook(of: id, if: precondition.precondition, by: actor)
-            try Terminal.report("Facebook is removed from \(id).")
+            try confirmation.require(id, losing: "the \(provider.name.title) apps of \(id) and their secrets")
+            try await administration.removeProvider(provider.name, of: id, if: precondition.precondition, by: actor)
+            try Terminal.report("\(provider.name.title) is removed from \(id).")
         }
     }
 }

@@ -5,7 +5,7 @@ import Identity
 struct ProviderSetCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Set Facebook apps, their secrets, how Graph is asked and how people log in.",
+        abstract: "Set apps of a provider, their secrets, and how people log in.",
         discussion: """
             --app-id names one app. When the application has it already, its secret is replaced; a first one makes logins \
             possible; --add puts one behind the others (iOS, Android and web often have an app each). What is not named stays \
@@ -26,8 +26,9 @@ struct ProviderSetCommand: AdministrationCommand {
     )
 
     @OptionGroup var application: ApplicationArgument
+    @OptionGroup var provider: ProviderArgument
 
-    @Option(help: ArgumentHelp("The Facebook app to add, or whose secret to replace.", valueName: "id"))
+    @Option(help: ArgumentHelp("The app to add, or whose secret to replace.", valueName: "id"))
     var appID: String?
 
     @OptionGroup var secret: AppSecretOptions
@@ -37,17 +38,11 @@ struct ProviderSetCommand: AdministrationCommand {
 
     @Option(
         name: .customLong("remove-app"),
-        help: ArgumentHelp("Remove this Facebook app; once for each.", valueName: "id")
+        help: ArgumentHelp("Remove this app; once for each.", valueName: "id")
     )
     var removedApps: [String] = []
 
-    @Option(help: ArgumentHelp("The version of the Graph API, like v25.0.", valueName: "version"))
-    var graphVersion: String?
-
-    @Option(help: "The form of appsecret_proof.")
-    var proof: ProofForm?
-
-    @Flag(help: "Whether people can log in with Facebook.")
+    @Flag(help: "Whether people can log in by the provider.")
     var state: State?
 
     enum State: String, EnumerableFlag {
@@ -55,15 +50,14 @@ struct ProviderSetCommand: AdministrationCommand {
         case disable
     }
 
-    @OptionGroup(title: "Logins") var options: ProviderOptions
+    @OptionGroup(title: "Logins with Facebook") var options: ProviderOptions
     @OptionGroup var precondition: PreconditionOption
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         if appID == nil, secret.isGiven || add { throw ValidationError("Name the app that is meant by --app-id.") }
         guard
-            appID != nil || !removedApps.isEmpty || graphVersion != nil || proof != nil || state != nil
-                || !options.members.isEmpty
+            appID != nil || !removedApps.isEmpty || state != nil || !options.members.isEmpty
         else {
             throw ValidationError("Name at least one thing to set.")
         }
@@ -72,26 +66,31 @@ struct ProviderSetCommand: AdministrationCommand {
     func run(_ administration: Administration, by actor: Actor) async throws {
         guard let current = try await settings(administration) else {
             let given = try document(apps: []).members.filter { !$0.value.isNull }
-            let made = try await administration.putFacebook(
+            let made = try await administration.putProvider(
+                provider.name,
                 of: application.id,
                 .object(JSONObject(given)),
                 if: precondition.precondition,
                 by: actor
             )
-            return try output.show(made, ProviderCommand.Show.sections)
+            return try output.show(made, ProviderCommand.Show.sections(of: provider.name))
         }
-        let changed = try await administration.changeFacebook(
+        let changed = try await administration.changeProvider(
+            provider.name,
             of: application.id,
             patch: .object(try document(apps: current.body.object?["apps"]?.array ?? [])),
             if: precondition(onTopOf: current),
             by: actor
         )
-        try output.show(changed, ProviderCommand.Show.sections)
+        try output.show(changed, ProviderCommand.Show.sections(of: provider.name))
     }
 
-    /// What there is; nil when Facebook is not configured.
+    /// What there is; nil when the provider is not configured.
     private func settings(_ administration: Administration) async throws -> Resource? {
-        do { return try await administration.facebook(of: application.id) } catch  where error.reason == .notFound {
+        do throws(Failure) {
+            return try await administration.provider(provider.name, of: application.id)
+        } catch {
+            guard error.reason == .notFound else { throw error }
             // It is the application itself that is not there when this fails as well.
             _ = try await administration.application(application.id)
             return nil
@@ -109,8 +108,7 @@ struct ProviderSetCommand: AdministrationCommand {
     /// What was given; an option that returns to its default is `null`.
     private func document(apps: [JSONValue]) throws -> JSONObject {
         let settings = JSONObject(present: [
-            "enabled": state.map { .bool($0 == .enable) }, "graphVersion": graphVersion.map(JSONValue.string),
-            "proof": proof.map { .string($0.rawValue) },
+            "enabled": state.map { .bool($0 == .enable) },
             "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
         ])
         return JSONObject(settings.members + options.members)
@@ -118,12 +116,15 @@ struct ProviderSetCommand: AdministrationCommand {
 
     /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.
     private func changed(_ apps: [JSONValue]) throws -> [JSONValue] {
-        let ids = apps.compactMap { $0.object?["appId"]?.string }
+        let ids = apps.compactMap { $0.object?[provider.name.appMembers.id]?.string }
         if let unknown = removedApps.first(where: { removed in !ids.contains { $0.hasSameBytes(as: removed) } }) {
-            throw Exit.saying("federation: \(application.id) has no Facebook app \(unknown)", Exit.noInput)
+            throw Exit.saying(
+                "federation: \(application.id) has no \(provider.name.title) app \(unknown)",
+                Exit.noInput
+            )
         }
         var kept = ids.filter { id in !removedApps.contains { $0.hasSameBytes(as: id) } }
-        guard let appID else { return kept.map { Self.app($0) } }
+        guard let appID else { return kept.map { app($0) } }
         let isKnown = kept.contains { $0.hasSameBytes(as: appID) }
         if !isKnown {
             guard add || kept.isEmpty else {
@@ -137,10 +138,13 @@ struct ProviderSetCommand: AdministrationCommand {
             kept.append(appID)
         }
         let secret = try secret.require("The app secret of \(appID)")
-        return kept.map { Self.app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil) }
+        return kept.map { app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil) }
     }
 
-    private static func app(_ id: String, secret: Secret? = nil) -> JSONValue {
-        .object(JSONObject(present: ["appId": .string(id), "appSecret": secret.map { .string($0.reveal()) }]))
+    private func app(_ id: String, secret: Secret? = nil) -> JSONValue {
+        let members = provider.name.appMembers
+        return .object(
+            JSONObject(present: [members.id: .string(id), members.secret: secret.map { .string($0.reveal()) }])
+        )
     }
 }

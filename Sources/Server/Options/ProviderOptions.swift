@@ -4,6 +4,12 @@ import Identity
 
 /// What an operator decides about logins with Facebook, as options.
 struct ProviderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The version of the Graph API, like v25.0.", valueName: "version"))
+    var graphVersion: String?
+
+    @Option(help: "The form of appsecret_proof.")
+    var proof: ProofForm?
+
     @Option(help: "What the nonce of an ID token must be; off is for the tokens that iOS SDK 18.1 refreshes.")
     var nonce: NoncePolicy?
 
@@ -78,6 +84,8 @@ struct ProviderOptions: ParsableArguments {
 
     private func value(of name: FacebookOptionsDocument.Name) -> JSONValue? {
         switch name {
+        case .graphVersion: graphVersion.map(JSONValue.string)
+        case .proof: proof.map { .string($0.rawValue) }
         case .nonce: nonce.map { .string($0.rawValue) }
         case .idTokenSeconds: idTokenLifetime.map { .integer($0.seconds) }
         case .redirectURIs: Self.list(redirectURIs)

@@ -9,15 +9,15 @@ extension StoredApplication {
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
             (extract(epoch from k.created) * 1000)::bigint) order by k.label), '[]')
             from federation.api_keys k where k.application_id = a.id),
-        (select jsonb_build_object('enabled', p.enabled, 'graphVersion', p.graph_version, 'proof', p.proof,
+        (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider, 'enabled', p.enabled,
             'options', p.options, 'apps',
             (select coalesce(jsonb_agg(jsonb_build_object('id', f.app_id, 'secret', encode(f.secret, 'hex'),
                 'key', f.secret_key_id,
                 'changed', (extract(epoch from f.secret_changed) * 1000)::bigint) order by f.position), '[]')
-                from federation.provider_apps f where f.application_id = a.id and f.provider = p.provider))
-            from federation.provider_settings p where p.application_id = a.id and p.provider = 'facebook'),
-        (select jsonb_build_array(m.revision, m.document) from federation.mappings m
-            where m.application_id = a.id and m.provider = 'facebook' and m.active),
+                from federation.provider_apps f where f.application_id = a.id and f.provider = p.provider))), '[]')
+            from federation.provider_settings p where p.application_id = a.id),
+        (select coalesce(jsonb_agg(jsonb_build_array(m.provider, m.revision, m.document)), '[]')
+            from federation.mappings m where m.application_id = a.id and m.active),
         (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
             order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id),
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
@@ -40,7 +40,6 @@ extension StoredApplication {
 
     private init?(_ row: Row) throws(PostgresError) {
         guard let id = ApplicationID(try row.decode(0, as: String.self)) else { return nil }
-        let mapping = try row.decode(7, as: JSONText?.self).flatMap(Self.json)?.array
         self.init(
             id: id,
             name: try row.decode(1, as: String.self),
@@ -48,9 +47,8 @@ extension StoredApplication {
             revision: try row.decode(3, as: Int64.self),
             settings: Self.json(try row.decode(4, as: JSONText.self)) ?? .null,
             keys: Self.keys(Self.json(try row.decode(5, as: JSONText.self))),
-            facebook: Self.facebook(try row.decode(6, as: JSONText?.self).flatMap(Self.json)),
-            mapping: mapping?.last,
-            mappingRevision: mapping?.first?.integer,
+            providers: Self.providers(Self.json(try row.decode(6, as: JSONText.self))),
+            mappings: Self.mappings(Self.json(try row.decode(7, as: JSONText.self))),
             properties: Self.properties(Self.json(try row.decode(8, as: JSONText.self))),
             dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
             created: try row.decode(10, as: Timestamp.self).milliseconds,
@@ -67,10 +65,31 @@ extension StoredApplication {
         }
     }
 
-    private static func facebook(_ value: JSONValue?) -> Facebook? {
-        guard let object = value?.object else { return nil }
+    private static func mappings(_ value: JSONValue?) -> [ProviderName: ActiveMapping] {
+        var mappings: [ProviderName: ActiveMapping] = [:]
+        for element in value?.array ?? [] {
+            guard let fields = element.array, fields.count == 3, let provider = fields[0].string.flatMap(provider),
+                let revision = fields[1].integer
+            else { continue }
+            mappings[provider] = ActiveMapping(revision: revision, document: fields[2])
+        }
+        return mappings
+    }
+
+    private static func providers(_ value: JSONValue?) -> [ProviderName: Provider] {
+        var providers: [ProviderName: Provider] = [:]
+        for object in (value?.array ?? []).compactMap(\.object) {
+            guard let name = object["provider"]?.string.flatMap(provider) else { continue }
+            providers[name] = settings(object)
+        }
+        return providers
+    }
+
+    private static func provider(_ text: String) -> ProviderName? { ProviderName(text) }
+
+    private static func settings(_ object: JSONObject) -> Provider {
         let apps = (object["apps"]?.array ?? []).compactMap { element -> App? in
-            guard let app = element.object, let id = app["id"]?.string.flatMap(FacebookAppID.init),
+            guard let app = element.object, let id = app["id"]?.string.flatMap(ProviderAppID.init),
                 let secret = app["secret"]?.string, let key = app["key"]?.string
             else { return nil }
             return App(
@@ -79,12 +98,10 @@ extension StoredApplication {
                 secretChanged: app["changed"]?.integer ?? 0
             )
         }
-        return Facebook(
+        return Provider(
             enabled: object["enabled"]?.bool ?? false,
-            graphVersion: object["graphVersion"]?.string ?? "",
-            proof: object["proof"]?.string.flatMap(ProofForm.init(rawValue:)) ?? .timed,
-            apps: apps,
-            options: object["options"] ?? .null
+            options: object["options"] ?? .null,
+            apps: apps
         )
     }
 

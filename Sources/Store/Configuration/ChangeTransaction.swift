@@ -45,10 +45,10 @@ struct ChangeTransaction {
         case .replaceKey(let label, let hash): try await replaceKey(label: label, hash: hash)
         case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
         case .revokeKey(let label): try await revokeKey(label: label)
-        case .setFacebook(let enabled, let version, let proof, let options):
-            try await setFacebook(enabled: enabled, graphVersion: version, proof: proof, options: options)
-        case .setFacebookApps(let apps): try await setFacebookApps(apps)
-        case .removeFacebook: try await removeFacebook()
+        case .setProvider(let provider, let enabled, let options):
+            try await setProvider(provider, enabled: enabled, options: options)
+        case .setProviderApps(let provider, let apps): try await setApps(apps, of: provider)
+        case .removeProvider(let provider): try await removeProvider(provider)
         case .declareProperty(let property): try await declare(property, in: users)
         case .renameProperty(let from, let to): try await renameProperty(from: from, to: to, in: users)
         case .widenProperty(let name, let type): try await widen(name, to: type, in: users)
@@ -56,7 +56,7 @@ struct ChangeTransaction {
             try await changeProperty(name, required: required, clientMappable: clientMappable, in: users)
         case .removeProperty(let name): try await removeProperty(name, in: users)
         case .orderProperties(let names): try await orderProperties(names)
-        case .setMapping(let document): try await setMapping(document)
+        case .setMapping(let provider, let document): try await setMapping(document, for: provider)
         }
     }
 

@@ -14,11 +14,11 @@ package enum ConfigurationChange: Sendable {
     case relabelKey(from: String, to: String)
     case revokeKey(label: String)
 
-    /// Sets everything of the provider but its apps; makes it when there is none.
-    case setFacebook(enabled: Bool, graphVersion: String, proof: ProofForm, options: JSONValue)
+    /// Sets everything of a provider but its apps; makes it when there is none.
+    case setProvider(ProviderName, enabled: Bool, options: JSONValue)
     /// The apps that there shall be, in the order in which they are asked; a nil secret is left as it is.
-    case setFacebookApps([(id: FacebookAppID, secret: SealedSecret?)])
-    case removeFacebook
+    case setProviderApps(ProviderName, [(id: ProviderAppID, secret: SealedSecret?)])
+    case removeProvider(ProviderName)
 
     /// Adds the column, behind the others; values that clients brought in under the name move into it. Where the
     /// operator made a column of the name and of the right type by hand, that one is taken.
@@ -34,8 +34,8 @@ package enum ConfigurationChange: Sendable {
     /// The order of the declared properties in documents and replies.
     case orderProperties([PropertyName])
 
-    /// Makes a new revision of the mapping for Facebook, in the list form, and makes it the active one.
-    case setMapping(JSONValue)
+    /// Makes a new revision of the mapping for a provider, in the list form, and makes it the active one.
+    case setMapping(ProviderName, JSONValue)
 }
 
 /// A step together with what the audit log and an operator who looks at a plan see of it; no secret is in it, not even

@@ -12,15 +12,16 @@ package struct StoredMapping: Sendable {
 }
 
 extension Store {
-    /// Revisions of the mapping for Facebook, the newest first: those before `before`.
+    /// Revisions of the mapping for a provider, the newest first: those before `before`.
     package func mappingRevisions(
+        for provider: ProviderName,
         of id: ApplicationID,
         before: Int64?,
         limit: Int
     ) async throws(Failure) -> [StoredMapping] {
         let result = try await query(
             """
-            \(StoredMapping.selection) where application_id = \(id.text) and provider = 'facebook'
+            \(StoredMapping.selection) where application_id = \(id.text) and provider = \(provider.text)
                 and revision < \(before ?? .max)
             order by revision desc limit \(limit)
             """
@@ -29,10 +30,14 @@ extension Store {
     }
 
     /// One revision; nil when there is none.
-    package func mappingRevision(_ revision: Int64, of id: ApplicationID) async throws(Failure) -> StoredMapping? {
+    package func mappingRevision(
+        _ revision: Int64,
+        for provider: ProviderName,
+        of id: ApplicationID
+    ) async throws(Failure) -> StoredMapping? {
         let result = try await query(
             """
-            \(StoredMapping.selection) where application_id = \(id.text) and provider = 'facebook'
+            \(StoredMapping.selection) where application_id = \(id.text) and provider = \(provider.text)
                 and revision = \(revision)
             """
         )

@@ -4,7 +4,8 @@ import Postgres
 /// A stored secret and where it is.
 package struct StoredSecret: Sendable {
     package let application: ApplicationID
-    package let app: FacebookAppID
+    package let provider: ProviderName
+    package let app: ProviderAppID
     package let secret: SealedSecret
 }
 
@@ -73,24 +74,25 @@ extension Store {
     ) async throws(PostgresError) -> [StoredSecret] {
         let result = try await connection.query(
             """
-            select f.application_id, f.app_id, f.secret, f.secret_key_id
+            select f.application_id, f.provider, f.app_id, f.secret, f.secret_key_id
             from federation.provider_apps f join federation.applications a on a.id = f.application_id
-            where f.provider = 'facebook' and f.secret_key_id <> \(keyID)
+            where f.secret_key_id <> \(keyID)
                 and f.secret_key_id = any (\(formerKeyIDs))
-            order by f.application_id, f.position limit \(limit)
+            order by f.application_id, f.provider, f.position limit \(limit)
             for update of a, f skip locked
             """
         )
         var secrets: [StoredSecret] = []
         for row in result.rows {
             guard let application = ApplicationID(try row.decode(0, as: String.self)),
-                let app = FacebookAppID(try row.decode(1, as: String.self))
+                let provider = ProviderName(try row.decode(1, as: String.self)),
+                let app = ProviderAppID(try row.decode(2, as: String.self))
             else { continue }
             let sealed = SealedSecret(
-                bytes: try row.decode(2, as: [UInt8].self),
-                keyID: try row.decode(3, as: String.self)
+                bytes: try row.decode(3, as: [UInt8].self),
+                keyID: try row.decode(4, as: String.self)
             )
-            secrets.append(StoredSecret(application: application, app: app, secret: sealed))
+            secrets.append(StoredSecret(application: application, provider: provider, app: app, secret: sealed))
         }
         return secrets
     }
@@ -102,7 +104,8 @@ extension PostgresConnection {
         _ = try await query(
             """
             update federation.provider_apps set secret = \(sealed.bytes), secret_key_id = \(sealed.keyID)
-            where application_id = \(stored.application.text) and provider = 'facebook' and app_id = \(stored.app.text)
+            where application_id = \(stored.application.text) and provider = \(stored.provider.text)
+                and app_id = \(stored.app.text)
             """
         )
     }

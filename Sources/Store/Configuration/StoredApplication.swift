@@ -11,11 +11,9 @@ package struct StoredApplication: Sendable {
     package let settings: JSONValue
     /// In the order of their labels.
     package let keys: [Key]
-    package let facebook: Facebook?
-    /// The active mapping for Facebook.
-    package let mapping: JSONValue?
-    /// The number of the active mapping among its revisions.
-    package let mappingRevision: Int64?
+    package let providers: [ProviderName: Provider]
+    /// The active mapping for each provider.
+    package let mappings: [ProviderName: ActiveMapping]
     /// Built-in and declared properties.
     package let properties: [Property]
     package let dynamicNames: Set<PropertyName>
@@ -31,19 +29,23 @@ package struct StoredApplication: Sendable {
         package let created: Int64
     }
 
-    /// Settings of the provider, and its apps in the order in which they are asked.
-    package struct Facebook: Sendable {
+    /// Settings of a provider, and its apps in the order in which they are asked.
+    package struct Provider: Sendable {
         package let enabled: Bool
-        package let graphVersion: String
-        package let proof: ProofForm
-        package let apps: [App]
         /// What else the operator decided, unread.
         package let options: JSONValue
+        package let apps: [App]
+    }
+
+    /// A mapping and its number among the revisions.
+    package struct ActiveMapping: Sendable {
+        package let revision: Int64
+        package let document: JSONValue
     }
 
     /// An app with its sealed secret.
     package struct App: Sendable {
-        package let id: FacebookAppID
+        package let id: ProviderAppID
         package let secret: SealedSecret
         package let secretChanged: Int64
     }

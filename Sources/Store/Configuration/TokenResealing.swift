@@ -118,14 +118,14 @@ extension Store {
         )
         var tokens: [(secret: SealedSecret, identity: IdentityKey)] = []
         for row in result.rows {
-            guard let app = FacebookAppID(try row.decode(0, as: String.self)),
+            guard let app = ProviderAppID(try row.decode(0, as: String.self)),
                 let subject = Subject(try row.decode(1, as: String.self))
             else { continue }
             let sealed = SealedSecret(
                 bytes: try row.decode(2, as: [UInt8]?.self) ?? [],
                 keyID: try row.decode(3, as: String.self)
             )
-            tokens.append((sealed, IdentityKey(app: app, subject: subject)))
+            tokens.append((sealed, IdentityKey(provider: .facebook, app: app, subject: subject)))
         }
         return tokens
     }

@@ -50,7 +50,7 @@ extension Store {
             """
             insert into federation.deletion_requests as d
                 (code, application_id, request_hash, provider, provider_app, subject, issued, due)
-            values (\(request.code), \(application.id.text), \(request.hash), 'facebook', \(request.identity.app.text),
+            values (\(request.code), \(application.id.text), \(request.hash), \(request.identity.provider.text), \(request.identity.app.text),
                 \(request.identity.subject.text), to_timestamp(\(request.issued)),
                 now() + \(request.days) * interval '24 hours')
             on conflict (application_id, request_hash) do update set code = d.code

@@ -76,11 +76,11 @@ private struct ErasureWork: Sendable {
         )
         guard let row = request.first else { return .notOurs }
         var erasure = Erasure.nobody
-        if let app = FacebookAppID(try row.decode(0, as: String?.self) ?? ""),
+        if let app = ProviderAppID(try row.decode(0, as: String?.self) ?? ""),
             let subject = Subject(try row.decode(1, as: String?.self) ?? "")
         {
             erasure = try await erase(
-                IdentityKey(app: app, subject: subject),
+                IdentityKey(provider: .facebook, app: app, subject: subject),
                 from: try row.decode(2, as: Int64.self),
                 on: connection
             )

@@ -1,20 +1,11 @@
 import FoundationEssentials
-package import Identity
+import Identity
 import Postgres
 
-/// What finds an identity at Facebook.
-package struct IdentityKey: Sendable {
-    package let app: FacebookAppID
-    package let subject: Subject
-
-    package init(app: FacebookAppID, subject: Subject) {
-        self.app = app
-        self.subject = subject
-    }
-
+extension IdentityKey {
     /// The condition on a row of `identities`, or of a table with the same columns.
     var condition: Statement {
-        "provider = 'facebook' and provider_app = \(app.text) and subject = \(subject.text)"
+        "provider = \(provider.text) and provider_app = \(app.text) and subject = \(subject.text)"
     }
 }
 

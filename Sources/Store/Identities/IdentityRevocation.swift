@@ -96,7 +96,7 @@ extension Store {
                 target: user.description,
                 from: nil,
                 to: .object([
-                    "provider": .string("facebook"), "appId": .string(identity.app.text),
+                    "provider": .string(identity.provider.text), "appId": .string(identity.app.text),
                     "revokedBy": .string(revocation.word),
                 ])
             )

@@ -1,9 +1,9 @@
 package import Identity
 import Postgres
 
-/// An identity of which a provider token is kept, as far as it matters for asking Facebook about it.
+/// An identity at Facebook of which a token is kept, as far as it matters for asking Facebook about it.
 package struct KeptIdentity: Sendable {
-    package let app: FacebookAppID
+    package let app: ProviderAppID
     package let subject: Subject
     package let token: SealedToken
     /// When Facebook said last that the token stands, and when the profile was read last; Unix seconds.
@@ -13,7 +13,7 @@ package struct KeptIdentity: Sendable {
     package let isDisabled: Bool
 
     package init(
-        app: FacebookAppID,
+        app: ProviderAppID,
         subject: Subject,
         token: SealedToken,
         checkedAt: Int64,
@@ -29,7 +29,7 @@ package struct KeptIdentity: Sendable {
     }
 
     /// What finds it.
-    package var key: IdentityKey { IdentityKey(app: app, subject: subject) }
+    package var key: IdentityKey { IdentityKey(provider: .facebook, app: app, subject: subject) }
 
     /// Seconds: a token that ends within a day is a short-lived one, or a long-lived one at its end (facebook.md §6).
     package static let shortLife: Int64 = 86_400
@@ -54,7 +54,7 @@ extension KeptIdentity {
 
     /// Reads a row; nil when it holds no token, or a name that this program could not have written.
     init?(_ row: Row) throws(PostgresError) {
-        guard let app = FacebookAppID(try row.decode(0, as: String.self)),
+        guard let app = ProviderAppID(try row.decode(0, as: String.self)),
             let subject = Subject(try row.decode(1, as: String.self)),
             let bytes = try row.decode(2, as: [UInt8]?.self), let keyID = try row.decode(3, as: String?.self),
             let kind = try row.decode(4, as: String?.self).flatMap(ProviderToken.Kind.init)

@@ -3,11 +3,11 @@ import Postgres
 
 /// What became of our permissions at one Facebook app, as the audit log keeps it.
 package struct RecordedParting: Sendable {
-    let app: FacebookAppID
+    let app: ProviderAppID
     let outcome: String
     let reason: String?
 
-    package init(app: FacebookAppID, outcome: String, reason: String?) {
+    package init(app: ProviderAppID, outcome: String, reason: String?) {
         self.app = app
         self.outcome = outcome
         self.reason = reason

@@ -55,21 +55,21 @@ extension PersonSearch {
         return conditions
     }
 
-    /// The key of identities begins with the provider's app, so it is asked once for each app that there is, and for the apps by
+    /// The key of identities begins with the provider and its app, so it is asked once for each app that there is, and for the apps by
     /// going from one to the next: a search without the app would read the whole table.
     private static func condition(onSubject subject: String, identities: String) -> Statement {
         """
         u.object_id in (
-            with recursive apps (app) as (
-                select min(provider_app) from \(unsafeRaw: identities) where provider = 'facebook'
+            with recursive apps (provider, app) as (
+                (select provider, provider_app from \(unsafeRaw: identities) order by 1, 2 limit 1)
                 union all
-                select (
-                    select min(provider_app) from \(unsafeRaw: identities)
-                    where provider = 'facebook' and provider_app > app
-                ) from apps where app is not null
+                select later.provider, later.provider_app from apps, lateral (
+                    select i.provider, i.provider_app from \(unsafeRaw: identities) i
+                    where (i.provider, i.provider_app) > (apps.provider, apps.app) order by 1, 2 limit 1
+                ) later
             )
             select i.object_id from apps join \(unsafeRaw: identities) i
-                on i.provider = 'facebook' and i.provider_app = app and i.subject = \(subject)
+                on i.provider = apps.provider and i.provider_app = apps.app and i.subject = \(subject)
         )
         """
     }

@@ -16,7 +16,7 @@ extension Store {
     /// - Throws: `store_unavailable` and its like.
     package func claimIdentities(
         of application: Application,
-        except apps: [FacebookAppID] = [],
+        except apps: [ProviderAppID] = [],
         limit: Int,
         leaseSeconds: Double
     ) async throws(Failure) -> [KeptIdentity] {

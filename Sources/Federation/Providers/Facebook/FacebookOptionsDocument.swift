@@ -1,3 +1,4 @@
+import Graph
 package import Identity
 
 /// The options of logins with Facebook: members of `providers.facebook` in an application document, and how they are stored.
@@ -27,11 +28,7 @@ package enum FacebookOptionsDocument {
     static let names = Name.allCases.map(\.rawValue)
 
     static let verifyToken = Name.webhookVerifyToken.rawValue
-
-    /// The names of the members in which one document of options is not the other.
-    static func names(changedFrom old: JSONValue, to new: JSONValue) -> [String] {
-        names.filter { old.object?[$0] != new.object?[$0] }
-    }
+    static let graphVersion = Name.graphVersion.rawValue
 
     /// Reads the options among the members of an object; the others are not looked at.
     static func read(
@@ -49,7 +46,7 @@ package enum FacebookOptionsDocument {
 
     /// The members by their names.
     package enum Name: String, CaseIterable, Sendable {
-        case nonce, idTokenSeconds
+        case graphVersion, proof, nonce, idTokenSeconds
         case redirectURIs = "redirectUris"
         case returnURLs = "returnUrls"
         case permissions, keepTokens, longLivedTokens, returnTokens, endSessionsWhenRevoked, refreshHours
@@ -58,6 +55,8 @@ package enum FacebookOptionsDocument {
 
     private static func value(of name: Name, in options: FacebookOptions) -> JSONValue {
         switch name {
+        case .graphVersion: .string(options.graphVersion)
+        case .proof: .string(options.proof.rawValue)
         case .nonce: .string(options.nonce.rawValue)
         case .idTokenSeconds: .integer(options.idTokenSeconds)
         case .redirectURIs: .array(options.redirectURIs.map(JSONValue.string))
@@ -81,6 +80,13 @@ package enum FacebookOptionsDocument {
         problems: inout DocumentProblems
     ) {
         switch name {
+        case .graphVersion:
+            guard let text = value.string, GraphVersions.isVersion(text) else {
+                problems.add(place, "must look like v25.0")
+                return
+            }
+            options.graphVersion = text
+        case .proof: problems.take(value, at: place, into: &options.proof)
         case .nonce: problems.take(value, at: place, into: &options.nonce)
         case .idTokenSeconds: problems.take(value, at: place, into: &options.idTokenSeconds, 60...3600, "seconds")
         case .redirectURIs:

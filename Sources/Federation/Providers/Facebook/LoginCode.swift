@@ -11,7 +11,7 @@ extension Federation {
         try await store.keepLoginCode(
             hash: code.hash,
             payload: masterKeys.seal(login.text, for: .loginCode(application: application.id, hash: code.hash)),
-            identity: IdentityKey(app: login.proof.person.appID, subject: login.proof.person.subject),
+            identity: login.proof.person.identity,
             seconds: Self.loginCodeSeconds,
             of: application
         )
@@ -39,7 +39,7 @@ extension Federation {
         }
         try Self.check(codeVerifier, against: login.codeChallenge)
         // The operator may have switched the provider off or removed the app since.
-        _ = try attempt.loaded.facebook(appID: login.proof.person.appID.text)
+        _ = try attempt.loaded.facebook(appID: login.proof.person.identity.app.text)
         return (login.proof, login.mapping)
     }
 

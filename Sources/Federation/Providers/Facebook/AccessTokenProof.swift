@@ -10,7 +10,7 @@ extension LoadedApplication {
     /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`.
-    func facebook(appID: String?) throws(Failure) -> (FacebookSettings, [FacebookApp]) {
+    func facebook(appID: String?) throws(Failure) -> (FacebookSettings, [ProviderApp]) {
         if let defect { throw Self.unusable(cause: defect) }
         guard let settings = application.facebook, settings.enabled, !settings.apps.isEmpty else {
             throw Failure(
@@ -41,7 +41,7 @@ extension Federation {
     /// Proves an access token that is of one of these apps.
     func prove(
         accessToken token: Secret,
-        of apps: [FacebookApp],
+        of apps: [ProviderApp],
         settings: FacebookSettings,
         in attempt: LoginAttempt,
         mapping: CompiledMapping
@@ -68,7 +68,7 @@ extension GraphClient {
     /// - Throws: Why the token does not count; a field that Facebook does not know is told by the entry that asks for it.
     func prove(
         _ token: Secret,
-        by apps: [FacebookApp],
+        by apps: [ProviderApp],
         settings: FacebookSettings,
         mapping: CompiledMapping,
         application: ApplicationID,

@@ -26,7 +26,7 @@ extension VouchedLogin {
     var text: Secret {
         let person = proof.person
         var object: JSONObject = [
-            Key.appID: .string(person.appID.text), Key.subject: .string(person.subject.text),
+            Key.appID: .string(person.identity.app.text), Key.subject: .string(person.identity.subject.text),
             Key.profile: .object(person.profile), Key.scopes: .array(person.scopes.map(JSONValue.string)),
         ]
         if let declined = person.declinedScopes { object.append(Key.declined, .array(declined.map(JSONValue.string))) }
@@ -41,13 +41,12 @@ extension VouchedLogin {
     /// Nil for a text that another version wrote.
     init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
-            let appID = object[Key.appID]?.string.flatMap(FacebookAppID.init),
+            let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
             let subject = object[Key.subject]?.string.flatMap(Subject.init),
             let profile = object[Key.profile]?.object, let scopes = object[Key.scopes]?.array
         else { return nil }
         let person = VerifiedPerson(
-            appID: appID,
-            subject: subject,
+            identity: IdentityKey(provider: .facebook, app: appID, subject: subject),
             profile: profile,
             scopes: scopes.compactMap(\.string),
             declinedScopes: object[Key.declined]?.array?.compactMap(\.string),

@@ -1,0 +1,78 @@
+import Identity
+import Store
+
+/// The steps about a provider.
+enum ProviderSteps {
+    static func steps(
+        at type: any IdentityProvider.Type,
+        from stored: StoredApplication.Provider?,
+        to desired: DesiredApplication.Provider?
+    ) -> [PlannedChange] {
+        let provider = type.name
+        let defaults = type.defaultOptions
+        let oldOptions = stored?.readOptions(of: type) ?? defaults
+        func step(_ change: ConfigurationChange, _ action: String, from: JSONValue?, to: JSONValue?) -> PlannedChange {
+            let action = "provider.\(provider).\(action)"
+            return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
+        }
+        /// As an operator may see them later: the options that are not the others.
+        func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
+            let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
+            let shown = (options.picking(names).object?.members ?? []).map { member in
+                let isHidden = type.hiddenOptions.contains { $0.hasSameBytes(as: member.key) } && !member.value.isNull
+                return isHidden ? JSONObject.Member(member.key, .hidden) : member
+            }
+            return [JSONObject.Member("enabled", .bool(enabled))] + shown
+        }
+        func apps(_ apps: [(id: ProviderAppID, isNew: Bool)]) -> JSONValue {
+            .array(
+                apps.map { app in
+                    var object: JSONObject = [type.appTerms.id: .string(app.id.text)]
+                    if app.isNew { object.append(type.appTerms.secret, .hidden) }
+                    return .object(object)
+                }
+            )
+        }
+        let oldApps = stored.map { apps($0.apps.map { (id: $0.id, isNew: false) }) }
+        guard let desired else {
+            guard let stored else { return [] }
+            var from = settings(stored.enabled, oldOptions, where: defaults)
+            if let oldApps { from.append(JSONObject.Member("apps", oldApps)) }
+            return [step(.removeProvider(provider), "remove", from: .object(JSONObject(from)), to: nil)]
+        }
+        var steps: [PlannedChange] = []
+        if stored?.enabled != desired.enabled || oldOptions != desired.options {
+            let from = stored.map {
+                JSONValue.object(JSONObject(settings($0.enabled, oldOptions, where: desired.options)))
+            }
+            let to = JSONValue.object(JSONObject(settings(desired.enabled, desired.options, where: oldOptions)))
+            let change = ConfigurationChange.setProvider(provider, enabled: desired.enabled, options: desired.options)
+            steps.append(step(change, "set", from: from, to: to))
+        }
+        let ids = stored?.apps.map(\.id) ?? []
+        if ids != desired.apps.map(\.id) || desired.apps.contains(where: { $0.newSecret != nil }) {
+            let change = ConfigurationChange.setProviderApps(
+                provider,
+                desired.apps.map { (id: $0.id, secret: $0.newSecret) }
+            )
+            let newApps = apps(desired.apps.map { (id: $0.id, isNew: $0.newSecret != nil) })
+            steps.append(step(change, "apps", from: oldApps, to: newApps))
+        }
+        return steps
+    }
+}
+
+extension IdentityProvider {
+    /// The options of a provider of which nothing is said.
+    static var defaultOptions: JSONValue {
+        var problems = DocumentProblems()
+        return options(in: [:], at: JSONPointer(), problems: &problems)
+    }
+}
+
+extension DesiredApplication.App {
+    fileprivate var newSecret: SealedSecret? {
+        guard case .sealed(let secret) = secret else { return nil }
+        return secret
+    }
+}

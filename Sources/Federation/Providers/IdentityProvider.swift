@@ -1,0 +1,130 @@
+import Graph
+package import Identity
+import Mapping
+import Store
+
+/// A provider whose word counts for who a person is: all that the rest of the service has to know of it.
+///
+/// A provider is a folder here: what it conforms with to this, the rules of its settings, and how its credentials are proved. What
+/// is asked of it over HTTP is a module of its own. `IdentityProviders` lists them.
+protocol IdentityProvider: Sendable {
+    static var name: ProviderName { get }
+    /// The name for people.
+    static var title: String { get }
+    /// What a mapping can read of a person.
+    static var fields: ProfileFields { get }
+    /// How documents speak of the application's apps.
+    static var appTerms: AppTerms { get }
+    /// The members of its settings beside `enabled` and the apps.
+    static var optionNames: [String] { get }
+    /// Options that an exported document names even where they equal their default, which a later version may change.
+    static var exportedOptions: [String] { get }
+    /// Options that nobody may read in the audit log.
+    static var hiddenOptions: [String] { get }
+
+    /// The options among the members of an object, with the default of each that is absent; the others are not looked at.
+    static func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
+    /// What is wrong with options that are each right by themselves.
+    static func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
+    /// What logins work with.
+    ///
+    /// - Throws: `DocumentProblems` for options that another version wrote.
+    static func settings(
+        enabled: Bool,
+        options: JSONValue,
+        apps: [ProviderApp]
+    ) throws(DocumentProblems) -> any ProviderSettings
+
+    /// What an operator should know about stored settings.
+    static func warnings(
+        about stored: StoredApplication.Provider,
+        of application: ApplicationID,
+        in administration: Administration
+    ) -> [String]
+    /// Asks the provider whether it knows an app by this id and secret.
+    static func check(
+        _ app: ProviderApp,
+        of stored: StoredApplication.Provider,
+        application: ApplicationID,
+        in administration: Administration
+    ) async -> AppVerdict
+    /// Proves a credential for a preview: nothing is used up and nothing written.
+    static func preview(
+        _ credential: CredentialFields,
+        of loaded: LoadedApplication,
+        appID: String?,
+        mapping: CompiledMapping,
+        in administration: Administration
+    ) async throws(Failure) -> VerifiedPerson
+
+    /// Proves the credential of a login.
+    static func prove(_ attempt: LoginAttempt, in federation: Federation) async throws(Failure) -> ProvedLogin
+}
+
+/// The providers that there are: the one place that a new one is added to.
+enum IdentityProviders {
+    static let all: [any IdentityProvider.Type] = [FacebookProvider.self]
+
+    static let names = all.map { $0.name }
+
+    /// The provider of a name; nil when there is none.
+    static func named(_ name: ProviderName) -> (any IdentityProvider.Type)? {
+        all.first { $0.name == name }
+    }
+}
+
+extension ProviderName {
+    /// The names of the providers that there are.
+    package static var known: [ProviderName] { IdentityProviders.names }
+
+    /// The name for people.
+    package var title: String { IdentityProviders.named(self)?.title ?? text }
+
+    /// The members of an element of `apps` in its settings.
+    package var appMembers: (id: String, secret: String) {
+        let terms = IdentityProviders.named(self)?.appTerms
+        return (terms?.id ?? "appId", terms?.secret ?? "appSecret")
+    }
+
+    /// The provider that a path names, in any case, as client SDKs write it.
+    ///
+    /// - Throws: `not_found` before anything is asked of the database (security.md V-84).
+    package init(inPath text: (some StringProtocol)?) throws(Failure) {
+        let lowered = text.map { $0.utf8.prefix(33).map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 } } ?? []
+        guard let known = Self.known.first(where: { lowered.elementsEqual($0.text.utf8) }) else {
+            let names = Self.known.map(\.text).joined(separator: ", ")
+            throw Failure(.notFound, "There is no such login provider. Known are: \(names).")
+        }
+        self = known
+    }
+}
+
+/// The words of documents for the apps at a provider.
+struct AppTerms: Sendable {
+    /// The members of an element of `apps`.
+    let id: String
+    let secret: String
+    /// What a secret is called in a sentence.
+    let secretTitle: String
+    /// What `isID` asks for, for messages.
+    let idRule: String
+    let isID: @Sendable (String) -> Bool
+}
+
+/// What a provider says of an app's id and secret.
+struct AppVerdict: Sendable {
+    var name: String?
+    /// What is wrong, for people, and why; nil when all is well.
+    var problem: (text: String, reason: Failure.Reason)?
+    /// The version of its API with which the provider answered.
+    var answeredVersion: String?
+}
+
+/// A credential that has been proved.
+enum ProvedLogin: Sendable {
+    /// It can be proved again.
+    case repeatable(Proof, LoginPlan)
+    /// It cannot, so that a login that meets a changed configuration is written once more. The client's mapping may have come with an
+    /// earlier step.
+    case usedUp(Proof, mapping: JSONValue?)
+}

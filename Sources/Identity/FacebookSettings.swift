@@ -1,0 +1,28 @@
+extension ProviderName {
+    package static let facebook = ProviderName(known: "facebook")
+}
+
+extension Application {
+    /// Nil when logins with Facebook are not configured.
+    package var facebook: FacebookSettings? { providers[.facebook] as? FacebookSettings }
+}
+
+/// How an application talks to Facebook.
+package struct FacebookSettings: ProviderSettings {
+    package let enabled: Bool
+    package let apps: [ProviderApp]
+    package let options: FacebookOptions
+
+    package init(enabled: Bool, apps: [ProviderApp], options: FacebookOptions = FacebookOptions()) {
+        self.enabled = enabled
+        self.apps = apps
+        self.options = options
+    }
+
+    package var graphVersion: String { options.graphVersion }
+    package var proof: ProofForm { options.proof }
+
+    package var tokenKeeping: TokenKeeping? {
+        options.keepTokens ? (options.longLivedTokens ? .exchanged : .asItIs) : nil
+    }
+}

@@ -1,0 +1,88 @@
+/// The name of an identity provider, in documents, tables and paths: `facebook`.
+///
+/// 1 to 32 bytes of `a-z 0-9`, beginning with a letter.
+package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
+    package let text: String
+
+    /// Nil when the text does not follow the rule.
+    package init?(_ text: some StringProtocol) {
+        let bytes = text.utf8
+        guard (1...32).contains(bytes.count), let first = bytes.first, first.isASCIILowercase,
+            bytes.allSatisfy({ $0.isASCIILowercase || $0.isASCIIDigit })
+        else { return nil }
+        self.text = String(text)
+    }
+
+    /// A name in a source of ours.
+    package init(known text: StaticString) {
+        self.text = text.description
+    }
+
+    /// As client SDKs name the account that a user came by.
+    package var socialAccount: String { text.uppercased() }
+
+    package var description: String { text }
+}
+
+/// What an operator decides about logins by one provider.
+package protocol ProviderSettings: Sendable {
+    var enabled: Bool { get }
+    /// The application's apps at the provider whose secret opens, the one asked first in front.
+    var apps: [ProviderApp] { get }
+    /// How the provider's token of a login is kept with the identity; nil when it is not.
+    var tokenKeeping: TokenKeeping? { get }
+}
+
+/// What becomes of a kept token.
+package enum TokenKeeping: Sendable {
+    case asItIs
+    /// It is exchanged for one that lives longer.
+    case exchanged
+}
+
+/// The id of an application's app at a provider: 1 to 64 bytes of `a-z A-Z 0-9 _ -`, compared as bytes.
+package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
+    package let text: String
+
+    /// Nil when the text does not follow the rule; a provider may have a narrower one.
+    package init?(_ text: String) {
+        guard (1...64).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
+        else { return nil }
+        self.text = text
+    }
+
+    private init(known text: StaticString) {
+        self.text = text.description
+    }
+
+    /// Stands in identities of a provider whose subjects are the same for every app.
+    package static let global = ProviderAppID(known: "global")
+
+    package var description: String { text }
+}
+
+/// An app at a provider whose secret we hold.
+package struct ProviderApp: Sendable {
+    package let id: ProviderAppID
+    package let secret: Secret
+
+    package init(id: ProviderAppID, secret: Secret) {
+        self.id = id
+        self.secret = secret
+    }
+}
+
+/// What makes a person one of an application's (decision D1).
+package struct IdentityKey: Sendable, Hashable {
+    package let provider: ProviderName
+    /// The app at the provider within which the subject is unique.
+    package let app: ProviderAppID
+    package let subject: Subject
+
+    package init(provider: ProviderName, app: ProviderAppID, subject: Subject) {
+        self.provider = provider
+        self.app = app
+        self.subject = subject
+    }
+}

@@ -1,0 +1,144 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+/// The user whose identity a proven person becomes, where it is not for the identity to say.
+package enum Joining: Sendable {
+    /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already stays theirs,
+    /// and so does the guest.
+    case guest(ObjectID, tokenHash: [UInt8])
+    /// The user of the session of this hash. An identity that is somebody else's is refused.
+    case session(tokenHash: [UInt8])
+
+    fileprivate var tokenHash: [UInt8] {
+        switch self {
+        case .guest(_, let hash), .session(let hash): hash
+        }
+    }
+}
+
+extension Store {
+    /// Writes a sign-in onto the user of a live session, in one transaction: the identity first, then all that a login writes.
+    ///
+    /// The user is locked first and the identity after that, as a login does.
+    ///
+    /// - Throws: What a login throws; `guest_invalid`, `session_invalid`, `identity_taken`.
+    package func signIn(
+        _ write: SignInWrite,
+        by statement: SignInStatement,
+        joining: Joining
+    ) async throws(Failure) -> WrittenSignIn {
+        let statement = statement.joining(joining)
+        let application = statement.application
+        do {
+            return try await postgres.withTransaction { connection in
+                try await connection.join(joining, to: write.person.identity, of: application)
+                let result = try await connection.query(statement.filled(with: write))
+                guard let written = try outcome(of: result, by: statement) else {
+                    throw Failure(
+                        .storeUnavailable,
+                        "The login met too many others of the same person. Try again shortly.",
+                        retryAfter: 1
+                    )
+                }
+                return written
+            }
+        } catch let error as PostgresError {
+            throw await failure(of: error, in: application)
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// Makes an identity the user's, unless it is somebody's.
+    fileprivate func join(_ joining: Joining, to identity: IdentityKey, of application: Application) async throws {
+        guard let user = try await lockUser(ofSession: joining.tokenHash, of: application) else {
+            throw joining.refusal
+        }
+        if case .guest(let id, _) = joining, id != user.id || user.status != .guest { throw joining.refusal }
+        guard user.status != .disabled else { throw Store.accountDisabled }
+        let inserted = try await query(
+            """
+            insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
+            select \(identity.provider.text), \(identity.app.text), \(identity.subject.text), \(user.id.uuid)
+            where not exists (
+                select from \(identifier: application.schema).identities
+                where object_id = \(user.id.uuid) and provider = \(identity.provider.text)
+                    and provider_app = \(identity.app.text)
+            )
+            on conflict (provider, provider_app, subject) do nothing
+            """
+        )
+        if inserted.affectedRows == 1 {
+            _ = try await query(
+                """
+                update \(identifier: application.schema).users
+                set user_status = 'ENABLED', social_account = \(identity.provider.socialAccount)
+                where object_id = \(user.id.uuid) and user_status = 'GUEST'
+                """
+            )
+            return
+        }
+        // A statement of its own: it sees what another one has committed since the insert began to wait for it.
+        let owner = try await query(
+            """
+            select object_id from \(identifier: application.schema).identities where \(identity.condition)
+            """
+        )
+        let isOwn = try owner.first.map { row throws(PostgresError) in
+            ObjectID(try row.decode(0, as: UUID.self)) == user.id
+        }
+        if case .session = joining, isOwn != true { throw Failure.identityTaken(byAnother: isOwn == false) }
+    }
+}
+
+extension Joining {
+    fileprivate var refusal: Failure {
+        switch self {
+        case .guest:
+            Failure(
+                .guestInvalid,
+                "guestUser is no guest with a live session. Log in without it, or begin as a guest again."
+            )
+        case .session: .sessionInvalid
+        }
+    }
+}
+
+extension Failure {
+    /// - Parameter byAnother: Whether the identity is another user's; if not, the user has another identity at the same app.
+    fileprivate static func identityTaken(byAnother: Bool) -> Failure {
+        Failure(
+            .identityTaken,
+            byAnother
+                ? "This identity belongs to another user already. Log in by it, or unlink it there first."
+                : "This user already has another identity of this provider. Unlink it first.",
+            details: ["owner": .string(byAnother ? "other" : "self")]
+        )
+    }
+}
+
+extension SignInStatement {
+    /// The same for a user who was there before the identity: what is written at the first login is that of a guest who becomes a
+    /// user, and fills what is empty for one who has used the application as somebody.
+    fileprivate func joining(_ joining: Joining) -> SignInStatement {
+        let first: SyncMode =
+            switch joining {
+            case .guest: .always
+            case .session: .ifEmpty
+            }
+        return SignInStatement(
+            application: application,
+            provider: provider,
+            targets: targets.map { target in
+                let sync = target.sync == .firstLogin ? first : target.sync
+                return Target(name: target.name, type: target.type, sync: sync)
+            },
+            use: use
+        )
+    }
+}
