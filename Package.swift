@@ -62,12 +62,39 @@ let package = Package(
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
+        .systemLibrary(
+            name: "CArgon2",
+            pkgConfig: "libargon2",
+            providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]
+        ),
         .target(name: "Identity", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Identity"], swiftSettings: strict),
         .target(name: "Verification", dependencies: ["Identity", crypto, cryptoExtras], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
-        .target(name: "Graph", dependencies: ["Curl", "Identity", crypto, nioLocks], swiftSettings: strict),
+        .target(name: "Upstream", dependencies: ["Curl", "Identity", nioLocks], swiftSettings: strict),
+        .target(
+            name: "Graph",
+            dependencies: ["Curl", "Identity", "Upstream", crypto, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Twitter",
+            dependencies: ["Curl", "Identity", "Upstream", crypto, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Passwords",
+            dependencies: ["CArgon2", "Identity", nioLocks],
+            resources: [.embedInCode("common-passwords.txt")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Mailing",
+            dependencies: ["Curl", "Identity"],
+            resources: [.embedInCode("templates")],
+            swiftSettings: strict
+        ),
         .target(
             name: "Store",
             dependencies: ["Identity", "Postgres"],
@@ -76,7 +103,10 @@ let package = Package(
         ),
         .target(
             name: "Federation",
-            dependencies: ["Graph", "Identity", "Mapping", "Store", "Verification", crypto, logging, nioLocks],
+            dependencies: [
+                "Graph", "Identity", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification", crypto,
+                logging, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -91,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Identity", "Observability", "Postgres", "Store",
+                "API", "Curl", "Federation", "Graph", "Identity", "Mailing", "Observability", "Passwords", "Postgres",
+                "Store", "Twitter",
                 argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
                 unixSignals,
             ],
@@ -124,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Identity", "Postgres", "Store", "TestSupport", httpTypes,
+                "API", "Curl", "Federation", "Graph", "Identity", "Postgres", "Store", "Twitter", "TestSupport",
+                httpTypes,
                 hummingbird, logging, nioCore, nioEmbedded,
             ],
             swiftSettings: strict
@@ -136,13 +168,21 @@ let package = Package(
             dependencies: ["Identity", "Verification", crypto, cryptoExtras],
             swiftSettings: strict
         ),
-        .testTarget(name: "CurlTests", dependencies: ["Curl"], swiftSettings: strict),
+        .testTarget(name: "PasswordsTests", dependencies: ["Identity", "Passwords"], swiftSettings: strict),
+        .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "MailingTests", dependencies: ["Identity", "Mailing", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Curl", "Graph", "GraphSimulator", "Identity", "Verification", nioLocks],
+            dependencies: ["Curl", "Graph", "GraphSimulator", "Identity", "Upstream", "Verification", nioLocks],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "TwitterTests",
+            dependencies: ["Curl", "GraphSimulator", "Identity", "TestSupport", "Twitter", "Upstream", nioLocks],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "UpstreamTests", dependencies: ["Identity", "Upstream"], swiftSettings: strict),
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: [
@@ -153,8 +193,9 @@ let package = Package(
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Curl", "Federation", "Graph", "Identity", "Mapping", "Postgres", "Store", "TestSupport", logging,
-                nioLocks,
+                "Curl", "Federation", "Graph", "Identity", "Mailing", "Mapping", "Postgres", "Store", "Twitter",
+                "TestSupport",
+                logging, nioLocks,
             ],
             swiftSettings: strict
         ),

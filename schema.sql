@@ -273,17 +273,20 @@ $body$;
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Ends the oldest sessions of a user, so that with the one that was just opened no more are left than allowed. A statement of its own, so
--- that it sees what a simultaneous login has just committed.
-create or replace function federation.limit_sessions(schema_name text, object_id uuid, token_hash bytea, most bigint) returns void
+-- Ends the session that a client had and the oldest others of a user, so that with the one that was just opened no more are left than
+-- allowed. A statement of its own, so that it sees what a simultaneous login has just committed.
+create or replace function federation.limit_sessions(
+    schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
+) returns void
 language plpgsql volatile as $body$
 begin
     execute format($sql$
-        delete from %1$I.sessions where token_hash in (
-            select token_hash from %1$I.sessions where object_id = $1 and token_hash <> $2
-            order by created desc, token_hash offset $3 - 1
-        )$sql$, schema_name)
-        using object_id, token_hash, most;
+        delete from %1$I.sessions where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
+            select token_hash from %1$I.sessions
+            where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
+            order by created desc, token_hash offset $4 - 1
+        ))$sql$, schema_name)
+        using object_id, opened, previous, most;
 end
 $body$;
 
@@ -398,14 +401,19 @@ begin
     perform federation.add_column(sessions, 'proved', 'timestamptz not null default now()');
 
     -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters as libargon2
-    -- writes it.
+    -- writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the column.
     execute format($ddl$
         create table if not exists %1$I.passwords (
             object_id uuid primary key references %1$I.users on delete cascade,
             login text collate "C" not null unique check (octet_length(login) between 1 and 255),
-            hash text not null,
+            hash bytea not null,
+            hash_key_id text not null,
             changed timestamptz not null default now()
         )$ddl$, schema_name);
+    -- Hashes are found by the key that they are under when keys are rotated.
+    if to_regclass(format('%I.passwords_hash_key', schema_name)) is null then
+        execute format('create index passwords_hash_key on %I.passwords (hash_key_id)', schema_name);
+    end if;
 
     -- Failed attempts to log in by a password or to guess a secret, by SHA-256 of what they are counted for: a login, an address.
     execute format($ddl$

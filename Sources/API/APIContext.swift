@@ -1,4 +1,5 @@
 package import Hummingbird
+import Identity
 import Logging
 import NIOCore
 
@@ -9,6 +10,8 @@ package struct APIContext: RequestContext {
     let requestID: String
     /// The other end of the connection, whatever headers say of it.
     let remoteAddress: SocketAddress?
+    /// The API key by which the application was found; nil where its host was enough.
+    var apiKey: APIKey?
     /// The operator who calls; `OperatorGate` puts it here, and nothing else does.
     var caller: Caller?
 

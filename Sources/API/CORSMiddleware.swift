@@ -29,7 +29,8 @@ struct CORSMiddleware: RouterMiddleware {
         if let allowed {
             headers[.accessControlAllowOrigin] = allowed
             headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
-            headers[.accessControlAllowHeaders] = "content-type, user-token, idempotency-key"
+            headers[.accessControlAllowHeaders] =
+                "content-type, user-token, idempotency-key, application-id, secret-key, application-type"
             headers[.accessControlMaxAge] = "3600"
         }
         return Response(status: .noContent, headers: headers)
@@ -40,10 +41,13 @@ struct CORSMiddleware: RouterMiddleware {
         let segments = request.uri.path.split(separator: "/", maxSplits: 2)
         let first = segments.first ?? ""
         var origins = directory.allowedOrigins(of: first)
-        // As the routes tell the two base paths apart: what follows `/api` is a key, or the beginning of a route.
-        let isHostBound = first.utf8.elementsEqual(ApplicationRoutes.hostBound.utf8)
-        if isHostBound, segments.dropFirst().first.map({ $0.utf8.count < 16 }) ?? true {
+        // As the routes tell the base paths apart: what follows `/api` is a key, or the beginning of a route.
+        let hasKey = segments.dropFirst().first.map { $0.utf8.count >= 16 } ?? false
+        if !hasKey, first.utf8.elementsEqual(ApplicationRoutes.hostBound.utf8) {
             origins = request.hostName.flatMap { directory.allowedOrigins(ofHost: $0) }
+        } else if !hasKey, first.utf8.elementsEqual(ApplicationRoutes.headerBound.utf8) {
+            // A preflight names no application: it is let pass, and the reply to the request itself is kept from other pages.
+            origins = request.headers[.applicationID].flatMap { directory.allowedOrigins(of: $0[...]) }
         }
         guard let origins, !origins.isEmpty else { return "*" }
         return origins.contains { $0.utf8.elementsEqual(origin.utf8) } ? origin : nil

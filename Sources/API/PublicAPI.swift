@@ -4,19 +4,40 @@ package import Hummingbird
 /// The public listener: everything that client SDKs call.
 package enum PublicAPI {
     /// The routes, wired to the use cases.
-    package static func router(federation: Federation, directory: ApplicationDirectory) -> Router<APIContext> {
+    ///
+    /// - Parameters:
+    ///   - federation: The use cases.
+    ///   - directory: The applications.
+    ///   - trustedProxies: How many proxies stand in front, whose word of where a request comes from counts.
+    /// - Returns: The router.
+    package static func router(
+        federation: Federation,
+        directory: ApplicationDirectory,
+        trustedProxies: Int = 0
+    ) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         // Outermost, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(directory: directory))
         router.add(middleware: ReplyMiddleware())
         router.get("/openapi.json") { _, _ in Response.json(OpenAPI.public) }
         let routes = ApplicationRoutes(router: router, directory: directory)
+        ApplicationInfoRoutes().mount(on: routes)
+        RegistrationRoutes(federation: federation, trustedProxies: trustedProxies).mount(on: routes)
+        SimpleRegisterRoutes(federation: federation, trustedProxies: trustedProxies).mount(on: routes)
         LoginRoutes(federation: federation).mount(on: routes)
         DialogRoutes(federation: federation).mount(on: routes)
+        PasswordRoutes(federation: federation, trustedProxies: trustedProxies).mount(on: routes)
+        PasswordMailRoutes(federation: federation, trustedProxies: trustedProxies).mount(on: routes)
+        LinkPages(federation: federation, directory: directory).mount(on: router)
         NonceRoutes(federation: federation).mount(on: routes)
         SessionRoutes(federation: federation).mount(on: routes)
+        TokenRoutes(federation: federation).mount(on: routes)
+        OwnSessionRoutes(federation: federation).mount(on: routes)
         IdentityRoutes(federation: federation).mount(on: routes)
-        UserRoutes(federation: federation).mount(on: routes)
+        ReverseAuthRoutes(federation: federation).mount(on: routes)
+        UserRoutes(federation: federation, trustedProxies: trustedProxies).mount(on: routes)
+        RoleRoutes(federation: federation).mount(on: routes)
+        ServerRoutes(federation: federation).mount(on: routes)
         CallbackRoutes(federation: federation).mount(on: routes)
         router.add(middleware: MethodNotAllowed(router))
         return router

@@ -37,6 +37,8 @@ extension HTTPField.Name {
     static let xRequestID = HTTPField.Name(known: "X-Request-Id")
     static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     static let userToken = HTTPField.Name(known: "user-token")
+    static let applicationID = HTTPField.Name(known: "application-id")
+    static let secretKey = HTTPField.Name(known: "secret-key")
     static let idempotencyKey = HTTPField.Name(known: "Idempotency-Key")
     static let userCreated = HTTPField.Name(known: "Federation-User-Created")
     static let missingPermissions = HTTPField.Name(known: "Federation-Missing-Permissions")

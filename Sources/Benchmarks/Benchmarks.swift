@@ -1,7 +1,7 @@
 import ArgumentParser
 
 // Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how logins fare
-// beside the work in the background.
+// beside the work in the background, and beside many others that hash passwords.
 //
 // It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and calls it.
 //
@@ -12,6 +12,8 @@ struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks",
         abstract: "Measures the release build; call it through scripts/benchmark.",
-        subcommands: [LoginCommand.self, LimitedLoginCommand.self, UpkeepCommand.self, FloorCommand.self]
+        subcommands: [
+            LoginCommand.self, LimitedLoginCommand.self, UpkeepCommand.self, PasswordsCommand.self, FloorCommand.self,
+        ]
     )
 }

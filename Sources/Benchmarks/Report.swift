@@ -66,6 +66,28 @@ struct Report {
         ])
     }
 
+    /// Latencies of Facebook logins without and with password logins beside them.
+    func passwords(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
+        func milliseconds(_ percentile: Double) -> String {
+            figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
+        }
+        line([
+            name, "\(outcome.count) logins", "p50 \(milliseconds(50)) ms", "p99 \(milliseconds(99)) ms",
+            "by password: \(beside.replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))",
+        ])
+    }
+
+    /// The peak of memory beside what it may be.
+    func memory(before: Int, peak: Int, bound: Int) {
+        func megabytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }
+        print(
+            """
+
+            Memory at its peak: \(megabytes(before)) MB before, \(megabytes(peak)) MB in the end (before + slots × 19 MiB: \(megabytes(bound)))
+            """
+        )
+    }
+
     func hang(_ outcome: Load.Outcome, healthReplies: Int, peakBytes: Int) {
         print(
             """

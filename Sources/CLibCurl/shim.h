@@ -37,6 +37,10 @@ static inline CURLcode curl_setopt_write(CURL *handle, CURLoption option, curl_w
     return curl_easy_setopt(handle, option, value);
 }
 
+static inline CURLcode curl_setopt_read(CURL *handle, CURLoption option, curl_read_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 static inline CURLcode curl_setopt_opensocket(CURL *handle, CURLoption option, curl_opensocket_callback value) {
     return curl_easy_setopt(handle, option, value);
 }

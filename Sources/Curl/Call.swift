@@ -2,14 +2,8 @@ internal import Synchronization
 
 /// One call on its way to the thread, there, and back; its identity is the name of the call.
 final class Call: Sendable {
-    let request: HTTPRequest
-
     /// Set before the thread is told, so that a call whose cancellation overtakes its start is not started.
     private let cancelled = Atomic<Bool>(false)
-
-    init(_ request: HTTPRequest) {
-        self.request = request
-    }
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
@@ -17,4 +11,4 @@ final class Call: Sendable {
 }
 
 /// Where the outcome of a call goes, exactly once.
-typealias CallContinuation = CheckedContinuation<Result<HTTPReply, CurlError>, Never>
+typealias CallContinuation<Success: Sendable, Failure: Error> = CheckedContinuation<Result<Success, Failure>, Never>

@@ -1,6 +1,8 @@
 internal import CLibCurl
 
-/// An HTTP client: one thread, one set of connections, as many calls at once as the configuration allows.
+/// A client of HTTP and SMTP servers: one thread, one set of connections, as many calls at once as the configuration allows.
+///
+/// Mails deserve a client of their own: libcurl waits up to a second for the answer to their last word, and the thread with it.
 ///
 /// It is the actor that owns libcurl's handles, on the thread that libcurl runs on; hence no lock guards them. The thread
 /// ends, and the connections close, when the client is released.
@@ -8,8 +10,8 @@ package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
     /// By the identity of their calls, which the transfers keep alive.
-    private var inFlight: [ObjectIdentifier: Transfer] = [:]
-    private var idle: [Transfer] = []
+    private var inFlight: [ObjectIdentifier: any Transfer] = [:]
+    private var idle: [HTTPTransfer] = []
     private var hasNewTransfers = false
     private var isShutDown = false
     private var nextSweep = ContinuousClock.now
@@ -44,17 +46,34 @@ package actor CurlClient {
     /// Returns any reply, whatever its status. Returns at the latest a tenth of a second after the request's `timeout`.
     /// When the calling task is cancelled, the transfer is taken down and the call throws `CurlError.cancelled`.
     package nonisolated func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
-        let call = Call(request)
-        let result = await withTaskCancellationHandler {
+        let call = Call()
+        return try await outcome(of: call) { $0.start(request, call, $1) }.get()
+    }
+
+    /// Hands one mail to a server, over a connection of its own and never twice.
+    ///
+    /// When the calling task is cancelled, the transfer is taken down, and the call throws what that means for the mail.
+    ///
+    /// - Returns: What the server said when it took the mail.
+    /// - Throws: Why it has not taken it, or that nobody knows.
+    package nonisolated func send(_ mail: SMTPMail, by server: SMTPServer) async throws(SMTPFailure) -> SMTPReply {
+        let call = Call()
+        return try await outcome(of: call) { $0.start(mail, server, call, $1) }.get()
+    }
+
+    private nonisolated func outcome<Success: Sendable, Failure: Error>(
+        of call: Call,
+        start: @escaping @Sendable (isolated CurlClient, CallContinuation<Success, Failure>) -> Void
+    ) async -> Result<Success, Failure> {
+        await withTaskCancellationHandler {
             // Checked not for the check alone: ThreadSanitizer reports the unchecked one, resumed before it waits, as a race.
             await withCheckedContinuation { continuation in
-                thread.submit { self.assumeIsolated { $0.start(call, continuation) } }
+                thread.submit { self.assumeIsolated { start($0, continuation) } }
             }
         } onCancel: {
             call.cancel()
             thread.submit { self.assumeIsolated { $0.cancel(call) } }
         }
-        return try result.get()
     }
 
     /// Ends every call with `CurlError.shutDown`, closes all connections, and refuses further calls.
@@ -68,13 +87,29 @@ package actor CurlClient {
 
     // MARK: Transfers
 
-    private func start(_ call: Call, _ continuation: CallContinuation) {
+    private func start(_ request: HTTPRequest, _ call: Call, _ continuation: CallContinuation<HTTPReply, CurlError>) {
         if let refusal = refusal(of: call) { return continuation.resume(returning: .failure(refusal)) }
-        guard let transfer = idle.popLast() ?? Transfer(configuration) else {
+        guard let transfer = idle.popLast() ?? HTTPTransfer(configuration) else {
             return continuation.resume(returning: .failure(.library(code: CURLE_OUT_OF_MEMORY.rawValue)))
         }
-        guard transfer.prepare(call, continuation), curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK
-        else {
+        begin(transfer, for: call, isPrepared: transfer.prepare(request, for: call, continuation))
+    }
+
+    private func start(
+        _ mail: SMTPMail,
+        _ server: SMTPServer,
+        _ call: Call,
+        _ continuation: CallContinuation<SMTPReply, SMTPFailure>
+    ) {
+        if let refusal = refusal(of: call) { return continuation.resume(returning: .failure(.notSent(refusal))) }
+        guard let transfer = SMTPTransfer(mail, continuation) else {
+            return continuation.resume(returning: .failure(.notSent(.library(code: CURLE_OUT_OF_MEMORY.rawValue))))
+        }
+        begin(transfer, for: call, isPrepared: transfer.prepare(for: call, by: server, configuration))
+    }
+
+    private func begin(_ transfer: any Transfer, for call: Call, isPrepared: Bool) {
+        guard isPrepared, curl_multi_add_handle(thread.multi, transfer.handle) == CURLM_OK else {
             // The handle may hold a part of the request's options, so it is not used again.
             return transfer.finish(.library(code: CURLE_OUT_OF_MEMORY.rawValue))
         }
@@ -102,14 +137,15 @@ package actor CurlClient {
     }
 
     /// Takes a call away from libcurl; its outcome is still to be told.
-    private func remove(_ call: ObjectIdentifier) -> Transfer? {
+    private func remove(_ call: ObjectIdentifier) -> (any Transfer)? {
         guard let transfer = inFlight.removeValue(forKey: call) else { return nil }
         curl_multi_remove_handle(thread.multi, transfer.handle)
         return transfer
     }
 
-    private func keep(_ transfer: Transfer) {
-        guard idle.count < Self.maxIdle else { return }
+    /// A handle of SMTP is used once: it holds the user and the password.
+    private func keep(_ transfer: any Transfer) {
+        guard idle.count < Self.maxIdle, let transfer = transfer as? HTTPTransfer else { return }
         idle.append(transfer)
     }
 
@@ -136,8 +172,8 @@ package actor CurlClient {
             let code = curl_message_result(message)
             var context: UnsafeMutablePointer<CChar>?
             guard curl_getinfo_pointer(handle, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else { continue }
-            let done = Unmanaged<Transfer>.fromOpaque(UnsafeMutableRawPointer(context)).takeUnretainedValue()
-            guard let call = done.call, let transfer = remove(ObjectIdentifier(call)) else { continue }
+            let call = Unmanaged<Call>.fromOpaque(UnsafeMutableRawPointer(context)).takeUnretainedValue()
+            guard let transfer = remove(ObjectIdentifier(call)) else { continue }
             transfer.finish(code)
             keep(transfer)
         }

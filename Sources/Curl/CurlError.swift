@@ -50,6 +50,9 @@ package enum CurlError: Error, Equatable, Sendable {
         case headerValue
         case headersTooLarge
         case bodyNotAllowed
+        case mailAddress
+        /// A mail is empty, or has a CR or LF of its own, which servers take for different ends of a line.
+        case mailContent
         case limitNotPositive
     }
 

@@ -1,5 +1,4 @@
 internal import CLibCurl
-internal import Glibc
 
 /// An absolute URL that this client may call.
 ///
@@ -25,7 +24,9 @@ package struct HTTPURL: Sendable {
         let parts = try URLParts(text)
         guard let origin = Self.originLength(text) else { throw .invalidRequest(.malformedURL) }
         isPlain = parts.isPlain
-        guard !isPlain || Self.isLoopback(parts.host) else { throw .invalidRequest(.plainHTTPBeyondLoopback) }
+        guard !isPlain || LoopbackAddress.contains(host: parts.host) else {
+            throw .invalidRequest(.plainHTTPBeyondLoopback)
+        }
         self.text = text
         originBytes = origin
     }
@@ -81,18 +82,6 @@ package struct HTTPURL: Sendable {
         let authority = bytes[colon...].dropFirst(3).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         return authority.isEmpty ? nil : bytes.distance(from: bytes.startIndex, to: authority.endIndex)
     }
-
-    /// Whether a host, as libcurl's parser writes it, is certain to be this machine.
-    ///
-    /// libcurl answers `localhost` with the loopback addresses without asking a resolver.
-    private static func isLoopback(_ host: String) -> Bool {
-        if host.utf8.elementsEqual("localhost".utf8) { return true }
-        var v4 = in_addr()
-        if inet_pton(AF_INET, host, &v4) == 1 { return LoopbackAddress.contains(v4) }
-        guard host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]") else { return false }
-        var v6 = in6_addr()
-        return inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &v6) == 1 && LoopbackAddress.contains(v6)
-    }
 }
 
 extension HTTPURL: CustomStringConvertible, CustomReflectable {
@@ -110,29 +99,15 @@ private struct URLParts {
     let host: String
 
     init(_ text: String) throws(CurlError) {
-        guard let url = curl_url() else { throw .library(code: CURLE_OUT_OF_MEMORY.rawValue) }
-        defer { curl_url_cleanup(url) }
-        switch curl_url_set(url, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER | CURLU_PATH_AS_IS)) {
-        case CURLUE_OK: break
-        case CURLUE_USER_NOT_ALLOWED: throw .invalidRequest(.userInformationInURL)
-        case CURLUE_UNSUPPORTED_SCHEME: throw .invalidRequest(.schemeNotAllowed)
-        default: throw .invalidRequest(.malformedURL)
-        }
-        switch Self.part(CURLUPART_SCHEME, of: url) {
+        let url = try ParsedURL(text, flags: CURLU_DISALLOW_USER | CURLU_PATH_AS_IS)
+        switch url.part(CURLUPART_SCHEME) {
         case "https": isPlain = false
         case "http": isPlain = true
         default: throw .invalidRequest(.schemeNotAllowed)
         }
-        guard let host = Self.part(CURLUPART_HOST, of: url), Self.part(CURLUPART_ZONEID, of: url) == nil else {
+        guard let host = url.part(CURLUPART_HOST), url.part(CURLUPART_ZONEID) == nil else {
             throw .invalidRequest(.malformedURL)
         }
         self.host = host
-    }
-
-    private static func part(_ part: CURLUPart, of url: OpaquePointer) -> String? {
-        var value: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(url, part, &value, 0) == CURLUE_OK, let value else { return nil }
-        defer { curl_free(value) }
-        return String(cString: value)
     }
 }

@@ -1,3 +1,4 @@
+internal import CLibCurl
 internal import Glibc
 
 /// The addresses that never leave this machine.
@@ -12,6 +13,25 @@ enum LoopbackAddress {
         withUnsafeBytes(of: address) { bytes in
             bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
         }
+    }
+
+    /// Whether the address that libcurl is about to connect to is one of them.
+    static func contains(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
+        let target = (UnsafeRawPointer(address) + offset).assumingMemoryBound(to: sockaddr.self)
+        return contains(target, length: socklen_t(address.pointee.addrlen))
+    }
+
+    /// Whether a host, as libcurl's parser writes it, is certain to be this machine.
+    ///
+    /// libcurl answers `localhost` with the loopback addresses without asking a resolver.
+    static func contains(host: String) -> Bool {
+        if host.utf8.elementsEqual("localhost".utf8) { return true }
+        var v4 = in_addr()
+        if inet_pton(AF_INET, host, &v4) == 1 { return contains(v4) }
+        guard host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]") else { return false }
+        var v6 = in6_addr()
+        return inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &v6) == 1 && contains(v6)
     }
 
     /// Whether a socket address is one of them.

@@ -24,15 +24,32 @@ package final class ApplicationDirectory: Sendable {
         self.logger = logger
     }
 
-    /// The application that the first two segments of a public path name.
+    /// The application that the first two segments of a public path name, or two headers, and which of its keys that was.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
-    package func application(id: Substring, key: Substring) throws(Failure) -> LoadedApplication {
+    package func application(
+        id: Substring,
+        key: Substring
+    ) throws(Failure) -> (application: LoadedApplication, key: APIKey) {
         let copy = try loadedCopy()
-        guard let id = ApplicationID(id), let found = copy.applications[id], found.accepts(key: key) else {
+        guard let id = ApplicationID(id), let found = copy.applications[id], let key = found.key(key) else {
             throw Failure(
                 .unknownApplication,
                 "There is no application with this id and API key. Check both in the base URL of your client."
+            )
+        }
+        return (found, key)
+    }
+
+    /// The application of an id alone, for pages that a mail leads to.
+    ///
+    /// - Throws: `not_found`.
+    package func application(id: Substring) throws(Failure) -> LoadedApplication {
+        let copy = try loadedCopy()
+        guard let id = ApplicationID(id), let found = copy.applications[id] else {
+            throw Failure(
+                .notFound,
+                "There is nothing at this address. Check that it is complete, as the mail shows it."
             )
         }
         return found

@@ -1,28 +1,38 @@
 // Federation — the use cases, one file each, and the only orchestrator.
 //
 // It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked: for logins by
-// every credential, login through the server's dialog, sessions, what Facebook calls (`Callbacks`), the care of kept tokens while
-// nobody waits (`Upkeep`), and all that operators do (`Administration`, `Documents`). Further the copy of every application's
-// configuration that logins work with, the master keys, and what the log says of all this.
+// every credential, accounts with a password, login through the server's dialog, sessions, what Facebook calls (`Callbacks`), the care of
+// kept tokens while nobody waits (`Upkeep`), and all that operators do (`Administration`, `Documents`). Further the copy of every
+// application's configuration that logins work with, the master keys, and what the log says of all this.
 //
 // It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Server call it; API sees nothing below it.
 
-package import Graph
+import Graph
 import Identity
 package import Logging
+package import Mailing
+package import Passwords
 package import Store
 
 /// The use cases of the service; each is an extension in a file of its own.
 package struct Federation: Sendable {
     let store: Store
-    let graph: GraphClient
+    let clients: ProviderClients
     let directory: ApplicationDirectory
     let masterKeys: MasterKeys
+    let passwords: PasswordHasher
     /// Where the public listener is reached from outside, like `https://users.example.com`; nil when the deployment does not say.
     let publicURL: String?
+    /// Nil when the deployment sends no mails.
+    let mailer: Mailer?
     let limits: Limits
     let admission: Admission
+    /// Counts what goes on when its request has been answered.
+    let afterReplies = Admission(limit: 256)
     let signingKeys: SigningKeys
+    let tokenKeys: TokenKeys
+
+    var graph: GraphClient { clients.graph }
 
     /// Limits of whole use cases (decision D9).
     package struct Limits: Sendable {
@@ -60,20 +70,25 @@ package struct Federation: Sendable {
 
     package init(
         store: Store,
-        graph: GraphClient,
+        clients: ProviderClients,
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
+        passwords: PasswordHasher = PasswordHasher(),
         publicURL: String? = nil,
+        mailer: Mailer? = nil,
         limits: Limits,
         logger: Logger
     ) {
         self.store = store
-        self.graph = graph
+        self.clients = clients
         self.directory = directory
         self.masterKeys = masterKeys
+        self.passwords = passwords
         self.publicURL = publicURL
+        self.mailer = mailer
         self.limits = limits
         admission = Admission(limit: limits.concurrentLogins)
-        signingKeys = SigningKeys(graph: graph, logger: logger)
+        signingKeys = SigningKeys(graph: clients.graph, logger: logger)
+        tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 }

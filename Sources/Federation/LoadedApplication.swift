@@ -7,9 +7,9 @@ import Store
 package final class LoadedApplication: Sendable {
     package let application: Application
     let storedMappings: [ProviderName: Mapping]
-    /// SHA-256 of each API key.
-    private let keyHashes: Set<[UInt8]>
-    private let dynamicNames: Set<PropertyName>
+    /// The API keys by SHA-256 of their text.
+    private let keys: [[UInt8]: StoredApplication.Key]
+    let dynamicNames: Set<PropertyName>
     /// Why logins are refused although the provider is enabled: a secret that does not open, a mapping that does not fit.
     let defect: String?
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
@@ -51,16 +51,16 @@ package final class LoadedApplication: Sendable {
             providers: providers
         )
         storedMappings = mappings
-        keyHashes = Set(stored.keys.map(\.hash))
+        keys = Dictionary(stored.keys.map { ($0.hash, $0) }) { first, _ in first }
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
     }
 
-    /// Whether the text is one of the application's API keys.
+    /// The API key of that text; nil when the application has none such.
     ///
     /// What is compared is a hash of what the caller sent, so the time it takes says nothing of the keys.
-    package func accepts(key: Substring) -> Bool {
-        keyHashes.contains(Digest.sha256(key))
+    func key(_ text: Substring) -> APIKey? {
+        keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
     }
 
     /// What to ask of a provider and what to write, for logins with this client mapping.

@@ -3,8 +3,8 @@ import FoundationEssentials
 package import Identity
 import Store
 
-/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for): AES-256-GCM, with the place of
-/// a value as associated data (decision D15).
+/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way): AES-256-GCM,
+/// with the place of a value as associated data (decision D15).
 ///
 /// A ciphertext that is moved to another row, application or column does not open there.
 package struct MasterKey: Sendable {
@@ -65,6 +65,21 @@ package struct MasterKey: Sendable {
                 row: "loginCode/" + Base64URL.encode(hash),
                 column: "payload"
             )
+        }
+
+        /// The hash of a user's password.
+        static func passwordHash(application: ApplicationID, user: ObjectID) -> Place {
+            Place(table: "passwords", application: application.text, row: user.description, column: "hash")
+        }
+
+        /// A mail on its way.
+        static func mail(application: ApplicationID, id: ObjectID) -> Place {
+            Place(table: "mails", application: application.text, row: id.description, column: "content")
+        }
+
+        /// The private key of signed tokens, which belongs to the service as a whole.
+        static func tokenKey(id: String) -> Place {
+            Place(table: "token_keys", application: "", row: id, column: "secret")
         }
 
         /// None of the parts can hold the separator: they are names of ours and digits.

@@ -13,6 +13,7 @@ extension User {
         take("lastLogin", lastLogin.map(JSONValue.integer) ?? .null)
         take("userStatus", .string(status.rawValue))
         take("socialAccount", socialAccount.map(JSONValue.string) ?? .null)
+        take("accountType", socialAccount.map(JSONValue.string) ?? .null)
         take("blUserLocale", locale.map(JSONValue.string) ?? .null)
         for (name, value) in properties { take(name.text, value?.json ?? .null) }
         for member in dynamic.members { take(member.key, member.value) }

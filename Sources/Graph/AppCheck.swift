@@ -1,5 +1,6 @@
 internal import Curl
 package import Identity
+internal import Upstream
 
 /// What Facebook makes of the id and the secret of an app.
 package struct AppCheck: Sendable {
@@ -51,7 +52,7 @@ extension GraphClient {
 
         let link = link(AppLink.Key(application: application, app: app.id))
         var version: String?
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             var name: String?
             var reply = try await node.ask(curl, configuration, until: deadline, of: link)
             version = reply.version
@@ -89,8 +90,8 @@ enum AppNode {
 
     /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.
     ///
-    /// - Throws: `GraphFault` when the reply is about something else.
-    static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(GraphFault) -> String? {
+    /// - Throws: `ProviderFault` when the reply is about something else.
+    static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(ProviderFault) -> String? {
         guard let id = object["id"]?.idText, id.hasSameBytes(as: app.text) else {
             throw reply.misshapen("another app than the one asked for")
         }

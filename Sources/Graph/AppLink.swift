@@ -1,5 +1,6 @@
 internal import Identity
 internal import NIOConcurrencyHelpers
+internal import Upstream
 
 /// What the logins of one app have learnt about Graph, shared by those under way.
 final class AppLink: Sendable {
@@ -32,13 +33,7 @@ final class AppLink: Sendable {
     ///
     /// - Throws: What a login is told that may not.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
-        switch state.withLockedValue({ $0.breaker.admit(at: .now) }) {
-        case .pass(let pass): return pass
-        case .refused(.unavailable, let retryAfter):
-            throw .unavailable(retryAfter: retryAfter, cause: "Graph: circuit breaker is open")
-        case .refused(.rateLimited, let retryAfter):
-            throw .limited(retryAfter: retryAfter, cause: "Graph: rate limit is in force")
-        }
+        try state.withLockedValue { $0.breaker.admit(at: .now) }.pass(to: .facebook)
     }
 
     /// Whether it may ask again.
@@ -90,26 +85,5 @@ extension AppLink.State {
     fileprivate mutating func note(version: String, asked: String) {
         if let answer, answer.answered.hasSameBytes(as: version), answer.asked.hasSameBytes(as: asked) { return }
         if GraphVersions.isVersion(version) { answer = AppLink.Answer(asked: asked, answered: version) }
-    }
-}
-
-extension CircuitBreaker.Outcome {
-    /// What two questions say together; nil stands for an answer that was understood.
-    init(_ one: Significance?, _ other: Significance?) {
-        self = .answered
-        for significance in [one, other] {
-            switch (significance, self) {
-            case (.limited(let limit), .limited(let known)):
-                self = .limited(limit.scope == .app ? limit : known)
-            case (.limited(let limit), _):
-                self = .limited(limit)
-            case (.transient, .answered), (.failed, .answered), (.transient, .abandoned), (.failed, .abandoned):
-                self = .failed
-            case (.untold, .answered):
-                self = .abandoned
-            case (_, _):
-                break
-            }
-        }
     }
 }

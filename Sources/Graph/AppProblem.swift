@@ -1,4 +1,5 @@
 internal import Identity
+internal import Upstream
 
 extension AppCheck.Outcome {
     /// What an error means that an app got for its own token.

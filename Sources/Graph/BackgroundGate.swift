@@ -1,3 +1,5 @@
+internal import Upstream
+
 /// Decides how much work in the background may ask Graph about one app, so that logins always come first.
 ///
 /// Such work never tries whether Graph works again, which is a login's to do, and nothing that it meets closes the way for

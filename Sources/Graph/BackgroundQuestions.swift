@@ -1,4 +1,5 @@
 package import Identity
+internal import Upstream
 
 // What is asked of Graph while nobody waits. Each question is asked once; repeating is for whoever plans the work.
 
@@ -21,7 +22,7 @@ extension GraphClient {
             let token = try TokenText(token)
             let caller = try GraphCaller(app, settings, configuration)
             let question = try TokenInspectionCall.question(token, by: caller, now: now)
-            return try await ask(question, of: app.id, application, until: deadline) { (reply) throws(GraphFault) in
+            return try await ask(question, of: app.id, application, until: deadline) { (reply) throws(ProviderFault) in
                 try TokenInspectionCall.answer(reply, isGraphToken: token.isGraphToken)
             }
         } catch {
@@ -44,7 +45,7 @@ extension GraphClient {
             let caller = try GraphCaller(app, settings, configuration)
             let question = try ProfileFetch.question(fields, of: token, by: caller, now: now)
             let user = try await ask(question, of: app.id, application, until: deadline) {
-                (reply) throws(GraphFault) in
+                (reply) throws(ProviderFault) in
                 try ProfileFetch.answer(reply, isGraphToken: token.isGraphToken)
             }
             return .user(user)
@@ -75,10 +76,10 @@ extension GraphClient {
         of app: ProviderAppID,
         _ application: ApplicationID,
         until deadline: ContinuousClock.Instant,
-        _ answer: (GraphReply) throws(GraphFault) -> Answer
+        _ answer: (GraphReply) throws(ProviderFault) -> Answer
     ) async throws(Failure) -> Answer {
         let link = link(AppLink.Key(application: application, app: app))
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             let found = try answer(try await question.ask(curl, configuration, until: deadline, of: link))
             link.noteInBackground(nil)
             return found

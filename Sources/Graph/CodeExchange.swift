@@ -1,5 +1,6 @@
 internal import Curl
 package import Identity
+internal import Upstream
 
 /// An authorization code with what the login dialog was opened with: all of it must fit together.
 package struct AuthorizationCode: Sendable {
@@ -60,7 +61,7 @@ extension GraphClient {
         let question = try CodeExchange.question(code, by: GraphCaller(app, settings, configuration))
         let link = link(AppLink.Key(application: application, app: app.id))
         let pass = try link.pass()
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             let reply = try await question.ask(curl, configuration, until: deadline, of: link)
             let token = try CodeExchange.answer(reply)
             link.record(.answered, of: pass)
@@ -85,11 +86,11 @@ enum CodeExchange {
 
     /// The answer: the access token.
     ///
-    /// - Throws: `GraphFault` for everything else.
-    static func answer(_ reply: GraphReply) throws(GraphFault) -> Secret {
+    /// - Throws: `ProviderFault` for everything else.
+    static func answer(_ reply: GraphReply) throws(ProviderFault) -> Secret {
         switch try reply.content() {
         case .error(let error):
-            if let failure = failure(of: error, status: reply.status) { throw GraphFault(failure, .answered) }
+            if let failure = failure(of: error, status: reply.status) { throw ProviderFault(failure, .answered) }
             throw reply.fault(error, of: .appToken, isGraphToken: false)
         case .object(let object):
             guard let token = object["access_token"]?.string, TokenText.isToken(token) else {

@@ -1,5 +1,6 @@
 internal import Curl
 internal import Identity
+internal import Upstream
 
 /// The questions and answers of one login.
 ///
@@ -38,8 +39,6 @@ final class Exchange: Sendable {
     ///
     /// With one call in ten failing, four logins in a thousand fail.
     private static let maxRepeats = 2
-    /// Milliseconds to wait before a repetition; spread, so that logins that failed together do not return together.
-    private static let pause = 20...80
 
     /// Asks, and tells the breaker how it went.
     func evidence() async -> AccessTokenEvidence {
@@ -54,7 +53,9 @@ final class Exchange: Sendable {
         async let fetched = fetch()
         var answers = await Answers(inspection: inspected, profile: fetched)
         var repeats = Self.maxRepeats
-        while repeats > 0, answers.wantsInspection || answers.wantsProfile, link.allowsRepeats(pass), await paused() {
+        while repeats > 0, answers.wantsInspection || answers.wantsProfile, link.allowsRepeats(pass),
+            await Repetition.pause(before: deadline)
+        {
             let last = answers
             async let inspected = last.wantsInspection ? inspect() : last.inspection
             async let fetched = last.wantsProfile ? fetch() : last.profile
@@ -64,20 +65,8 @@ final class Exchange: Sendable {
         return answers
     }
 
-    /// Lets a moment pass; false when it would end beyond the deadline or the login was given up.
-    private func paused() async -> Bool {
-        let end = ContinuousClock.now + .milliseconds(Int.random(in: Self.pause))
-        guard end + GraphQuestion.leastTime < deadline else { return false }
-        do {
-            try await Task.sleep(until: end, clock: .continuous)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    private func inspect() async -> Result<AccessTokenEvidence.Inspection, GraphFault> {
-        do throws(GraphFault) {
+    private func inspect() async -> Result<AccessTokenEvidence.Inspection, ProviderFault> {
+        do throws(ProviderFault) {
             let reply = try await inspection.ask(curl, configuration, until: deadline, of: link)
             return .success(try TokenInspectionCall.answer(reply, isGraphToken: isGraphToken))
         } catch {
@@ -85,8 +74,8 @@ final class Exchange: Sendable {
         }
     }
 
-    private func fetch() async -> Result<JSONObject, GraphFault> {
-        do throws(GraphFault) {
+    private func fetch() async -> Result<JSONObject, ProviderFault> {
+        do throws(ProviderFault) {
             let reply = try await profile.ask(curl, configuration, until: deadline, of: link)
             return .success(try ProfileFetch.answer(reply, isGraphToken: isGraphToken))
         } catch {
@@ -97,8 +86,8 @@ final class Exchange: Sendable {
 
 /// What the two questions of a login came to.
 struct Answers: Sendable {
-    let inspection: Result<AccessTokenEvidence.Inspection, GraphFault>
-    let profile: Result<JSONObject, GraphFault>
+    let inspection: Result<AccessTokenEvidence.Inspection, ProviderFault>
+    let profile: Result<JSONObject, ProviderFault>
 
     /// Whether asking `debug_token` again may help: unless `/me` is lost for good by a fault of Graph's.
     ///
@@ -138,8 +127,8 @@ struct Answers: Sendable {
     }
 }
 
-extension Result where Failure == GraphFault {
-    fileprivate var fault: GraphFault? {
+extension Result where Failure == ProviderFault {
+    fileprivate var fault: ProviderFault? {
         guard case .failure(let fault) = self else { return nil }
         return fault
     }

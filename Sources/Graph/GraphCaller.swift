@@ -1,5 +1,6 @@
 internal import Curl
 internal import Identity
+internal import Upstream
 
 /// Who asks Graph, and how: an app with its secret, by the settings of the application that it belongs to.
 struct GraphCaller {
@@ -46,7 +47,7 @@ struct GraphCaller {
             return GraphQuestion(url: url, bearer: Secret(bearer), version: settings.graphVersion)
         } catch {
             if case .invalidRequest(.urlTooLong) = error, let tooLong { throw tooLong }
-            throw GraphFault(error).failure
+            throw ProviderFault(error, of: .facebook).failure
         }
     }
 
@@ -63,7 +64,7 @@ struct GraphCaller {
             let url = try configuration.base.withTarget(target("oauth", "access_token").text)
             return GraphQuestion(url: url, bearer: nil, version: settings.graphVersion, form: form)
         } catch {
-            throw GraphFault(error).failure
+            throw ProviderFault(error, of: .facebook).failure
         }
     }
 }

@@ -1,6 +1,6 @@
 package import Curl
 package import Identity
-import NIOConcurrencyHelpers
+internal import Upstream
 
 /// Asks Facebook; each question is an extension beside its answer.
 ///
@@ -8,13 +8,7 @@ import NIOConcurrencyHelpers
 package final class GraphClient: Sendable {
     let curl: CurlClient
     package let configuration: GraphConfiguration
-    private let links = NIOLockedValueBox<[AppLink.Key: AppLink]>([:])
-
-    /// Apps that are remembered at once.
-    ///
-    /// They come from operators, so there are few; with more of them everything learnt is
-    /// dropped now and then and learnt again.
-    private static let maxLinks = 4096
+    private let links = Links<AppLink.Key, AppLink> { AppLink() }
 
     /// Makes a client; nothing is sent before the first question.
     package init(curl: CurlClient, configuration: GraphConfiguration) {
@@ -95,16 +89,8 @@ package final class GraphClient: Sendable {
 
     /// What was learnt about an app; nil when nothing was.
     func knownLink(of app: ProviderAppID, _ application: ApplicationID) -> AppLink? {
-        links.withLockedValue { $0[AppLink.Key(application: application, app: app)] }
+        links.known(AppLink.Key(application: application, app: app))
     }
 
-    func link(_ key: AppLink.Key) -> AppLink {
-        links.withLockedValue { links in
-            if let link = links[key] { return link }
-            if links.count >= Self.maxLinks { links.removeAll() }
-            let link = AppLink()
-            links[key] = link
-            return link
-        }
-    }
+    func link(_ key: AppLink.Key) -> AppLink { links.link(key) }
 }

@@ -1,4 +1,5 @@
 internal import Identity
+internal import Upstream
 
 /// The meaning of Graph's errors in our reasons (facebook.md §3.2–§3.4).
 ///
@@ -20,21 +21,22 @@ struct GraphErrorTable {
     let retryAfter: Int?
 
     /// Reads an error that came with an HTTP status.
-    func fault(_ error: GraphError, status: Int) -> GraphFault {
+    func fault(_ error: GraphError, status: Int) -> ProviderFault {
         if let scope = Self.limitScope(error, status: status) {
             let limit = RateLimit(scope: scope, seconds: retryAfter)
             let failure = Failure.limited(
+                .facebook,
                 details: error.details,
                 retryAfter: retryAfter ?? RateLimit.defaultSeconds,
                 cause: cause(error, status)
             )
-            return GraphFault(failure, .limited(limit))
+            return ProviderFault(failure, .limited(limit))
         }
-        if let answer = answer(error, status: status) { return GraphFault(answer, .answered) }
+        if let answer = answer(error, status: status) { return ProviderFault(answer, .answered) }
         guard error.isTransient || error.code == 1 || error.code == 2 || status >= 500 else {
-            return GraphFault(.badReply(details: error.details, cause: cause(error, status)), .answered)
+            return ProviderFault(.badReply(.facebook, details: error.details, cause: cause(error, status)), .answered)
         }
-        return GraphFault(.unavailable(details: error.details, cause: cause(error, status)), .transient)
+        return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
     }
 
     /// Codes of facebook.md §3.2; 17 alone counts one person's questions.

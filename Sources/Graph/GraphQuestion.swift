@@ -1,5 +1,6 @@
 internal import Curl
 internal import Identity
+internal import Upstream
 
 /// A request to Graph that is ready but for its limits of time.
 struct GraphQuestion {
@@ -12,25 +13,22 @@ struct GraphQuestion {
     /// What is posted; a question without a form is a `GET`.
     var form: Parameters?
 
-    /// A call with less time left than this is not begun.
-    static let leastTime: Duration = .milliseconds(10)
-
     /// Asks, within the limit of a call and before the deadline, and takes in what the reply says beside its answer.
     func ask(
         _ curl: CurlClient,
         _ configuration: GraphConfiguration,
         until deadline: ContinuousClock.Instant,
         of link: AppLink
-    ) async throws(GraphFault) -> GraphReply {
+    ) async throws(ProviderFault) -> GraphReply {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= Self.leastTime else {
-            throw GraphFault(.timeout(cause: "no time was left to ask Graph"), .untold)
+        guard timeout >= Repetition.leastTime else {
+            throw ProviderFault(.timeout(.facebook, cause: "no time was left to ask Graph"), .untold)
         }
         let reply: GraphReply
         do throws(CurlError) {
             reply = GraphReply(try await curl.send(try request(timeout: timeout, configuration: configuration)))
         } catch {
-            throw GraphFault(error)
+            throw ProviderFault(error, of: .facebook)
         }
         link.note(reply, asked: version)
         return reply

@@ -1,5 +1,6 @@
 internal import Curl
 internal import Identity
+internal import Upstream
 
 /// What Graph answered, before anybody has looked into it.
 struct GraphReply {
@@ -37,8 +38,8 @@ struct GraphReply {
     /// The content type is not asked, since Graph labels JSON as JavaScript at times. The body is read whatever the status is,
     /// because Graph's errors are in the body; and an error counts whatever the status is.
     ///
-    /// - Throws: `GraphFault` for everything that is neither a successful object nor an error of Graph's.
-    func content() throws(GraphFault) -> Content {
+    /// - Throws: `ProviderFault` for everything that is neither a successful object nor an error of Graph's.
+    func content() throws(ProviderFault) -> Content {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONParser.parse(body, limits: .reply)
@@ -52,7 +53,7 @@ struct GraphReply {
     }
 
     /// What an error in this reply means.
-    func fault(_ error: GraphError, of subject: GraphErrorTable.Subject, isGraphToken: Bool) -> GraphFault {
+    func fault(_ error: GraphError, of subject: GraphErrorTable.Subject, isGraphToken: Bool) -> ProviderFault {
         GraphErrorTable(subject: subject, isGraphToken: isGraphToken, retryAfter: retryAfter).fault(
             error,
             status: status
@@ -60,20 +61,20 @@ struct GraphReply {
     }
 
     /// A reply that has the form of JSON and not that of an answer.
-    func misshapen(_ what: StaticString) -> GraphFault {
-        GraphFault(.badReply(cause: "Graph: \(what)"), .answered)
+    func misshapen(_ what: StaticString) -> ProviderFault {
+        ProviderFault(.badReply(.facebook, cause: "Graph: \(what)"), .answered)
     }
 
-    private func unreadable(cause: String) -> GraphFault {
+    private func unreadable(cause: String) -> ProviderFault {
         let cause = "Graph: \(cause), HTTP status \(status)"
         switch status {
         case 429:
-            let failure = Failure.limited(retryAfter: retryAfter ?? RateLimit.defaultSeconds, cause: cause)
-            return GraphFault(failure, .limited(RateLimit(scope: .app, seconds: retryAfter)))
+            let failure = Failure.limited(.facebook, retryAfter: retryAfter ?? RateLimit.defaultSeconds, cause: cause)
+            return ProviderFault(failure, .limited(RateLimit(scope: .app, seconds: retryAfter)))
         case 500...:
-            return GraphFault(.unavailable(cause: cause), .transient)
+            return ProviderFault(.unavailable(.facebook, cause: cause), .transient)
         default:
-            return GraphFault(.badReply(cause: cause), .answered)
+            return ProviderFault(.badReply(.facebook, cause: cause), .answered)
         }
     }
 
@@ -85,20 +86,7 @@ struct GraphReply {
 }
 
 extension RateLimit {
-    /// What we tell clients when Graph names no time.
-    static let defaultSeconds = 60
-    /// No limit of Graph's lasts longer.
-    private static let longest = 86_400
     private static let headerLimits = JSONLimits(bytes: 16_384, depth: 8, members: 512, keyBytes: 128, asciiKeys: true)
-
-    /// Reads the number form of `Retry-After`; Graph does not use the other, which is a date.
-    static func seconds(retryAfter header: String) -> Int? {
-        guard (1...9).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let seconds = Int(header)
-        else {
-            return nil
-        }
-        return min(max(seconds, 1), longest)
-    }
 
     /// Reads `{"<business>":[{"estimated_time_to_regain_access":minutes}]}`: the longest of the times.
     static func seconds(businessUsage header: String) -> Int? {

@@ -1,4 +1,5 @@
 internal import Identity
+internal import Upstream
 
 /// `oauth/access_token` for a token that is to live longer.
 enum LongLivedExchange {
@@ -9,8 +10,8 @@ enum LongLivedExchange {
 
     /// The answer: the token.
     ///
-    /// - Throws: `GraphFault` for everything else.
-    static func answer(_ reply: GraphReply) throws(GraphFault) -> Secret {
+    /// - Throws: `ProviderFault` for everything else.
+    static func answer(_ reply: GraphReply) throws(ProviderFault) -> Secret {
         switch try reply.content() {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: true)

@@ -1,5 +1,6 @@
 internal import Curl
 package import Identity
+internal import Upstream
 
 /// What became of giving up an app's permissions to a person's data.
 package enum PermissionRemoval: Sendable {
@@ -35,10 +36,10 @@ extension GraphClient {
         now: Int64
     ) async -> PermissionRemoval {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= GraphQuestion.leastTime else {
-            return .failed(.timeout(cause: "no time was left to give up permissions"))
+        guard timeout >= Repetition.leastTime else {
+            return .failed(.timeout(.facebook, cause: "no time was left to give up permissions"))
         }
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             let request = try request(for: token, of: subject, app, settings, timeout: timeout, now: now)
             let reply = try await send(request)
             if token.kind == .access {
@@ -57,13 +58,13 @@ extension GraphClient {
         _ settings: FacebookSettings,
         timeout: Duration,
         now: Int64
-    ) throws(GraphFault) -> HTTPRequest {
+    ) throws(ProviderFault) -> HTTPRequest {
         let (text, caller): (TokenText, GraphCaller)
         do throws(Failure) {
             text = try TokenText(token.text)
             caller = try GraphCaller(app, settings, configuration)
         } catch {
-            throw GraphFault(error, .untold)
+            throw ProviderFault(error, .untold)
         }
         do throws(CurlError) {
             return switch token.kind {
@@ -72,12 +73,14 @@ extension GraphClient {
             case .id: try PermissionRemovalCall.uninstall(by: text, caller, timeout: timeout)
             }
         } catch {
-            throw GraphFault(error)
+            throw ProviderFault(error, of: .facebook)
         }
     }
 
-    private func send(_ request: HTTPRequest) async throws(GraphFault) -> GraphReply {
-        do throws(CurlError) { return GraphReply(try await curl.send(request)) } catch { throw GraphFault(error) }
+    private func send(_ request: HTTPRequest) async throws(ProviderFault) -> GraphReply {
+        do throws(CurlError) { return GraphReply(try await curl.send(request)) } catch {
+            throw ProviderFault(error, of: .facebook)
+        }
     }
 }
 
@@ -125,8 +128,8 @@ enum PermissionRemovalCall {
 
     /// The answer, which is `true` in Facebook's documentation and `{"success": true}` elsewhere.
     ///
-    /// - Throws: `GraphFault` for everything that is neither that nor a verdict on the token.
-    static func outcome(_ reply: GraphReply) throws(GraphFault) -> PermissionRemoval {
+    /// - Throws: `ProviderFault` for everything that is neither that nor a verdict on the token.
+    static func outcome(_ reply: GraphReply) throws(ProviderFault) -> PermissionRemoval {
         if reply.status == 200, let value = try? JSONParser.parse(reply.body, limits: .reply),
             value.bool ?? value.object?["success"]?.bool ?? false
         {

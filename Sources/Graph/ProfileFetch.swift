@@ -1,4 +1,5 @@
 internal import Identity
+internal import Upstream
 
 /// `/me`: the person behind a token, with the fields that the mapping reads (facebook.md §2).
 enum ProfileFetch {
@@ -21,8 +22,8 @@ enum ProfileFetch {
 
     /// The answer: the Graph user, whose `id` is decimal text however Graph wrote it.
     ///
-    /// - Throws: `GraphFault` for everything else.
-    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(GraphFault) -> JSONObject {
+    /// - Throws: `ProviderFault` for everything else.
+    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {
         switch try reply.content() {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: isGraphToken)

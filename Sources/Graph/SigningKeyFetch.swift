@@ -1,5 +1,6 @@
 internal import Curl
 package import Identity
+internal import Upstream
 
 extension GraphClient {
     /// Fetches the keys with which Facebook signs ID tokens.
@@ -10,7 +11,7 @@ extension GraphClient {
     /// - Returns: The members of the JWK set, of whatever kind.
     /// - Throws: `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `provider_misconfigured`.
     package func signingKeys(deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject] {
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             let reply = try await signingKeyReply(deadline: deadline)
             guard !(300..<400).contains(reply.status) else { throw Self.redirected(reply.status) }
             guard case .object(let set) = try reply.content() else { throw reply.misshapen("an error instead of keys") }
@@ -21,10 +22,10 @@ extension GraphClient {
         }
     }
 
-    private func signingKeyReply(deadline: ContinuousClock.Instant) async throws(GraphFault) -> GraphReply {
+    private func signingKeyReply(deadline: ContinuousClock.Instant) async throws(ProviderFault) -> GraphReply {
         let timeout = min(configuration.callTimeout, deadline - .now)
-        guard timeout >= GraphQuestion.leastTime else {
-            throw GraphFault(.timeout(cause: "no time was left to fetch the keys of ID tokens"), .untold)
+        guard timeout >= Repetition.leastTime else {
+            throw ProviderFault(.timeout(.facebook, cause: "no time was left to fetch the keys of ID tokens"), .untold)
         }
         do throws(CurlError) {
             let request = try HTTPRequest(
@@ -38,13 +39,13 @@ extension GraphClient {
             )
             return GraphReply(try await curl.send(request))
         } catch {
-            throw GraphFault(error)
+            throw ProviderFault(error, of: .facebook)
         }
     }
 
     /// Whoever may redirect us names the keys that we trust, so a redirect is not followed (facebook.md §4.1).
-    private static func redirected(_ status: Int) -> GraphFault {
-        GraphFault(
+    private static func redirected(_ status: Int) -> ProviderFault {
+        ProviderFault(
             Failure(
                 .providerMisconfigured,
                 "The address of Facebook's keys redirects elsewhere, which is not followed. The operator has to set the final one.",

@@ -1,4 +1,5 @@
 internal import Identity
+internal import Upstream
 
 /// `debug_token`: what Facebook knows about a token, asked with the token of our own app (facebook.md §1.2).
 enum TokenInspectionCall {
@@ -14,8 +15,9 @@ enum TokenInspectionCall {
 
     /// The answer.
     ///
-    /// - Throws: `GraphFault` unless Graph passed one of its verdicts on the token.
-    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(GraphFault) -> AccessTokenEvidence.Inspection {
+    /// - Throws: `ProviderFault` unless Graph passed one of its verdicts on the token.
+    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> AccessTokenEvidence.Inspection
+    {
         let object: JSONObject
         switch try reply.content() {
         case .object(let found):
@@ -54,7 +56,7 @@ enum TokenInspectionCall {
 extension GraphReply {
     private static let maxTextBytes = 128
 
-    fileprivate func text(_ object: JSONObject, _ key: String) throws(GraphFault) -> String? {
+    fileprivate func text(_ object: JSONObject, _ key: String) throws(ProviderFault) -> String? {
         guard let value = object.present(key) else { return nil }
         guard let text = value.string, text.utf8.count <= Self.maxTextBytes else {
             throw misshapen("a member that is no text")
@@ -62,7 +64,7 @@ extension GraphReply {
         return text
     }
 
-    fileprivate func id(_ object: JSONObject, _ key: String) throws(GraphFault) -> String? {
+    fileprivate func id(_ object: JSONObject, _ key: String) throws(ProviderFault) -> String? {
         guard let value = object.present(key) else { return nil }
         guard let id = value.idText, id.utf8.count <= Self.maxTextBytes else {
             throw misshapen("a member that is no id")
@@ -70,13 +72,13 @@ extension GraphReply {
         return id
     }
 
-    fileprivate func time(_ object: JSONObject, _ key: String) throws(GraphFault) -> Int64? {
+    fileprivate func time(_ object: JSONObject, _ key: String) throws(ProviderFault) -> Int64? {
         guard let value = object.present(key) else { return nil }
         guard let seconds = value.integer else { throw misshapen("a member that is no time") }
         return seconds
     }
 
-    fileprivate func texts(_ object: JSONObject, _ key: String) throws(GraphFault) -> [String] {
+    fileprivate func texts(_ object: JSONObject, _ key: String) throws(ProviderFault) -> [String] {
         guard let value = object.present(key) else { return [] }
         guard let elements = value.array, elements.count <= 1024 else { throw misshapen("a member that is no list") }
         var texts: [String] = []

@@ -66,7 +66,7 @@ extension GraphSimulator {
         /// Requests received completely.
         public internal(set) var requests = 0
         /// Requests per endpoint: `debug_token`, `me`, `oauth/access_token`, `app`, `dialog/oauth`,
-        /// `.well-known/oauth/openid/jwks`, `other`.
+        /// `.well-known/oauth/openid/jwks`, `1.1/account/verify_credentials.json`, `oauth/request_token`, `other`.
         public internal(set) var requestsByPath: [String: Int] = [:]
         /// Replies per HTTP status.
         public internal(set) var repliesByStatus: [Int: Int] = [:]
@@ -80,6 +80,7 @@ struct RequestLog: Sendable {
     /// The paths that have a counter of their own.
     private static let endpoints = [
         "debug_token", "me", "oauth/access_token", "app", "dialog/oauth", ".well-known/oauth/openid/jwks",
+        "1.1/account/verify_credentials.json", "oauth/request_token",
     ]
 
     let capacity: Int

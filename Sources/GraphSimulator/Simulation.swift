@@ -87,11 +87,13 @@ final class Simulation: Sendable {
             let now = time + state.offset
             var verdict = FaultSchedule.Verdict()
             if !state.faults.isEmpty {
+                let signed =
+                    TwitterWorld.isTwitters(request.path) ? request.authorization.flatMap(OAuthHeader.init) : nil
+                let texts = ["input_token", "fb_exchange_token"].map(request.parameter)
                 verdict = state.faults.verdict(
                     path: request.path,
-                    app: state.world.app(concerning: request)?.id,
-                    tokens: ([request.accessToken] + ["input_token", "fb_exchange_token"].map(request.parameter))
-                        .compactMap { $0 }
+                    app: signed?["oauth_consumer_key"] ?? state.world.app(concerning: request)?.id,
+                    tokens: ([request.accessToken, signed?["oauth_token"]] + texts).compactMap { $0 }
                 )
             }
             // Where a fault stands in Graph's place, nothing happens to the world.

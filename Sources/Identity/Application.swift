@@ -44,11 +44,30 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
     /// Whether a user may have several sessions at once; if not, a login ends the others.
     package var multipleLogins = true
+    /// How many sessions a user may have at once, 1 to 1000: a login ends the oldest beyond them; nil for as many as there are.
+    package var mostSessions: Int64?
+    /// The signed tokens by which other services check users.
+    package var tokens = TokenSettings()
     /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
     /// or other ambient authority exists.
     package var allowedOrigins: [String] = []
     /// Names of hosts whose path `/api` is this application's (design.md §9), in lower case.
     package var hostNames: [String] = []
+    /// Accounts that people make for themselves, without a provider.
+    package var registration = Registration()
+    /// The roles that users can be given, besides those that the system gives.
+    package var roles: [String] = []
+
+    package init() {}
+}
+
+/// Whether users get signed tokens for the application's other services, and what is in them.
+package struct TokenSettings: Sendable, Equatable {
+    package var enabled = false
+    /// How long a token is good, 60 to 3600 seconds: nothing can end it earlier.
+    package var seconds: Int64 = 300
+    /// Whom it is for (`aud`); nil leaves the claim out.
+    package var audience: String?
 
     package init() {}
 }

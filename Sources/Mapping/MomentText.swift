@@ -25,6 +25,11 @@ package enum MomentText {
         return seconds * 1000 + milliseconds
     }
 
+    /// Whether so many milliseconds after 1970 are within the years 1 to 9999.
+    static func isMoment(_ milliseconds: Int64) -> Bool {
+        (-62_135_596_800_000...253_402_300_799_999).contains(milliseconds)
+    }
+
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
     static func write(_ moment: Int64) -> String? {
         let (days, rest) = floorDivision(moment, 86_400_000)

@@ -6,6 +6,7 @@ import Glibc
 import Graph
 import Identity
 import Store
+import Twitter
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
@@ -32,9 +33,16 @@ enum AdministrationTask {
         do { curl = try CurlClient(configuration: configuration.curl) } catch {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
-        let graph = GraphClient(curl: curl, configuration: configuration.graph)
+        let clients = ProviderClients(
+            graph: GraphClient(curl: curl, configuration: configuration.graph),
+            twitter: TwitterClient(curl: curl, configuration: configuration.twitter)
+        )
         try await DatabaseTask.run(configuration.postgres) { store in
-            let administration = Administration(store: store, graph: graph, masterKeys: configuration.masterKeys)
+            let administration = Administration(
+                store: store,
+                clients: clients,
+                masterKeys: configuration.masterKeys
+            )
             try await body(administration, actor())
         }
     }

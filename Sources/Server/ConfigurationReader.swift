@@ -7,6 +7,7 @@ import Identity
 import Logging
 import Postgres
 import SystemPackage
+import Twitter
 
 /// Every problem of the configuration at once; none of them repeats a value.
 struct ConfigurationProblems: Error, CustomStringConvertible {
@@ -46,19 +47,25 @@ struct ConfigurationReader {
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
         let graph = reader.graph()
+        let twitter = reader.twitter()
         let curl = reader.curl(graph)
         let limits = reader.limits()
         let upkeep = reader.upkeep()
+        let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
+        let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
+        let trustedProxies = reader.integer("trusted.proxies", default: 0, in: 0...16)
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
         let level = reader.logLevel()
         let mode = reader.mode()
+        let mail = reader.mail(mode: mode)
         let httpIdle = reader.milliseconds("http.idle", default: 60_000)
         let httpRead = reader.milliseconds("http.read", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
         let drain = reader.milliseconds("drain", default: 10_000)
-        guard let postgres, let masterKeys, let graph, let listen, let managementListen, let level, let mode,
+        guard let postgres, let masterKeys, let graph, let twitter, let listen, let managementListen, let level,
+            let mode,
             reader.problems.isEmpty
         else { throw ConfigurationProblems(texts: reader.problems) }
         return ServerConfiguration(
@@ -66,9 +73,14 @@ struct ConfigurationReader {
             masterKeys: masterKeys,
             curl: curl,
             graph: graph,
+            twitter: twitter,
             limits: limits,
             upkeep: upkeep,
+            passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
+            passwordQueue: passwordQueue,
+            mail: mail,
             publicURL: publicURL,
+            trustedProxies: trustedProxies,
             listen: listen,
             managementListen: managementListen,
             logLevel: level,
@@ -95,11 +107,27 @@ struct ConfigurationReader {
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
         let graph = reader.graph()
+        let twitter = reader.twitter()
         let curl = reader.curl(graph)
-        guard let postgres, let masterKeys, let graph, reader.problems.isEmpty else {
+        guard let postgres, let masterKeys, let graph, let twitter, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
-        return AdministrationConfiguration(postgres: postgres, masterKeys: masterKeys, curl: curl, graph: graph)
+        return AdministrationConfiguration(
+            postgres: postgres,
+            masterKeys: masterKeys,
+            curl: curl,
+            graph: graph,
+            twitter: twitter
+        )
+    }
+
+    /// What sending a mail by hand needs; nil when no mails are sent.
+    static func readMail() async throws -> MailConfiguration? {
+        var reader = try await environment()
+        let mode = reader.mode()
+        let mail = reader.mail(mode: mode)
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(texts: reader.problems) }
+        return mail
     }
 
     // MARK: Parts
@@ -190,6 +218,19 @@ struct ConfigurationReader {
         }
     }
 
+    private mutating func twitter() -> TwitterConfiguration? {
+        let url = upstream("twitter.url", default: TwitterConfiguration.Default.baseURL)
+        let call = milliseconds("twitter.call", default: TwitterConfiguration.Default.callMilliseconds)
+        let connect = milliseconds("twitter.connect", default: TwitterConfiguration.Default.connectMilliseconds)
+        guard let url else { return nil }
+        do {
+            return try TwitterConfiguration(baseURL: url, callTimeout: call, connectTimeout: connect)
+        } catch {
+            problem("twitter.url", "cannot be used: \(error)")
+            return nil
+        }
+    }
+
     /// The URL of something that we call, or send a browser to.
     private mutating func upstream(_ key: String, default value: String) -> String? {
         checked(text(key) ?? value, of: key)
@@ -247,6 +288,9 @@ struct ConfigurationReader {
         )
     }
 
+    /// Hashes at once unless the operator says: the other cores are left to what nobody may keep waiting.
+    private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
+
     /// The work in the background; nil when it is switched off.
     private mutating func upkeep() -> Upkeep.Settings? {
         let isEnabled = boolean("upkeep.enabled", default: true)
@@ -281,7 +325,7 @@ struct ConfigurationReader {
     // MARK: Values
 
     /// The text of a variable; in a file it may be a bare number or truth value as well.
-    private func text(_ key: String, isSecret: Bool = false) -> String? {
+    func text(_ key: String, isSecret: Bool = false) -> String? {
         let key = ConfigKey("federation." + key)
         var text = config.string(forKey: key, isSecret: isSecret)
         if text == nil, let number = config.int(forKey: key) { text = String(number) }
@@ -290,7 +334,7 @@ struct ConfigurationReader {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private mutating func milliseconds(_ key: String, default value: Int) -> Duration {
+    mutating func milliseconds(_ key: String, default value: Int) -> Duration {
         .milliseconds(integer(key + ".milliseconds", default: value, in: 1...3_600_000))
     }
 
@@ -312,7 +356,7 @@ struct ConfigurationReader {
         return bool
     }
 
-    private mutating func problem(_ key: String, _ text: String) {
+    mutating func problem(_ key: String, _ text: String) {
         problems.append("\(Self.variable(key)) \(text)")
     }
 

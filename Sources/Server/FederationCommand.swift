@@ -76,7 +76,10 @@ struct FederationCommand: AsyncParsableCommand {
             CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self]),
             CommandGroup(
                 name: "Administration",
-                subcommands: [OperatorCommand.self, AuditCommand.self, SecretsCommand.self]
+                subcommands: [
+                    OperatorCommand.self, AuditCommand.self, SecretsCommand.self, TokenKeyCommand.self,
+                    MailCommand.self,
+                ]
             ),
         ]
     )

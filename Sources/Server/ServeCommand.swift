@@ -43,6 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
         groupConfiguration.maximumGracefulShutdownDuration = configuration.drain
         let group = ServiceGroup(configuration: groupConfiguration)
         logger.info("starting", metadata: ["version": "\(FederationCommand.version)", "mode": "\(configuration.mode)"])
+        MailConfiguration.announce(configuration.mail, to: logger)
         do {
             try await group.run()
         } catch let error as MissingMasterKey {

@@ -4,6 +4,7 @@ import Graph
 import Identity
 import Logging
 import Postgres
+import Twitter
 
 /// Everything that the environment decides, read once at start.
 struct ServerConfiguration: Sendable {
@@ -11,10 +12,19 @@ struct ServerConfiguration: Sendable {
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
     var graph: GraphConfiguration
+    var twitter: TwitterConfiguration
     var limits: Federation.Limits
     /// Nil when this instance does no work in the background.
     var upkeep: Upkeep.Settings?
+    /// Hashes of passwords computed at once.
+    var passwordHashes: Int
+    /// Hashes that wait to be computed.
+    var passwordQueue: Int
+    /// Nil when no mails are sent.
+    var mail: MailConfiguration?
     var publicURL: String?
+    /// Proxies in front whose word of where a request comes from counts.
+    var trustedProxies: Int
     var listen: ListenAddress
     var managementListen: ListenAddress
     var logLevel: Logger.Level
@@ -40,6 +50,7 @@ struct AdministrationConfiguration: Sendable {
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
     var graph: GraphConfiguration
+    var twitter: TwitterConfiguration
 }
 
 /// A host and port to listen on.

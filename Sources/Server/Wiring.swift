@@ -7,9 +7,11 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import Observability
+import Passwords
 import Postgres
 import ServiceLifecycle
 import Store
+import Twitter
 
 /// The one place where the parts are put together.
 enum Wiring {
@@ -17,9 +19,10 @@ enum Wiring {
     static func services(of configuration: ServerConfiguration, logger: Logger) throws -> [any Service] {
         let postgres = PostgresClient(configuration: configuration.postgres)
         let store = Store(postgres: postgres)
-        let graph = GraphClient(
-            curl: try CurlClient(configuration: configuration.curl),
-            configuration: configuration.graph
+        let curl = try CurlClient(configuration: configuration.curl)
+        let clients = ProviderClients(
+            graph: GraphClient(curl: curl, configuration: configuration.graph),
+            twitter: TwitterClient(curl: curl, configuration: configuration.twitter)
         )
         let directory = ApplicationDirectory(store: store, masterKeys: configuration.masterKeys, logger: logger)
         var administrative = configuration.postgres
@@ -28,15 +31,18 @@ enum Wiring {
         let administration = Administration(
             store: Store(postgres: administrationPostgres),
             operators: store,
-            graph: graph,
+            clients: clients,
             masterKeys: configuration.masterKeys
         )
+        let mailer = try configuration.mail.map { try $0.mailer() }
         let federation = Federation(
             store: store,
-            graph: graph,
+            clients: clients,
             directory: directory,
             masterKeys: configuration.masterKeys,
+            passwords: PasswordHasher(slots: configuration.passwordHashes, queue: configuration.passwordQueue),
             publicURL: configuration.publicURL,
+            mailer: mailer,
             limits: configuration.limits,
             logger: logger
         )
@@ -45,13 +51,24 @@ enum Wiring {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let upkeep = Upkeep(
                 store: Store(postgres: administrationPostgres),
-                graph: graph,
+                graph: clients.graph,
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 settings: settings,
                 logger: logger
             )
             background.append(UpkeepService(upkeep: upkeep))
+        }
+        if let mailer {
+            let delivery = MailDelivery(
+                store: Store(postgres: administrationPostgres),
+                directory: directory,
+                masterKeys: configuration.masterKeys,
+                mailer: mailer,
+                settings: .init(lostAfter: configuration.mail?.lostAfter ?? .seconds(600)),
+                logger: logger
+            )
+            background.append(MailDeliveryService(delivery: delivery))
         }
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
         let databases = [DatabaseService(client: postgres), DatabaseService(client: administrationPostgres)]
@@ -63,7 +80,11 @@ enum Wiring {
                 logger: logger
             ),
             listener(
-                PublicAPI.router(federation: federation, directory: directory),
+                PublicAPI.router(
+                    federation: federation,
+                    directory: directory,
+                    trustedProxies: configuration.trustedProxies
+                ),
                 on: configuration.listen,
                 configuration: configuration,
                 logger: logger
@@ -130,5 +151,14 @@ private struct UpkeepService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await upkeep.run() }
+    }
+}
+
+/// The life of the delivery of mails.
+private struct MailDeliveryService: Service {
+    let delivery: MailDelivery
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await delivery.run() }
     }
 }

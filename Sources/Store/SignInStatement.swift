@@ -16,9 +16,7 @@ import Postgres
 ///   statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a session has
 ///   shown once more who they are;
-/// - `previous`: ends the session that the client had, or, where the last login wins, every other session of the user. The latter
-///   happens in a function, whose statements see what has been committed since this one began: of two simultaneous logins the
-///   one that waited for the lock on the user ends the other's session, too.
+/// - `previous`: ends the sessions that the login takes the place of; see `SessionEnding`.
 ///
 /// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the winner's
 /// identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite` runs it once more.
@@ -105,17 +103,7 @@ package struct SignInStatement: Sendable {
         let firstTarget = firstOnce + (use == .once ? onceParameters : 0)
         let writes = PropertyWrites(targets: targets, firstParameter: firstTarget, dynamic: "$8")
 
-        let previous =
-            application.settings.multipleLogins
-            ? """
-            delete from \(schema).sessions s using person
-            where s.token_hash = $9 and s.token_hash <> $4 and s.object_id = person.object_id
-            returning true as ended
-            """
-            : """
-            select federation.limit_sessions(\(literal(application.schema)), object_id, $4, 1) is null as ended
-            from person
-            """
+        let previous = SessionEnding(application: application, opened: "$4", previous: "$9").sql
 
         let token = tokens.map { tokenColumns(first: commonParameters + 1, $0) } ?? []
         let once = use == .once ? singleUse(of: application, provider: provider.name, first: firstOnce) : nil
@@ -263,7 +251,7 @@ package struct SignInStatement: Sendable {
 func quoted(_ identifier: String) -> String { Statement.quoted(identifier: identifier) }
 
 /// Quotes a text of the configuration as a text literal.
-private func literal(_ text: String) -> String {
+func literal(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
 }
 

@@ -62,7 +62,7 @@ package struct SimulatorProcess: Sendable {
             "FEDERATION_GRAPH_URL": url,
             "FEDERATION_FACEBOOK_JWKS_URL": url + "/.well-known/oauth/openid/jwks/",
             "FEDERATION_FACEBOOK_DIALOG_URL": url,
-            "FEDERATION_FACEBOOK_LIMITED_URL": url,
+            "FEDERATION_FACEBOOK_LIMITED_URL": url, "FEDERATION_TWITTER_URL": url,
         ]
     }
 

@@ -46,6 +46,9 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
                 curl -X PATCH 127.0.0.1:9091/people/ann -d '{"email": "new@example.com"}'
                 curl -X PATCH 127.0.0.1:9091/people/ann -d '{"permissions": {"email": "declined"}}'
 
+              Make a token of Twitter's, and answer as api.twitter.com does:
+                curl 127.0.0.1:9091/twitter/tokens -d '{"person": "ann"}'
+
               Let things go wrong, for some requests or for all:
                 curl 127.0.0.1:9091/faults -d '{"effect": "delay", "milliseconds": 1500}'
                 curl 127.0.0.1:9091/faults -d '{"effect": "error", "code": 2, "path": "me", "percent": 10, "seed": 7}'

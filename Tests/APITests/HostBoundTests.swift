@@ -53,14 +53,19 @@ struct HostBoundTests {
         }
     }
 
-    @Test("has the same routes and methods as the other form", arguments: ["/api", "/api/\(key)", "/one/\(key)"])
+    @Test(
+        "has the same routes and methods as the other forms",
+        arguments: ["/api", "/api/\(key)", "/one/\(key)", "/v1", "/v1/\(key)"]
+    )
     func routes(base: String) async throws {
         let listeners = try Listeners()
         for (path, allowed) in [
             ("users/loginWithFacebook", "POST"), ("users/social/facebook/login", "POST"), ("users/logout", "GET"),
-            ("data/Users/x", "GET"), ("users/x", "GET"),
+            ("data/Users/x", "GET, PUT"), ("users/x", "GET, PUT"), ("users/register/guest", "POST"),
+            ("register", "POST"),
         ] {
-            for method in [HTTPRequest.Method.get, .head, .post, .put, .trace] where method.rawValue != allowed {
+            for method in [HTTPRequest.Method.get, .head, .post, .put, .trace] where !allowed.contains(method.rawValue)
+            {
                 let reply = try await listeners.call(method, "\(base)/\(path)")
                 #expect(reply.status == 405, "\(method) \(path)")
                 #expect(reply.headers[.allow] == allowed)

@@ -11,6 +11,7 @@ import NIOEmbedded
 import Postgres
 import Store
 import Testing
+import Twitter
 
 /// Both listeners in this process, wired as the service wires them, without sockets in front.
 struct Listeners: Sendable {
@@ -100,17 +101,21 @@ struct Parts: Sendable {
         (configuration.leaseTimeout, configuration.idleInTransactionTimeout) = (.seconds(60), .seconds(60))
         postgres = PostgresClient(configuration: configuration)
         let store = Store(postgres: postgres)
-        let graph = GraphClient(curl: try CurlClient(), configuration: try GraphConfiguration())
+        let curl = try CurlClient()
+        let clients = ProviderClients(
+            graph: GraphClient(curl: curl, configuration: try GraphConfiguration()),
+            twitter: TwitterClient(curl: curl, configuration: try TwitterConfiguration())
+        )
         let key = try MasterKey(base64: Secret("a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleTE="))
         directory = ApplicationDirectory(
             store: store,
             masterKeys: MasterKeys(current: key),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
-        administration = Administration(store: store, graph: graph, masterKeys: MasterKeys(current: key))
+        administration = Administration(store: store, clients: clients, masterKeys: MasterKeys(current: key))
         federation = Federation(
             store: store,
-            graph: graph,
+            clients: clients,
             directory: directory,
             masterKeys: MasterKeys(current: key),
             limits: Federation.Limits(),

@@ -16,10 +16,10 @@ struct DocumentationTests {
 
     @Test("docs/configuration.md lists every variable that the service reads, with its default")
     func variables() throws {
-        let read = CodeFacts.variables(
-            in: try source("Sources/Server/ConfigurationReader.swift"),
-            constants: CodeFacts.constants(in: try source("Sources/Graph/GraphConfiguration.swift"))
-        )
+        let constants = CodeFacts.constants(in: try source("Sources/Graph/GraphConfiguration.swift"))
+        let read = try ["ConfigurationReader", "ConfigurationReader+Mail"].flatMap { name in
+            CodeFacts.variables(in: try source("Sources/Server/\(name).swift"), constants: constants)
+        }
         let rows = try Document(path: "docs/configuration.md").codeRows.filter { $0[0].hasPrefix("FEDERATION_") }
         #expect(read.count > 20)
         #expect(Set(read.map(\.name)) == Set(rows.map { $0[0] }))

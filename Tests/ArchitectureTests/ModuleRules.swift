@@ -9,11 +9,15 @@ enum ModuleRules {
         "Verification": ["Crypto", "CryptoExtras", "FoundationEssentials", "Identity"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Graph": ["Crypto", "Curl", "Identity", "NIOConcurrencyHelpers"],
+        "Upstream": ["Curl", "Identity", "NIOConcurrencyHelpers"],
+        "Graph": ["Crypto", "Curl", "Identity", "NIOConcurrencyHelpers", "Upstream"],
+        "Twitter": ["Crypto", "Curl", "FoundationEssentials", "Identity", "NIOConcurrencyHelpers", "Upstream"],
+        "Passwords": ["CArgon2", "Glibc", "Identity", "NIOConcurrencyHelpers", "Swift"],
+        "Mailing": ["Curl", "FoundationEssentials", "Identity"],
         "Store": ["FoundationEssentials", "Identity", "Postgres"],
         "Federation": [
-            "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mapping", "NIOConcurrencyHelpers",
-            "Store", "Verification",
+            "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mailing", "Mapping",
+            "NIOConcurrencyHelpers", "Passwords", "Store", "Twitter", "Verification",
         ],
         "API": [
             "Federation", "HTTPTypes", "Hummingbird", "Identity", "Logging", "NIOConcurrencyHelpers", "NIOCore",
@@ -42,8 +46,9 @@ enum ModuleRules {
 
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Curl", "Federation", "Graph", "Identity", "Mapping", "Observability", "Postgres", "Store",
-        "Verification",
+        "API", "Curl", "Federation", "Graph", "Identity", "Mailing", "Mapping", "Observability", "Passwords",
+        "Postgres",
+        "Store", "Twitter", "Upstream", "Verification",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.

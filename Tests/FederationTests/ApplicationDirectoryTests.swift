@@ -19,8 +19,8 @@ struct ApplicationDirectoryTests {
             _ = try await office.administration.createKey(of: "demo", label, by: Office.actor)
             try await directory.refresh()
             func name() throws -> String {
-                let loaded = try directory.application(id: "demo", key: key[...])
-                return loaded.application.name
+                let found = try directory.application(id: "demo", key: key[...])
+                return found.application.application.name
             }
             #expect(try name() == "demo")
 

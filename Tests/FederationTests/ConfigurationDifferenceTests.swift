@@ -133,29 +133,39 @@ struct ConfigurationDifferenceTests {
                     uniqueKeysWithValues: zip(["a", "b", "c"].filter { _ in Bool.random(using: &random) }, texts)
                 )
             }
+            // The odd ones of the texts are servers' before, those above 2 after.
             let (before, after) = (some(), some())
             let steps = KeySteps.steps(
-                from: before.map { StoredApplication.Key(label: $0, hash: [$1], created: 0) },
-                to: after.map { DesiredApplication.Key(label: $0, hash: [$1]) }
+                from: before.map { StoredApplication.Key(label: $0, hash: [$1], created: 0, server: $1 % 2 == 1) },
+                to: after.map { DesiredApplication.Key(label: $0, hash: [$1], server: $1 > 2) }
             )
+            var servers = Set(before.filter { $0.value % 2 == 1 }.keys)
             var keys = before
             for step in steps {
                 switch step.change {
-                case .addKey(let label, let hash):
+                case .addKey(let label, let hash, let server):
                     #expect(keys[label] == nil, "seed \(seed)")
                     keys[label] = hash.first
+                    if server { servers.insert(label) }
+                case .changeKey(let label, let server):
+                    #expect(keys[label] != nil && servers.contains(label) != server, "seed \(seed)")
+                    if server { servers.insert(label) } else { servers.remove(label) }
                 case .replaceKey(let label, let hash):
                     #expect(keys[label] != nil, "seed \(seed)")
                     keys[label] = hash.first
                 case .relabelKey(let from, let to):
                     #expect(keys[to] == nil, "seed \(seed)")
                     keys[to] = keys.removeValue(forKey: from)
-                case .revokeKey(let label): #expect(keys.removeValue(forKey: label) != nil, "seed \(seed)")
+                    if servers.remove(from) != nil { servers.insert(to) }
+                case .revokeKey(let label):
+                    #expect(keys.removeValue(forKey: label) != nil, "seed \(seed)")
+                    servers.remove(label)
                 default: Issue.record("\(step.action)")
                 }
                 #expect(Set(keys.values).count == keys.count, "seed \(seed)")
             }
             #expect(keys == after, "seed \(seed)")
+            #expect(servers == Set(after.filter { $0.value > 2 }.keys), "seed \(seed)")
         }
     }
 

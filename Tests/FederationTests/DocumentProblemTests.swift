@@ -25,6 +25,21 @@ struct DocumentProblemTests {
             (#"{"application":"a","settings":{"dynamicProperties":null}}"#, ["/settings/dynamicProperties"]),
             (#"{"application":"a","settings":{"multipleLogins":"no"}}"#, ["/settings/multipleLogins"]),
             (#"{"application":"a","settings":{"sessionIdleSeconds":59}}"#, ["/settings/sessionIdleSeconds"]),
+            (#"{"application":"a","settings":{"mostSessions":0}}"#, ["/settings/mostSessions"]),
+            (#"{"application":"a","settings":{"mostSessions":1001}}"#, ["/settings/mostSessions"]),
+            (#"{"application":"a","settings":{"mostSessions":"2"}}"#, ["/settings/mostSessions"]),
+            (#"{"application":"a","settings":{"tokens":true}}"#, ["/settings/tokens"]),
+            (
+                #"{"application":"a","settings":{"tokens":{"enabled":1,"seconds":59,"audience":"a b","x":1}}}"#,
+                [
+                    "/settings/tokens/enabled", "/settings/tokens/seconds", "/settings/tokens/audience",
+                    "/settings/tokens/x",
+                ]
+            ),
+            (
+                #"{"application":"a","settings":{"tokens":{"seconds":3601,"audience":""}}}"#,
+                ["/settings/tokens/seconds", "/settings/tokens/audience"]
+            ),
             (
                 #"{"application":"a","settings":{"sessionAbsoluteSeconds":31622401}}"#,
                 ["/settings/sessionAbsoluteSeconds"]

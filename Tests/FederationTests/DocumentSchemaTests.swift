@@ -189,6 +189,9 @@ struct DocumentSchemaTests {
             Self.whole(#""schema":"a.b""#), Self.whole(#""schema":null"#),
             Self.whole(#""settings":[]"#), Self.whole(#""settings":{"speed":9}"#),
             Self.whole(#""settings":{"clientMapping":"yes"}"#), Self.whole(#""settings":{"multipleLogins":null}"#),
+            Self.whole(#""settings":{"mostSessions":0}"#), Self.whole(#""settings":{"mostSessions":1001}"#),
+            Self.whole(#""settings":{"tokens":null}"#), Self.whole(#""settings":{"tokens":{"seconds":59}}"#),
+            Self.whole(#""settings":{"tokens":{"audience":"a b"}}"#), Self.whole(#""settings":{"tokens":{"x":1}}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":59}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":60.5}"#),
             Self.whole(#""settings":{"sessionAbsoluteSeconds":31622401}"#),
@@ -281,7 +284,7 @@ struct DocumentSchemaTests {
                             + object(
                                 [
                                     "clientMapping", "multipleLogins", "sessionIdleSeconds", "allowedOrigins",
-                                    "hostNames",
+                                    "hostNames", "mostSessions", "tokens",
                                 ]
                             ) { _ in piece() }
                     )

@@ -124,7 +124,7 @@ struct ExportTests {
         let text = DocumentExport.document(of: try sample.stored()).text
         #expect(
             text == #"""
-                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"allowedOrigins":[],"hostNames":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
+                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100},"roles":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
                 """#
         )
     }

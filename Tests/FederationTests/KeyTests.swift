@@ -30,6 +30,40 @@ struct KeyTests {
         }
     }
 
+    @Test("a key is a server's when it was made so, whatever is patched later, and the document says it")
+    func server() async throws {
+        try await Office.lend { office in
+            let administration = office.administration
+            let made = try await administration.createKey(
+                of: "demo",
+                json(#"{"label":"backend","server":true}"#),
+                by: Office.actor
+            )
+            #expect(made.body.object?["server"]?.bool == true)
+            let refused = try await failure {
+                try await administration.relabelKey(
+                    "backend",
+                    of: "demo",
+                    patch: json(#"{"server":false}"#),
+                    if: .any,
+                    by: Office.actor
+                )
+            }
+            #expect(refused?.reason == .documentInvalid)
+            let relabelled = try await administration.relabelKey(
+                "backend",
+                of: "demo",
+                patch: json(#"{"label":"server","server":true}"#),
+                if: .any,
+                by: Office.actor
+            )
+            #expect(relabelled.body.object?["server"]?.bool == true)
+            let document = try await administration.document(of: "demo").body.object
+            let keys = document?["keys"]?.array?.compactMap(\.object) ?? []
+            #expect(keys.map { $0["server"] } == [.bool(true)])
+        }
+    }
+
     @Test("what no key can be is refused, and its text is not repeated")
     func problems() async throws {
         try await Office.lend { office in

@@ -6,13 +6,14 @@ import Postgres
 import Store
 import TestSupport
 import Testing
+import Twitter
 
 /// The administration on a database of its own, with an application `demo` in it; Graph is out of reach.
 struct Office {
     let administration: Administration
     let database: TestDatabase
     let store: Store
-    private let graph: GraphClient
+    private let clients: ProviderClients
 
     static let actor = Actor(name: "ann", source: "192.0.2.7")
     static let oldKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -25,15 +26,12 @@ struct Office {
             do {
                 let store = Store(postgres: client)
                 try await store.migrate()
-                let graph = GraphClient(
-                    curl: try CurlClient(configuration: CurlConfiguration()),
-                    configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9")
-                )
+                let clients = try ProviderClients.outOfReach()
                 let office = Office(
-                    administration: try Self.administration(store, graph, keys: [oldKey]),
+                    administration: try Self.administration(store, clients, keys: [oldKey]),
                     database: database,
                     store: store,
-                    graph: graph
+                    clients: clients
                 )
                 let demo = try json(#"{"application": "demo"}"#)
                 _ = try await office.administration.createApplication(demo, by: actor)
@@ -49,17 +47,17 @@ struct Office {
     }
 
     /// The administration with other master keys, the current one in front.
-    func with(keys: [String]) throws -> Administration { try Self.administration(store, graph, keys: keys) }
+    func with(keys: [String]) throws -> Administration { try Self.administration(store, clients, keys: keys) }
 
     private static func administration(
         _ store: Store,
-        _ graph: GraphClient,
+        _ clients: ProviderClients,
         keys: [String]
     ) throws -> Administration {
         let keys = try keys.map { try MasterKey(base64: Secret($0)) }
         let current = try #require(keys.first)
         let masterKeys = MasterKeys(current: current, previous: Array(keys.dropFirst()))
-        return Administration(store: store, graph: graph, masterKeys: masterKeys)
+        return Administration(store: store, clients: clients, masterKeys: masterKeys)
     }
 
     /// Entries of the audit log, as `action target`.
@@ -90,3 +88,14 @@ extension Failure {
 
 /// A JSON text as a value.
 func json(_ text: String) throws -> JSONValue { try JSONParser.parse(text, limits: .document) }
+
+extension ProviderClients {
+    /// Nobody listens where they ask.
+    static func outOfReach() throws -> ProviderClients {
+        let curl = try CurlClient(configuration: CurlConfiguration())
+        return ProviderClients(
+            graph: GraphClient(curl: curl, configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9")),
+            twitter: TwitterClient(curl: curl, configuration: try TwitterConfiguration(baseURL: "http://127.0.0.1:9"))
+        )
+    }
+}

@@ -7,7 +7,7 @@ struct SettingsDocumentTests {
     @Test("what is written back reads as the same settings, and all of them are written")
     func roundTrip() throws {
         let text = #"""
-            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"]}
+            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7},"roles":["Editor","a.b-c_d"]}
             """#
         let settings = try SettingsDocument.parse(try json(text))
         #expect(SettingsDocument.document(of: settings).text == text)
@@ -41,6 +41,38 @@ struct SettingsDocumentTests {
     func hostNames(name: String, isRight: Bool) {
         let text = JSONValue.object(["hostNames": .array([.string(name)])])
         #expect((try? SettingsDocument.parse(text))?.hostNames == (isRight ? [name] : nil))
+    }
+
+    @Test("null is as many sessions as there are, and a token for nobody in particular")
+    func nulls() throws {
+        let settings = try SettingsDocument.parse(
+            try json(#"{"mostSessions":null,"tokens":{"enabled":true,"audience":null}}"#)
+        )
+        #expect(settings.mostSessions == nil)
+        #expect(settings.tokens.audience == nil)
+        #expect(settings.tokens.seconds == 300)
+    }
+
+    @Test(
+        "a role has a plain name that is not the system's, and none is there twice",
+        arguments: [
+            (["Editor", "editor"], true), (["1"], true), ([], true), ([""], false), (["-a"], false), (["a b"], false),
+            (["a/b"], false), (["\u{E9}"], false), (["Editor", "Editor"], false), (["AuthenticatedUser"], false),
+            (["guestuser"], false), ([String(repeating: "a", count: 100)], true),
+            ([String(repeating: "a", count: 101)], false),
+        ]
+    )
+    func roles(names: [String], isRight: Bool) {
+        let text = JSONValue.object(["roles": .array(names.map(JSONValue.string))])
+        #expect((try? SettingsDocument.parse(text))?.roles == (isRight ? names : nil))
+    }
+
+    @Test("every problem of registration has its place")
+    func registration() throws {
+        let text = #"{"registration":{"enabled":1,"confirmEmail":"yes","mostPerHour":0,"more":true}}"#
+        let problems = #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(try json(text)) }
+        let places = problems?.problems.map(\.pointer.description)
+        #expect(places == ["enabled", "confirmEmail", "mostPerHour", "more"].map { "/settings/registration/" + $0 })
     }
 
     @Test("at most 20 host names and 100 origins")

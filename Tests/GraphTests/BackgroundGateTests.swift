@@ -1,4 +1,5 @@
 import Testing
+import Upstream
 
 @testable import Graph
 

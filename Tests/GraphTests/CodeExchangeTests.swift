@@ -2,6 +2,7 @@ import Curl
 import GraphSimulator
 import Identity
 import Testing
+import Upstream
 
 @testable import Graph
 

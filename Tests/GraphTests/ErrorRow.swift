@@ -1,5 +1,6 @@
 import Identity
 import Testing
+import Upstream
 
 @testable import Graph
 

@@ -1,5 +1,6 @@
 import Identity
 import Testing
+import Upstream
 
 @testable import Graph
 
@@ -100,7 +101,7 @@ struct GraphErrorTableTests {
 }
 
 extension ErrorRow {
-    fileprivate var fault: GraphFault? { GraphReply.fault(status: status, body, call: call, token: token) }
+    fileprivate var fault: ProviderFault? { GraphReply.fault(status: status, body, call: call, token: token) }
 }
 
 extension GraphReply {
@@ -110,9 +111,9 @@ extension GraphReply {
     }
 
     /// What reading a reply ends in, nil when it is an answer.
-    static func fault(status: Int, _ body: String, call: ErrorRow.Call, token: String = "EAAx") -> GraphFault? {
+    static func fault(status: Int, _ body: String, call: ErrorRow.Call, token: String = "EAAx") -> ProviderFault? {
         let isGraphToken = token.hasPrefix("EAA")
-        do throws(GraphFault) {
+        do throws(ProviderFault) {
             switch call {
             case .inspection: _ = try TokenInspectionCall.answer(.made(status, body), isGraphToken: isGraphToken)
             case .profile: _ = try ProfileFetch.answer(.made(status, body), isGraphToken: isGraphToken)

@@ -1,6 +1,7 @@
 import Foundation
 import Identity
 import Testing
+import Upstream
 
 @testable import Graph
 
@@ -232,7 +233,7 @@ struct ReplyTests {
     )
     func retryAfter(headers: [String: String], seconds: Int?) {
         for body in [#"{"error":{"code":4,"message":"(#4) Application request limit reached"}}"#, "<html>"] {
-            let fault = #expect(throws: GraphFault.self) {
+            let fault = #expect(throws: ProviderFault.self) {
                 try ProfileFetch.answer(.made(429, body, headers), isGraphToken: true)
             }
             #expect(fault?.failure.retryAfter == seconds ?? 60)

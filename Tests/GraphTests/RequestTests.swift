@@ -1,6 +1,7 @@
 import Curl
 import Identity
 import Testing
+import Upstream
 
 @testable import Graph
 
@@ -105,7 +106,7 @@ struct RequestTests {
         ] as [(CurlError, Failure.Reason, Significance)]
     )
     func curlErrors(error: CurlError, reason: Failure.Reason, significance: Significance) {
-        let fault = GraphFault(error)
+        let fault = ProviderFault(error, of: .facebook)
         #expect(fault.failure.reason == reason)
         #expect(fault.significance == significance)
         #expect(fault.failure.retryAfter != nil || reason == .providerBadReply)

@@ -59,6 +59,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "operators/{operator}", .viewer),
         AdminRoute("GET", "audit", .viewer),
         AdminRoute("GET", "secrets", .viewer),
+        AdminRoute("GET", "token-keys", .viewer),
         AdminRoute("GET", "applications", .viewer),
         AdminRoute("GET", application, .viewer),
         AdminRoute("GET", application + "/document", .viewer),
@@ -190,6 +191,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 201,
             audited: ["operator.create", "operator.token.create"]
         ),
+        AdminRoute("POST", "token-keys/rotate", .owner, "{}", audited: ["token-key.rotate"]),
         AdminRoute("PATCH", "operators/{operator}", .owner, #"{"role": "editor"}"#, audited: ["operator.role"]),
         AdminRoute(
             "POST",

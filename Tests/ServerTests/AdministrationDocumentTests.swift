@@ -7,7 +7,8 @@ import Testing
 private let full = """
     {"application": "full", "name": "Füll & \\"Co\\"", "schema": "people_of_full",
      "settings": {"clientMapping": false, "dynamicProperties": true, "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
-      "multipleLogins": false, "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"]},
+      "multipleLogins": false, "mostSessions": 5, "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
+      "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"]},
      "keys": [{"label": "ios", "key": {"env": "API_KEY"}}, {"label": "web ü", "key": {"env": "OTHER_KEY"}}],
      "providers": {"facebook": {"enabled": true, "graphVersion": "v24.0", "proof": "classic",
        "apps": [{"appId": "2345678901", "appSecret": {"env": "SECRET_2"}}, {"appId": "1234567890", "appSecret": {"env": "SECRET_1"}}]}},

@@ -9,6 +9,8 @@ enum Canary {
     static let apiKey = "canary_key_0123456789"
     /// A second application's key.
     static let otherAPIKey = "canary_other_key_0123456789"
+    /// A server's key.
+    static let serverAPIKey = "canary_server_key_0123456789"
     /// The secret of a Facebook app.
     static func appSecret(of app: String) -> String { "canary-secret-of-\(app)" }
     /// 32 bytes that are readable, so that they are found in either form.

@@ -48,6 +48,7 @@ struct CommandLineHelpTests {
         session: list end
         operator: create list show role token revoke-token remove
         secrets: status rotate
+        mail: test
         """
 
     @Test("every promised command is there")
@@ -82,7 +83,7 @@ struct CommandLineHelpTests {
         let without = [
             "serve", "migrate", "check", "export", "user export", "secrets rotate", "application delete", "key revoke",
             "provider remove", "property remove", "user unlink", "user erase", "session end", "operator remove",
-            "operator revoke-token",
+            "operator revoke-token", "mail test",
         ]
         for command in try await commands() {
             let name = command.words.joined(separator: " ")

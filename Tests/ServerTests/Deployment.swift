@@ -78,6 +78,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
             if !sql.isEmpty { try await database.psql(sql) }
             let simulator = try await SimulatorProcess.start()
             try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
+            for consumer in Set(documents.flatMap(\.consumers)) { try await simulator.put(consumer: consumer) }
             let service = try await ServiceProcess.start(
                 environment: Deployment.environment(database: database)
                     .merging(simulator.environment) { _, new in new }

@@ -11,13 +11,18 @@ struct Document: Sendable {
     /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
     var apps = ["1234567890"]
     var proof = "timed"
+    /// Its consumer keys at Twitter; the secret of each is ``Canary/appSecret(of:)``.
+    var consumers: [String] = []
     /// Further members of `providers.facebook`, such as `"keepTokens": true, "nonce": "serverIssued"`.
     var options = ""
     /// The environment variable that holds the API key.
     var keyVariable = "API_KEY"
+    /// Whether it has a server's key besides.
+    var hasServerKey = false
     var settings = "{}"
     var properties = "{}"
     var mapping = "{}"
+    var twitterMapping = "{}"
 
     /// The application that stands beside those of every suite, to show in the end that the service still serves.
     static let witness = Document(application: "witness", mapping: #"{"email": "email", "name": "name"}"#)
@@ -28,11 +33,20 @@ struct Document: Sendable {
         let options = options.isEmpty ? "" : ", " + options
         return """
             {"application": "\(application)", "settings": \(settings),
-             "keys": [{"label": "tests", "key": {"env": "\(keyVariable)"}}],
-             "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]\(options)}},
+             "keys": [{"label": "tests", "key": {"env": "\(keyVariable)"}}\(serverKey)],
+             "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]\(options)}\(twitter)},
              "properties": \(properties),
-             "mapping": {"facebook": \(mapping)}}
+             "mapping": {"facebook": \(mapping)\(consumers.isEmpty ? "" : ", \"twitter\": \(twitterMapping)")}}
             """
+    }
+
+    private var twitter: String {
+        let apps = consumers.map { #"{"consumerKey": "\#($0)", "consumerSecret": {"env": "SECRET_\#($0)"}}"# }
+        return apps.isEmpty ? "" : #", "twitter": {"apps": [\#(apps.joined(separator: ", "))]}"#
+    }
+
+    private var serverKey: String {
+        hasServerKey ? #", {"label": "server", "key": {"env": "SERVER_API_KEY"}, "server": true}"# : ""
     }
 
     /// The value of ``keyVariable``.
@@ -48,7 +62,8 @@ struct Document: Sendable {
     func environment(database: TestDatabase) -> [String: String] {
         var environment = Deployment.environment(database: database)
         environment[keyVariable] = apiKey
-        for app in apps { environment["SECRET_\(app)"] = Canary.appSecret(of: app) }
+        if hasServerKey { environment["SERVER_API_KEY"] = Canary.serverAPIKey }
+        for app in apps + consumers { environment["SECRET_\(app)"] = Canary.appSecret(of: app) }
         return environment
     }
 

@@ -97,7 +97,7 @@ extension SimulatorProcess {
     }
 
     @discardableResult
-    private func ask(_ method: String, _ path: String, _ json: String = "") async throws -> JSONObject {
+    func ask(_ method: String, _ path: String, _ json: String = "") async throws -> JSONObject {
         let reply = try await control.send(method, "/" + path, body: Array(json.utf8))
         try #require((200...299).contains(reply.status), "\(method) \(path): \(reply.text)")
         return JSON.object(reply.text) ?? JSONObject()

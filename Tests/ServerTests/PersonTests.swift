@@ -91,7 +91,7 @@ struct PersonTests {
         let signedIn = try await deployment.signIn(ann, mapping: #"{"first_name": "nick"}"#)
         let keys = [
             "___class", "objectId", "ownerId", "created", "updated", "lastLogin", "userStatus", "socialAccount",
-            "blUserLocale", "email", "name", "nick", "user-token",
+            "accountType", "blUserLocale", "email", "name", "nick", "user-token",
         ]
         #expect(signedIn.user.keys == keys)
         #expect(signedIn.user["___class"]?.string == "Users")

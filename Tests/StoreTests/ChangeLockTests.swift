@@ -179,7 +179,11 @@ struct ChangeLockTests {
                         for _ in 0..<5 {
                             _ = try await tenant.store.change(tenant.application.id, by: Tenant.actor) { stored, _ in
                                 let count = stored?.keys.count ?? 0
-                                let key = ConfigurationChange.addKey(label: "key \(count)", hash: Tenant.randomHash())
+                                let key = ConfigurationChange.addKey(
+                                    label: "key \(count)",
+                                    hash: Tenant.randomHash(),
+                                    server: false
+                                )
                                 return [PlannedChange(key, action: "test", target: nil, from: nil, to: nil)]
                             }
                         }

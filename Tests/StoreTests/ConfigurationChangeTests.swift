@@ -21,8 +21,8 @@ struct ConfigurationChangeTests {
                 try await tenant.change(
                     .rename("Its name"),
                     .changeSettings(settings),
-                    .addKey(label: "web", hash: hashes[1]),
-                    .addKey(label: "ios", hash: hashes[0]),
+                    .addKey(label: "web", hash: hashes[1], server: false),
+                    .addKey(label: "ios", hash: hashes[0], server: false),
                     .setProvider(.facebook, enabled: true, options: .object([:])),
                     .setProviderApps(.facebook, apps.map { ($0.id, $0.secret) }),
                     .setMapping(.facebook, mapping),
@@ -68,7 +68,7 @@ struct ConfigurationChangeTests {
                         to: .string("New")
                     ),
                     PlannedChange(
-                        .addKey(label: "ios", hash: Tenant.randomHash()),
+                        .addKey(label: "ios", hash: Tenant.randomHash(), server: false),
                         action: "key.create",
                         target: "ios",
                         from: nil,
@@ -124,7 +124,7 @@ struct ConfigurationChangeTests {
                 try await tenant.store.change(tenant.application.id, by: Tenant.actor) { _, _ in throw Refused() }
             }
             let steps: [ConfigurationChange] = [
-                .rename("New"), .addKey(label: "ios", hash: Tenant.randomHash()),
+                .rename("New"), .addKey(label: "ios", hash: Tenant.randomHash(), server: false),
                 .setProvider(.facebook, enabled: true, options: .object([:])),
                 .declareProperty(Property(name: Tenant.named("fresh"), type: .date)),
                 .renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName")),
@@ -146,7 +146,7 @@ struct ConfigurationChangeTests {
     func deletion() async throws {
         try await Tenant.lend { tenant in
             try await tenant.change(
-                .addKey(label: "ios", hash: Tenant.randomHash()),
+                .addKey(label: "ios", hash: Tenant.randomHash(), server: false),
                 .setMapping(.facebook, .array([]))
             )
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)

@@ -9,10 +9,15 @@ struct KeyAndProviderTests {
     func keys() async throws {
         try await Tenant.lend { tenant in
             let (first, second) = (Tenant.randomHash(), Tenant.randomHash())
-            try await tenant.change(.addKey(label: "a", hash: first), .addKey(label: "b", hash: second))
+            try await tenant.change(
+                .addKey(label: "a", hash: first, server: false),
+                .addKey(label: "b", hash: second, server: false)
+            )
             let before = try await tenant.state()
-            #expect(await tenant.refusal(.addKey(label: "a", hash: Tenant.randomHash()))?.reason == .conflict)
-            #expect(await tenant.refusal(.addKey(label: "c", hash: first))?.reason == .conflict)
+            #expect(
+                await tenant.refusal(.addKey(label: "a", hash: Tenant.randomHash(), server: false))?.reason == .conflict
+            )
+            #expect(await tenant.refusal(.addKey(label: "c", hash: first, server: false))?.reason == .conflict)
             #expect(await tenant.refusal(.relabelKey(from: "a", to: "b"))?.reason == .conflict)
             #expect(await tenant.refusal(.revokeKey(label: "c"))?.reason == .internal)
             #expect(try await tenant.state() == before)

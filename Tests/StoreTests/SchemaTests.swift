@@ -119,7 +119,7 @@ struct SchemaTests {
                 drop function federation.add_column(text, text, text);
                 drop function federation.identity_hash(text, text);
                 drop function federation.has_ended(text, bytea, timestamptz);
-                drop function federation.limit_sessions(text, uuid, bytea, bigint);
+                drop function federation.limit_sessions(text, uuid, bytea, bytea, bigint);
                 drop index "old one".users_email;
                 drop table "old one".single_use, "old one".passwords, "old one".attempts, "old one".email_proofs,
                     "old one".mails, "old one".user_roles;

@@ -8,6 +8,7 @@ packages_for() {
     local build='pkg-config has_command:pkg-config
 libpq-dev has_library:libpq
 libcurl4-openssl-dev has_library:libcurl
+libargon2-dev has_library:libargon2
 zlib1g-dev has_library:zlib'
     local run='postgresql has_postgres_server
 curl has_command:curl
@@ -22,10 +23,12 @@ python3-venv has_python_module:ensurepip
 chromium has_command:chromium
 chromium-driver has_command:chromedriver
 pypi:jsonschema has_python_module:jsonschema
-pypi:selenium has_python_module:selenium'
+pypi:selenium has_python_module:selenium
+pypi:aiosmtpd has_python_module:aiosmtpd'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
+libargon2-1 has_shared_library:libargon2.so.1
 zlib1g has_shared_library:libz.so.1
 libstdc++6 has_shared_library:libstdc++.so.6'
     case $1 in

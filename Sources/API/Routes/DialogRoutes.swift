@@ -87,6 +87,6 @@ extension APIContext {
 
     /// By which base a request has found its application.
     func base(of request: Request) -> PublicBase {
-        parameters["apiKey"].map { .key(String($0)) } ?? .host(String(request.hostName ?? ""))
+        apiKey.map { .key($0.text.reveal()) } ?? .host(String(request.hostName ?? ""))
     }
 }

@@ -1,12 +1,47 @@
 import Federation
+import HTTPTypes
 import Hummingbird
 import Identity
 
-/// What a client can do with the identity by which its own session was opened.
+/// What a user can do with the own ways in: see them, link and unlink them, and use what is kept of the one that opened the session.
 struct IdentityRoutes {
     let federation: Federation
 
     func mount(on routes: ApplicationRoutes) {
+        routes.on(.get, "users/identities") { request, _, application in
+            let ways = try await federation.waysIn(ofUserOf: request.userToken, in: application)
+            var writer = JSONWriter(capacity: 64 + 224 * ways.count)
+            writer.array { writer in
+                for way in ways { Self.write(way, into: &writer) }
+            }
+            return .json(writer)
+        }
+        routes.on(.post, "users/identities/:provider") { request, context, application in
+            let provider = try ProviderName(inPath: context.parameters.get("provider"))
+            // JSON only: no form of another site can bring the header along (security.md V-41).
+            let body = try await request.jsonBody(upTo: LoginRoutes.bodyLimit)
+            let login = try LoginBody.parse(body, provider: provider, previousToken: nil, idempotencyKey: nil)
+            let linked = try await federation.link(
+                login,
+                toUserOf: request.userToken,
+                in: application,
+                logger: context.logger
+            )
+            return .json(UserReply.write(linked.user), headers: .missing(linked.missingPermissions))
+        }
+        routes.on(.delete, "users/identities/:provider") { request, context, application in
+            let way = WayInSelection(
+                provider: try Self.wayIn(context.parameters.get("provider")),
+                app: request.uri.queryParameters.get("appId")
+            )
+            try await federation.unlink(
+                way,
+                fromUserOf: request.userToken,
+                in: application,
+                logger: context.logger
+            )
+            return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        }
         routes.on(.get, "users/identities/:provider/token") { request, context, application in
             try context.requireFacebook()
             let given = try await federation.keptToken(ofSession: request.userToken, in: application)
@@ -25,6 +60,26 @@ struct IdentityRoutes {
             try context.requireFacebook()
             let refreshed = try await federation.refreshProfile(ofSession: request.userToken, in: application)
             return .json(UserReply.write(refreshed.user), headers: .missing(refreshed.missingPermissions))
+        }
+    }
+
+    /// A provider's name, or the password's.
+    private static func wayIn(_ name: String?) throws(Failure) -> String {
+        if let name, name.utf8.count == 8, name.lowercased().hasSameBytes(as: ProviderName.password.text) {
+            return ProviderName.password.text
+        }
+        return try ProviderName(inPath: name).text
+    }
+
+    private static func write(_ way: WayIn, into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("provider", way.provider)
+            writer.member("appId", way.app.map(JSONValue.string) ?? .null)
+            writer.member("subject", way.subject)
+            writer.member("created", way.created)
+            writer.member("lastUsed", way.lastUsed.map(JSONValue.integer) ?? .null)
+            writer.member("current", .bool(way.isCurrent))
+            writer.member("revoked", .bool(way.isRevoked))
         }
     }
 }

@@ -21,6 +21,14 @@ struct LoginRoutes {
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
+        // JS SDK 3 names the application once more behind the path (backendless.md §2.1).
+        routes.onHeaderBound(.post, "users/social/:provider/login/:applicationId") { request, context, application in
+            let provider = try ProviderName(inPath: context.parameters.get("provider"))
+            guard context.parameters.get("applicationId") == application.application.id.text else {
+                throw Failure(.unknownApplication, "The path names another application than the header application-id.")
+            }
+            return try await login(request, by: provider, context: context, application: application)
+        }
     }
 
     private func login(

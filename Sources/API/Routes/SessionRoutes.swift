@@ -17,8 +17,7 @@ struct SessionRoutes {
         }
         routes.on(.get, "users/logout") { request, _, application in
             try await federation.signOut(request.userToken, of: application)
-            // Empty, with no content type: any text would be a fault to the Swift SDK (backendless.md §2.3).
-            return Response(status: .ok, headers: [.cacheControl: "no-store"])
+            return .empty
         }
     }
 }

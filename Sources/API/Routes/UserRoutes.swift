@@ -5,12 +5,11 @@ import Identity
 /// The session's own user, by the two paths that client SDKs use.
 struct UserRoutes {
     let federation: Federation
+    let trustedProxies: PeerAddress.TrustedProxies
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "data/:table/:objectId") { request, context, application in
-            guard context.parameters.get("table") == "Users" else {
-                throw Failure(.notFound, "There is no such table. Known is: Users.")
-            }
+            try context.requireUsersTable()
             return .json(UserReply.write(try await ownUser(request, context, application)))
         }
         routes.on(.get, "users/:objectId") { request, context, application in
@@ -18,6 +17,28 @@ struct UserRoutes {
             let properties = request.uri.queryParameters.get("props")
             return .json(UserReply.write(user, selection: UserReply.Selection(properties)))
         }
+        routes.on(.put, "data/:table/:objectId") { request, context, application in
+            try context.requireUsersTable()
+            return try await update(request, context, application)
+        }
+        routes.on(.put, "users/:objectId", use: update)
+    }
+
+    @Sendable private func update(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws -> Response {
+        let record = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+        let user = try await federation.update(
+            context.objectID,
+            with: record,
+            token: request.userToken,
+            from: request.source(context, behind: trustedProxies),
+            in: application,
+            logger: context.logger
+        )
+        return .json(UserReply.write(user))
     }
 
     private func ownUser(
@@ -25,7 +46,17 @@ struct UserRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async throws(Failure) -> User {
-        let id = context.parameters.get("objectId").flatMap { ObjectID($0) }
-        return try await federation.ownUser(id, token: request.userToken, in: application)
+        try await federation.ownUser(context.objectID, token: request.userToken, in: application)
+    }
+}
+
+extension APIContext {
+    /// The user that the path names; nil when that cannot be one.
+    var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
+
+    fileprivate func requireUsersTable() throws(Failure) {
+        guard parameters.get("table") == "Users" else {
+            throw Failure(.notFound, "There is no such table. Known is: Users.")
+        }
     }
 }

@@ -18,7 +18,7 @@ enum LoginBody {
         return LoginRequest(
             provider: provider,
             credential: CredentialFields(
-                accessToken: try text("accessToken", in: body),
+                accessToken: try accessToken(in: body),
                 accessTokenSecret: try text("accessTokenSecret", in: body),
                 idToken: try text("idToken", in: body),
                 nonce: try text("nonce", in: body),
@@ -50,6 +50,20 @@ enum LoginBody {
             )
         }
         return GuestClaim(id: id, token: token)
+    }
+
+    /// The access token, also where Facebook's own SDK for browsers puts it, whose answer JS SDK 3 sends as it is.
+    private static func accessToken(in body: JSONObject) throws(Failure) -> String? {
+        let answer = body.present("authResponse")?.object
+        let inner = try answer.flatMap { (answer) throws(Failure) in try text("accessToken", in: answer) }
+        let outer = try text("accessToken", in: body)
+        if let outer, let inner, !outer.hasSameBytes(as: inner) {
+            throw Failure(
+                .credentialAmbiguous,
+                "accessToken and authResponse.accessToken are different. Send one of them."
+            )
+        }
+        return outer ?? inner
     }
 
     /// The object that the body is.

@@ -24,6 +24,19 @@ enum UserReply {
         return writer
     }
 
+    /// Writes the object inside another value, with the user's roles if they were asked for.
+    static func write(
+        _ user: User,
+        token: SessionToken? = nil,
+        roles: [String]? = nil,
+        into writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writeMembers(of: user, token: token, selection: nil, into: &writer)
+            if let roles { writer.member("roles", .array(roles.map(JSONValue.string))) }
+        }
+    }
+
     private static func writeMembers(
         of user: User,
         token: SessionToken?,

@@ -44,13 +44,14 @@ enum WebPage {
     /// SHA-256 of the script as base64; a test holds it to the script.
     static let handOverDigest = "I0TnLI9G/OQsQAHQVNQB8jS2bteLIXvKfPoJ2TKAzoI="
 
-    /// A page whose policy lets it load nothing, and execute nothing but the script of that digest.
+    /// A page whose policy lets it load nothing, execute nothing but the script of that digest, and send forms to its own origin at most.
     static func response(
         title: String,
         body: String,
         script digest: String?,
         status: HTTPResponse.Status,
-        headers: HTTPFields = HTTPFields()
+        headers: HTTPFields = HTTPFields(),
+        sendsForms: Bool = false
     ) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -71,7 +72,10 @@ enum WebPage {
         headers[.contentType] = "text/html; charset=utf-8"
         headers[.cacheControl] = "no-store"
         headers[.contentSecurityPolicy] =
-            "default-src 'none'; \(scripts)base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            """
+            default-src 'none'; \(scripts)base-uri 'none'; form-action \(sendsForms ? "'self'" : "'none'"); \
+            frame-ancestors 'none'
+            """
         headers[.referrerPolicy] = "no-referrer"
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }

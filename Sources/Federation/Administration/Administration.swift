@@ -1,4 +1,4 @@
-package import Graph
+import Graph
 import Identity
 package import Store
 
@@ -11,23 +11,25 @@ package struct Administration: Sendable {
     let store: Store
     /// Answers who calls, by connections that no slow question of an operator occupies.
     let operators: Store
-    let graph: GraphClient
+    let clients: ProviderClients
     let masterKeys: MasterKeys
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
+
+    var graph: GraphClient { clients.graph }
 
     /// Prepares the use cases.
     ///
     /// - Parameters:
     ///   - store: For what operators ask and change.
     ///   - operators: For who they are; the same unless requests of many operators come.
-    ///   - graph: For checks and previews.
+    ///   - clients: For checks and previews.
     ///   - masterKeys: Seal and open secrets.
-    package init(store: Store, operators: Store? = nil, graph: GraphClient, masterKeys: MasterKeys) {
+    package init(store: Store, operators: Store? = nil, clients: ProviderClients, masterKeys: MasterKeys) {
         self.store = store
         self.operators = operators ?? store
-        self.graph = graph
+        self.clients = clients
         self.masterKeys = masterKeys
     }
 }

@@ -57,28 +57,39 @@ enum KeySteps {
             let sameHash = desired.first { $0.hash == key.hash }
             if let sameHash, sameLabel == nil, !stored.contains(where: { $0.label.hasSameBytes(as: sameHash.label) }) {
                 relabelled.append(relabel(key.label, to: sameHash.label))
-                kept.append(sameHash)
+                kept.append(DesiredApplication.Key(label: sameHash.label, hash: key.hash, server: key.server))
             } else if sameLabel == nil || (sameHash != nil && sameLabel?.hash != key.hash) {
                 revoked.append(revoke(key.label))
             } else {
-                kept.append(DesiredApplication.Key(label: key.label, hash: key.hash))
+                kept.append(DesiredApplication.Key(label: key.label, hash: key.hash, server: key.server))
             }
         }
-        let others = desired.compactMap { key in
-            let old = kept.first { $0.label.hasSameBytes(as: key.label) }
-            return old == nil ? add(key) : old?.hash == key.hash ? nil : replace(key)
+        let others = desired.flatMap { key -> [PlannedChange] in
+            guard let old = kept.first(where: { $0.label.hasSameBytes(as: key.label) }) else { return [add(key)] }
+            return (old.hash == key.hash ? [] : [replace(key)]) + (old.server == key.server ? [] : [change(key)])
         }
         return revoked + relabelled + others
     }
 
     private static func add(_ key: DesiredApplication.Key) -> PlannedChange {
-        let change = ConfigurationChange.addKey(label: key.label, hash: key.hash)
-        return PlannedChange(change, action: "key.add", target: key.label, from: nil, to: .hidden)
+        let change = ConfigurationChange.addKey(label: key.label, hash: key.hash, server: key.server)
+        let to = key.server ? JSONValue.object(["key": .hidden, "server": .bool(true)]) : .hidden
+        return PlannedChange(change, action: "key.add", target: key.label, from: nil, to: to)
     }
 
     private static func replace(_ key: DesiredApplication.Key) -> PlannedChange {
         let change = ConfigurationChange.replaceKey(label: key.label, hash: key.hash)
         return PlannedChange(change, action: "key.replace", target: key.label, from: .hidden, to: .hidden)
+    }
+
+    private static func change(_ key: DesiredApplication.Key) -> PlannedChange {
+        PlannedChange(
+            .changeKey(label: key.label, server: key.server),
+            action: "key.change",
+            target: key.label,
+            from: .object(["server": .bool(!key.server)]),
+            to: .object(["server": .bool(key.server)])
+        )
     }
 
     private static func relabel(_ old: String, to new: String) -> PlannedChange {

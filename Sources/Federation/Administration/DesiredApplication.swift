@@ -30,10 +30,13 @@ package struct DesiredApplication: Sendable {
         package var label: String
         /// SHA-256 of its text; empty while its text is not at hand, which has been reported then.
         package var hash: [UInt8]
+        /// Whether it is a server's.
+        package var server: Bool
 
-        package init(label: String, hash: [UInt8]) {
+        package init(label: String, hash: [UInt8], server: Bool = false) {
             self.label = label
             self.hash = hash
+            self.server = server
         }
     }
 
@@ -98,7 +101,7 @@ package struct DesiredApplication: Sendable {
         } else {
             keepsUnreadableSettings = true
         }
-        keys = stored.keys.map { Key(label: $0.label, hash: $0.hash) }
+        keys = stored.keys.map { Key(label: $0.label, hash: $0.hash, server: $0.server) }
         for type in IdentityProviders.all {
             providers[type.name] = stored.providers[type.name].map { settings in
                 Provider(

@@ -2,19 +2,19 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"items": [{"label", "created"}], "next": null}`, tagged with the application's revision.
+    /// `{"items": [{"label", "created", "server"}], "next": null}`, tagged with the application's revision.
     package func keys(of application: String) async throws(Failure) -> Resource {
         let stored = try await existing(application)
         return stored.list(stored.keys.map { .object($0.document) })
     }
 
-    /// Makes a key from `{"label"}`, or takes the one given as `{"label", "key"}`: `{"label", "created", "key"}`, this once.
+    /// Makes a key from `{"label", "server"?}`, or takes the one given as `key` beside: `{"label", "created", "server", "key"}`, this once.
     package func createKey(
         of application: String,
         _ document: JSONValue,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let (label, given) = try Self.newKey(document)
+        let (label, given, server) = try Self.newKey(document)
         let key = given ?? Secret(Base64URL.encode(Random.bytes(32)))
         let hash = Digest.sha256(key.reveal())
         let changed = try await edit(application, if: .any, by: actor) { desired, stored in
@@ -28,7 +28,7 @@ extension Administration {
                     "An application has at most \(DesiredApplication.mostKeys) keys. Revoke one that nobody uses."
                 )
             }
-            desired.keys.append(DesiredApplication.Key(label: label, hash: hash))
+            desired.keys.append(DesiredApplication.Key(label: label, hash: hash, server: server))
         }
         var body = try changed.key(label).document
         body.append("key", .string(key.reveal()))
@@ -47,12 +47,14 @@ extension Administration {
         let changed = try await edit(application, if: precondition, by: actor) { desired, stored in
             let key = try stored.key(label)
             var reader = DocumentReader(origin: .request)
-            let merged = reader.merge(patch, into: key.document, fixed: ["created"])
+            let merged = reader.merge(patch, into: key.document, fixed: ["created", "server"])
             _ = reader.label(merged["label"])
             try reader.check()
             guard !new.hasSameBytes(as: label) else { return }
             try stored.checkFree(new)
-            desired.keys = desired.keys.map { $0.hash == key.hash ? .init(label: new, hash: key.hash) : $0 }
+            desired.keys = desired.keys.map {
+                $0.hash == key.hash ? .init(label: new, hash: key.hash, server: key.server) : $0
+            }
         }
         return changed.resource(.object(try changed.key(new).document))
     }
@@ -71,15 +73,18 @@ extension Administration {
     }
 
     /// Reads what a new key shall be.
-    private static func newKey(_ document: JSONValue) throws(Failure) -> (label: String, key: Secret?) {
+    private static func newKey(
+        _ document: JSONValue
+    ) throws(Failure) -> (label: String, key: Secret?, server: Bool) {
         var reader = DocumentReader(origin: .request)
-        let object = reader.object(document, at: JSONPointer(), known: ["label", "key"])
+        let object = reader.object(document, at: JSONPointer(), known: ["label", "key", "server"])
         let label = object.flatMap { reader.label($0["label"]) }
         let place = JSONPointer() / "key"
         let key = reader.text(object?.present("key"), at: place).map(Secret.init)
         if let key, let problem = DocumentSecrets.problem(ofKey: key) { reader.problems.add(place, problem) }
+        let server = reader.bool(object?.present("server"), at: JSONPointer() / "server") ?? false
         guard reader.problems.isEmpty, let label else { throw reader.problems.failure }
-        return (label, key)
+        return (label, key, server)
     }
 }
 
@@ -91,7 +96,9 @@ extension DocumentReader {
 }
 
 extension StoredApplication.Key {
-    fileprivate var document: JSONObject { ["label": .string(label), "created": .integer(created)] }
+    fileprivate var document: JSONObject {
+        ["label": .string(label), "created": .integer(created), "server": .bool(server)]
+    }
 }
 
 extension StoredApplication {

@@ -2,20 +2,28 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"current": keyId, "accepted": [keyId], "secrets": [{"keyId", "count", "tokens", "passing", "known"}]}`: app secrets, kept
-    /// tokens of identities, and login codes that wait to be exchanged.
+    /// `{"current": keyId, "accepted": [keyId],
+    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "passing", "known"}]}`: app secrets, kept tokens of
+    /// identities, hashes of passwords, keys of signed tokens, and what passes: login codes that wait to be exchanged, and mails
+    /// that wait to be sent.
     package func secrets() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
+        var tokenKeys: [String: Int] = [:]
+        for (keyID, count) in try await store.tokenKeysByKey() { tokenKeys[keyID] = count }
         var tokens: [String: Int] = [:]
+        var passwords: [String: Int] = [:]
         var passing: [String: Int] = [:]
         for place in try await store.applicationPlaces() {
             for count in try await store.sealedByKey(of: place) {
                 tokens[count.keyID, default: 0] += count.tokens
                 passing[count.keyID, default: 0] += count.passing
             }
+            for (keyID, count) in try await store.passwordsByKey(of: place) { passwords[keyID, default: 0] += count }
+            for (keyID, count) in try await store.mailsByKey(of: place) { passing[keyID, default: 0] += count }
         }
-        let keyIDs = Set(secrets.keys).union(tokens.keys).union(passing.keys).sorted()
+        let keyIDs = [secrets, tokenKeys, tokens, passwords, passing].reduce(into: Set()) { $0.formUnion($1.keys) }
+            .sorted()
         return .object([
             "current": .string(masterKeys.current.id),
             "accepted": .array(masterKeys.ids.map(JSONValue.string)),
@@ -23,7 +31,10 @@ extension Administration {
                 keyIDs.map { keyID in
                     .object([
                         "keyId": .string(keyID), "count": .integer(Int64(secrets[keyID] ?? 0)),
-                        "tokens": .integer(Int64(tokens[keyID] ?? 0)), "passing": .integer(Int64(passing[keyID] ?? 0)),
+                        "tokens": .integer(Int64(tokens[keyID] ?? 0)),
+                        "passwords": .integer(Int64(passwords[keyID] ?? 0)),
+                        "tokenKeys": .integer(Int64(tokenKeys[keyID] ?? 0)),
+                        "passing": .integer(Int64(passing[keyID] ?? 0)),
                         "known": .bool(masterKeys.ids.contains(keyID)),
                     ])
                 }
@@ -33,8 +44,8 @@ extension Administration {
 
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
     ///
-    /// App secrets come first and kept tokens of identities after them, application by application. A login code
-    /// is over within a minute and stays under its key.
+    /// App secrets come first, the keys of signed tokens after them, and then kept tokens of identities, hashes of passwords and mails
+    /// that wait to be sent, application by application. A login code is over within a minute and stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.
@@ -83,6 +94,13 @@ extension Administration {
         }) { () throws(Failure) in
             try await store.secretsByKey()
         }
+        left += try await sealAll({
+            try await store.resealTokenKeys(notUnder: current, among: former, by: actor) { secret, id in
+                masterKeys.resealed(secret, at: .tokenKey(id: id))
+            }
+        }) { () throws(Failure) in
+            try await store.tokenKeysByKey()
+        }
         for place in try await store.applicationPlaces() {
             left += try await sealAll({
                 try await store.resealTokens(
@@ -96,6 +114,26 @@ extension Administration {
                 }
             }) { () throws(Failure) in
                 try await store.sealedByKey(of: place).filter { $0.tokens > 0 }.map { ($0.keyID, $0.tokens) }
+            }
+            left += try await sealAll({
+                try await store.resealPasswords(
+                    of: place,
+                    notUnder: current,
+                    among: former,
+                    limit: Self.secretsInAStep,
+                    by: actor
+                ) { hash, user in
+                    try masterKeys.resealed(hash, of: user, in: place.id)
+                }
+            }) { () throws(Failure) in
+                try await store.passwordsByKey(of: place)
+            }
+            left += try await sealAll({
+                try await store.resealMails(of: place, among: former, limit: Self.secretsInAStep) { sealed, id in
+                    masterKeys.resealed(sealed, at: .mail(application: place.id, id: id))
+                }
+            }) { () throws(Failure) in
+                try await store.mailsByKey(of: place)
             }
         }
         guard left.isEmpty else { throw .unknownMasterKeys(left) }
@@ -129,6 +167,26 @@ extension MasterKeys {
         return seal(secret, for: place)
     }
 
+    /// The hash of a password under the current key.
+    ///
+    /// - Throws: `provider_misconfigured` when it is under a key of ours and yet does not open.
+    fileprivate func resealed(
+        _ hash: SealedSecret,
+        of user: ObjectID,
+        in application: ApplicationID
+    ) throws(Failure) -> SealedSecret {
+        guard let resealed = resealed(hash, at: .passwordHash(application: application, user: user)) else {
+            throw Failure(
+                .providerMisconfigured,
+                """
+                The password of the user \(user) of \(application) does not open although its master key \(hash.keyID) is at hand: it was \
+                changed by other means. Remove it from the table passwords, so that the user can set another, then rotate again.
+                """
+            )
+        }
+        return resealed
+    }
+
     /// The secret under the current key; nil when it does not open.
     fileprivate func resealed(_ secret: SealedSecret, at place: MasterKey.Place) -> SealedSecret? {
         open(secret, at: place).map { seal($0, for: place) }
@@ -143,7 +201,8 @@ extension Failure {
             .providerMisconfigured,
             """
             Some secrets are under master keys that are not at hand: \(list). Give the key as \
-            FEDERATION_MASTER_KEY_PREVIOUS and rotate again, or set these secrets anew; of kept tokens each login brings a new one. All \
+            FEDERATION_MASTER_KEY_PREVIOUS and rotate again, or set these secrets anew; of kept tokens each login brings a new one, and a password \
+            can be reset. All \
             others are done.
             """,
             details: ["keyIds": .array(left.map { .string($0.keyID) })]

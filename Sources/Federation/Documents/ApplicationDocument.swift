@@ -27,6 +27,8 @@ package struct ApplicationDocument: Sendable {
     package struct Key: Sendable {
         package let label: String
         package let key: GivenSecret
+        /// Whether it is a server's.
+        package let server: Bool
     }
 
     /// Settings of a provider, and its apps in the order in which they are asked.
@@ -116,7 +118,7 @@ extension DesiredApplication {
     fileprivate init(_ document: ApplicationDocument) {
         self.init(id: document.id, name: document.name, schema: document.schema)
         settings = document.settings
-        keys = document.keys.map { Key(label: $0.label, hash: []) }
+        keys = document.keys.map { Key(label: $0.label, hash: [], server: $0.server) }
         providers = document.providers.mapValues { provider in
             Provider(
                 enabled: provider.enabled,

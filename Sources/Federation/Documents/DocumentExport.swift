@@ -14,10 +14,12 @@ enum DocumentExport {
             document.append("schema", .string(application.schema))
         }
         document.append("settings", SettingsDocument.document(of: application.settings))
-        let keys = application.keys.map { key in
-            JSONValue.object([
+        let keys = application.keys.map { key -> JSONValue in
+            var document: JSONObject = [
                 "label": .string(key.label), "key": .object(["env": .string(names.next(key.label, "API_KEY"))]),
-            ])
+            ]
+            if key.server { document.append("server", .bool(true)) }
+            return JSONValue.object(document)
         }
         document.append("keys", .array(keys))
         let providers = IdentityProviders.all.compactMap { type in

@@ -14,11 +14,12 @@ struct DocumentReader {
     mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
         elements(value, at: place).map { index, element in
             let place = place / index
-            let object = object(element, at: place, known: ["label", "key"])
+            let object = object(element, at: place, known: ["label", "key", "server"])
             let label = object.flatMap { required($0["label"]?.string, at: place / "label", "must be a text") }
             let key = object.flatMap { secret($0["key"], at: place / "key") }
+            let server = bool(object?["server"], at: place / "server") ?? false
             // What cannot be read keeps its position, for the problems of the others; no text of JSON has a NUL in it.
-            return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable)
+            return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable, server: server)
         }
     }
 

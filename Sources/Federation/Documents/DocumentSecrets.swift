@@ -24,7 +24,11 @@ struct DocumentSecrets {
 
     mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
         keys.enumerated().map { index, key in
-            DesiredApplication.Key(label: key.label, hash: hash(of: key, at: place / index / "key"))
+            DesiredApplication.Key(
+                label: key.label,
+                hash: hash(of: key, at: place / index / "key"),
+                server: key.server
+            )
         }
     }
 

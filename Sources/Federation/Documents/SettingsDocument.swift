@@ -4,8 +4,10 @@ package import Identity
 package enum SettingsDocument {
     /// The longest that a session may live: more than a year is a permanent credential.
     private static let sessionSeconds: ClosedRange<Int64> = 60...366 * 86_400
+    private static let mostSessions: ClosedRange<Int64> = 1...1000
     private static let mostOrigins = 100
     private static let mostHostNames = 20
+    private static let mostRoles = 100
 
     /// Reads settings; what is absent keeps its default.
     ///
@@ -38,6 +40,13 @@ package enum SettingsDocument {
             case "sessionAbsoluteSeconds":
                 problems.take(value, at: place, into: &settings.sessionAbsoluteSeconds, sessionSeconds, "seconds")
             case "multipleLogins": problems.take(value, at: place, into: &settings.multipleLogins)
+            case "mostSessions":
+                if !value.isNull {
+                    var most: Int64 = 0
+                    problems.take(value, at: place, into: &most, mostSessions, "sessions")
+                    settings.mostSessions = most
+                }
+            case "tokens": settings.tokens = TokenSettings(value, at: place, problems: &problems)
             case "allowedOrigins":
                 settings.allowedOrigins = problems.texts(value, at: place, most: mostOrigins) { text in
                     isOrigin(text) ? nil : "must be an origin like https://app.example.com, in lower case"
@@ -46,6 +55,10 @@ package enum SettingsDocument {
                 settings.hostNames = problems.texts(value, at: place, most: mostHostNames) { text in
                     isHostName(text) ? nil : "must be a DNS name in lower case without port, like users.example.com"
                 }
+            case "registration": settings.registration = registration(value, at: place, problems: &problems)
+            case "roles":
+                settings.roles = problems.texts(value, at: place, most: mostRoles) { roleProblem($0) }
+                if Set(settings.roles).count != settings.roles.count { problems.add(place, "names a role twice") }
             default: problems.add(place, "is not a setting")
             }
         }
@@ -63,9 +76,49 @@ package enum SettingsDocument {
             "sessionIdleSeconds": .integer(settings.sessionIdleSeconds),
             "sessionAbsoluteSeconds": .integer(settings.sessionAbsoluteSeconds),
             "multipleLogins": .bool(settings.multipleLogins),
+            "mostSessions": settings.mostSessions.map(JSONValue.integer) ?? .null,
+            "tokens": settings.tokens.document,
             "allowedOrigins": .array(settings.allowedOrigins.map(JSONValue.string)),
             "hostNames": .array(settings.hostNames.map(JSONValue.string)),
+            "registration": .object([
+                "enabled": .bool(settings.registration.enabled),
+                "confirmEmail": .bool(settings.registration.confirmEmail),
+                "mostPerHour": .integer(settings.registration.mostPerHour),
+            ]),
+            "roles": .array(settings.roles.map(JSONValue.string)),
         ])
+    }
+
+    private static func registration(
+        _ document: JSONValue,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> Registration {
+        var registration = Registration()
+        guard let object = document.object else {
+            problems.add(place, "must be an object")
+            return registration
+        }
+        for member in object.members {
+            let place = place / member.key
+            switch member.key {
+            case "enabled": problems.take(member.value, at: place, into: &registration.enabled)
+            case "confirmEmail": problems.take(member.value, at: place, into: &registration.confirmEmail)
+            case "mostPerHour":
+                problems.take(member.value, at: place, into: &registration.mostPerHour, 1...1_000_000, "accounts")
+            default:
+                problems.add(place, "is not a setting of registration; known are enabled, confirmEmail, mostPerHour")
+            }
+        }
+        return registration
+    }
+
+    /// What is wrong with the name of a role; it stands in paths, so it is plain.
+    private static func roleProblem(_ name: String) -> String? {
+        guard (1...100).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) })
+        else { return "must be 1 to 100 letters, digits, -, _ or ., beginning with a letter or digit" }
+        return SystemRole(name: name) == nil ? nil : "is a role that the system gives"
     }
 
     /// Scheme, host and port in lower case without a path, as browsers send it.

@@ -63,7 +63,7 @@ protocol IdentityProvider: Sendable {
 
 /// The providers that there are: the one place that a new one is added to.
 enum IdentityProviders {
-    static let all: [any IdentityProvider.Type] = [FacebookProvider.self]
+    static let all: [any IdentityProvider.Type] = [FacebookProvider.self, TwitterProvider.self]
 
     static let names = all.map { $0.name }
 
@@ -96,6 +96,30 @@ extension ProviderName {
             throw Failure(.notFound, "There is no such login provider. Known are: \(names).")
         }
         self = known
+    }
+}
+
+extension LoadedApplication {
+    /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
+    ///
+    /// - Throws: `provider_not_configured`, `provider_misconfigured`.
+    func apps(of provider: ProviderName, appID: String?) throws(Failure) -> [ProviderApp] {
+        if let defect { throw Self.unusable(cause: defect) }
+        guard let settings = application.providers[provider], settings.enabled, !settings.apps.isEmpty else {
+            throw Failure(
+                .providerNotConfigured,
+                "Login with \(provider.title) is not set up for this application: it needs an app id and an app secret."
+            )
+        }
+        guard let appID else { return settings.apps }
+        let named = settings.apps.filter { $0.id.text.hasSameBytes(as: appID) }
+        guard !named.isEmpty else {
+            throw Failure(
+                .providerNotConfigured,
+                "appId is not one of this application's \(provider.title) apps."
+            )
+        }
+        return named
     }
 }
 

@@ -64,6 +64,7 @@ struct UpkeepReport: Sendable {
         add("erased", erased)
         add("sessionsRemoved", (purged[.sessions] ?? 0) + (purged[.idleSessions] ?? 0))
         add("singleUsesRemoved", purged[.singleUses])
+        add("mailsRemoved", purged[.mails])
         guard failures.isEmpty else {
             for (reason, number) in failures { metadata[reason] = "\(number)" }
             if let cause { metadata["cause"] = "\(cause)" }

@@ -56,6 +56,7 @@ struct ControlAPI: Sendable {
         case ("keys", 1): return try keys(method, path)
         case ("id-tokens", 1): return try idTokens(method, body)
         case ("codes", 1): return try codes(method, body)
+        case ("twitter", 2...3): return try twitter(method, path, body)
         case ("faults", 1...2): return try faults(method, path.dropFirst().first, body)
         case ("requests", 1): return try requests(method, query)
         case ("counters", 1) where method == "GET":
@@ -192,7 +193,7 @@ struct ControlAPI: Sendable {
         )
     }
 
-    private func found<Value>(_ value: Value?) throws -> Value {
+    func found<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw NotFound() }
         return value
     }

@@ -17,6 +17,8 @@ struct GraphReply: Sendable {
     var usage: AppUsage?
     /// It comes from www.facebook.com, which has none of Graph's headers.
     var isWebsite = false
+    /// It comes from api.twitter.com: none of Graph's headers, and a fault's error in Twitter's form.
+    var isTwitter = false
     /// Errors may not be stored, and carry no `ETag`.
     var isError = false
 

@@ -21,6 +21,10 @@ struct GraphRequest: Sendable {
     /// Query first, form body after it, in their order.
     let parameters: [Parameter]
     let accessToken: String?
+    /// The path as it was written, which is what OAuth 1.0a signs.
+    let writtenPath: String
+    /// The `Authorization` header.
+    let authorization: String?
 
     init(head: HTTPRequestHead, body: ByteBufferView?) {
         let uri = head.uri.utf8
@@ -32,6 +36,8 @@ struct GraphRequest: Sendable {
         version = components.first.flatMap(GraphVersion.init(pathComponent:))
         if version != nil { components.removeFirst() }
         self.components = components
+        writtenPath = String(decoding: path, as: UTF8.self)
+        authorization = head.headers.first(name: "authorization")
 
         var parameters: [Parameter] = []
         if let question { Self.append(uri[uri.index(after: question)...], to: &parameters) }

@@ -7,6 +7,7 @@ extension World {
     ///   - trace: The `fbtrace_id`, should it be an error.
     /// - Returns: The reply, error or not.
     mutating func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
+        if let reply = twitter.answer(request, now: now) { return reply }
         let version = GraphVersion.answering(request.version, now: now)
         var reply: GraphReply
         do throws(GraphError) {

@@ -114,6 +114,8 @@ final class GraphConnection: ChannelDuplexHandler {
         switch exchange.plan.verdict.effect {
         case nil, .delay: send(reply, context: context)
         case .error(let error): send(replacing(reply, with: error), context: context)
+        case .rateLimit(_, _, _, let retryAfter) where reply.isTwitter:
+            send(TwitterError.limited(resetAt: exchange.plan.now + (retryAfter ?? 900)), context: context)
         case .rateLimit(let code, let usage, let status, let retryAfter):
             var limited = replacing(reply, with: GraphError(code: code, status: status))
             limited.usage = usage
@@ -155,6 +157,7 @@ final class GraphConnection: ChannelDuplexHandler {
     }
 
     private func replacing(_ reply: GraphReply, with error: GraphError) -> GraphReply {
+        if reply.isTwitter { return TwitterError(fault: error).reply() }
         var replaced = GraphReply(error, trace: writer.trace())
         replaced.version = reply.version
         replaced.usage = reply.usage

@@ -84,7 +84,7 @@ final class ReplyWriter {
         buffer.writeString("HTTP/1.1 \(reply.status) \(status.reasonPhrase)\r\n")
         for header in reply.headers { Self.write(header.name, header.value, into: &buffer) }
         if case .json = reply.body { buffer.writeStaticString("Content-Type: application/json; charset=UTF-8\r\n") }
-        if !reply.isWebsite { writeGraphHeaders(of: reply, into: &buffer) }
+        if !reply.isWebsite, !reply.isTwitter { writeGraphHeaders(of: reply, into: &buffer) }
         Self.write(
             "Cache-Control",
             reply.isError ? "no-store" : "private, no-cache, no-store, must-revalidate",

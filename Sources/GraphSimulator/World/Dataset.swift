@@ -7,15 +7,23 @@ extension GraphSimulator {
         public var people: [Person]
         /// The tokens to mint at the start.
         public var tokens: [TokenRequest]
+        /// What exists at Twitter.
+        public var twitter: TwitterDataset
 
         /// Makes a dataset.
-        public init(apps: [App] = [], people: [Person] = [], tokens: [TokenRequest] = []) {
+        public init(
+            apps: [App] = [],
+            people: [Person] = [],
+            tokens: [TokenRequest] = [],
+            twitter: TwitterDataset = TwitterDataset()
+        ) {
             self.apps = apps
             self.people = people
             self.tokens = tokens
+            self.twitter = twitter
         }
 
-        /// Reads a data file: `{"apps": […], "people": […], "tokens": […]}`, see docs/simulator.md.
+        /// Reads a data file: `{"apps": […], "people": […], "tokens": […], "twitter": {…}}`, see docs/simulator.md.
         /// - Throws: ``DataError`` naming the entry at fault and the reason.
         public init(json text: some Collection<UInt8>) throws(DataError) {
             var reader = try JSONReader(JSON(parsing: text), path: "")
@@ -29,6 +37,7 @@ extension GraphSimulator {
             for (index, entry) in try reader.list("tokens").enumerated() {
                 tokens.append(try TokenRequest(json: entry, path: "tokens[\(index)]"))
             }
+            if let entry = reader.value("twitter") { twitter = try TwitterDataset(json: entry, path: "twitter") }
             try reader.finish()
         }
     }

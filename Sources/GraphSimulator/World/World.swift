@@ -11,6 +11,8 @@ struct World: Sendable {
     var codes: [String: AuthorizationCode] = [:]
     /// What signs ID tokens.
     var keys: KeyRing
+    /// Twitter, which shares nothing with the rest but the address.
+    var twitter: TwitterWorld
     var generator = SplitMix64(seed: .random(in: .min ... .max))
 
     static let maximumTokenLength = 4096
@@ -19,6 +21,7 @@ struct World: Sendable {
 
     init(_ dataset: GraphSimulator.Dataset, now: Int) throws(DataError) {
         keys = try KeyRing.known()
+        twitter = try TwitterWorld(dataset.twitter)
         for (index, app) in dataset.apps.enumerated() {
             guard self.app(app.id) == nil else {
                 throw DataError(path: "apps[\(index)].id", reason: "the app \(app.id) appears twice")

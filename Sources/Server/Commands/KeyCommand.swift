@@ -33,7 +33,10 @@ struct KeyCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let keys = try await administration.keys(of: application.id)
-            try output.show(list: keys, [Column("LABEL", "label", .id), Column("CREATED", "created", .moment)])
+            try output.show(
+                list: keys,
+                [Column("LABEL", "label", .id), Column("CREATED", "created", .moment), Column("SERVER", "server")]
+            )
         }
     }
 
@@ -47,17 +50,26 @@ struct KeyCommand: ParsableCommand {
                 Examples:
                   federation key create demo ios
                   federation key create demo android --key-file android.key
+                  federation key create demo backend --server
                 """
         )
 
         @OptionGroup var key: LabelArgument
         @OptionGroup var given: APIKeyOptions
+
+        @Flag(
+            help:
+                "A server's key: it may give roles, disable users and log in as a user. Never put it into an app or a page."
+        )
+        var server = false
+
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let given = try given.read("The API key")
             let document = JSONObject(present: [
                 "label": .string(key.label), "key": given.map { .string($0.reveal()) },
+                "server": server ? .bool(true) : nil,
             ])
             let made = try await administration.createKey(of: key.application.id, .object(document), by: actor)
             guard !output.json, let text = made.body.object?["key"]?.string else { return try output.show(made) }

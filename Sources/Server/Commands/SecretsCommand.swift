@@ -14,7 +14,8 @@ struct SecretsCommand: ParsableCommand {
             abstract: "Show under which master keys secrets are stored.",
             discussion: """
                 Keys are named by their ids, which tell nothing about them. Beside app secrets they seal the tokens that are kept with \
-                identities, and for some minutes what passes between two steps of a login. A secret whose key is not known cannot be opened: \
+                identities, the hashes of passwords, the keys of signed tokens, and for a while what passes: between two steps of a login, \
+                and mails that wait to be sent. A secret whose key is not known cannot be opened: \
                 set that key as FEDERATION_MASTER_KEY_PREVIOUS, or store the secret again.
 
                 Example:
@@ -32,7 +33,9 @@ struct SecretsCommand: ParsableCommand {
                         member: "secrets",
                         columns: [
                             Column("MASTER KEY", "keyId", .id), Column("SECRETS", "count", .id),
-                            Column("KEPT TOKENS", "tokens", .id), Column("PASSING", "passing", .id),
+                            Column("KEPT TOKENS", "tokens", .id), Column("PASSWORDS", "passwords", .id),
+                            Column("TOKEN KEYS", "tokenKeys", .id),
+                            Column("PASSING", "passing", .id),
                             Column("KNOWN", "known", .id),
                         ]
                     )

@@ -8,8 +8,12 @@ enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case sessionIdleSeconds
     case sessionAbsoluteSeconds
     case multipleLogins
+    case mostSessions
+    case tokens
     case allowedOrigins
     case hostNames
+    case registration
+    case roles
 }
 
 /// The settings of an application as options.
@@ -29,6 +33,18 @@ struct SettingsOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "A user may have several sessions; without, the last login ends the others.")
     var multipleLogins: Bool?
 
+    @Option(help: ArgumentHelp("How many sessions a user may have; the oldest end.", valueName: "number"))
+    var mostSessions: Int64?
+
+    @Flag(inversion: .prefixedNo, help: "Users get signed tokens for the application's other services.")
+    var tokens: Bool?
+
+    @Option(help: ArgumentHelp("How long a signed token is good, like 5m.", valueName: "time"))
+    var tokenLifetime: Lifetime?
+
+    @Option(help: ArgumentHelp("Whom signed tokens are for (aud).", valueName: "name"))
+    var tokenAudience: String?
+
     @Option(
         name: .customLong("allowed-origin"),
         help: ArgumentHelp("An origin of pages that may call the API; once for each.", valueName: "origin")
@@ -41,6 +57,21 @@ struct SettingsOptions: ParsableArguments {
     )
     var hostNames: [String] = []
 
+    @Flag(inversion: .prefixedNo, help: "People may register with a password, and come as guests.")
+    var registration: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Who registers has to confirm the e-mail address before the first login.")
+    var confirmEmail: Bool?
+
+    @Option(help: ArgumentHelp("How many accounts one network address may make within an hour.", valueName: "number"))
+    var registrationsPerHour: Int64?
+
+    @Option(
+        name: .customLong("role"),
+        help: ArgumentHelp("A role that users can be given; once for each.", valueName: "role")
+    )
+    var roles: [String] = []
+
     /// The members of `settings` that were given; nil when none was.
     var document: JSONValue? {
         let settings = JSONObject(present: [
@@ -49,10 +80,31 @@ struct SettingsOptions: ParsableArguments {
             Setting.sessionIdleSeconds.rawValue: sessionIdle.map { .integer($0.seconds) },
             Setting.sessionAbsoluteSeconds.rawValue: sessionAbsolute.map { .integer($0.seconds) },
             Setting.multipleLogins.rawValue: multipleLogins.map(JSONValue.bool),
+            Setting.mostSessions.rawValue: mostSessions.map(JSONValue.integer),
+            Setting.tokens.rawValue: tokenSettings,
             Setting.allowedOrigins.rawValue: Self.list(allowedOrigins),
             Setting.hostNames.rawValue: Self.list(hostNames),
+            Setting.registration.rawValue: registrationDocument,
+            Setting.roles.rawValue: Self.list(roles),
         ])
         return settings.members.isEmpty ? nil : .object(settings)
+    }
+
+    /// The members of `tokens` that were given; nil when none was.
+    private var tokenSettings: JSONValue? {
+        let given = JSONObject(present: [
+            "enabled": tokens.map(JSONValue.bool), "seconds": tokenLifetime.map { .integer($0.seconds) },
+            "audience": tokenAudience.map(JSONValue.string),
+        ])
+        return given.members.isEmpty ? nil : .object(given)
+    }
+
+    private var registrationDocument: JSONValue? {
+        let members = JSONObject(present: [
+            "enabled": registration.map(JSONValue.bool), "confirmEmail": confirmEmail.map(JSONValue.bool),
+            "mostPerHour": registrationsPerHour.map(JSONValue.integer),
+        ])
+        return members.members.isEmpty ? nil : .object(members)
     }
 
     private static func list(_ texts: [String]) -> JSONValue? {

@@ -7,7 +7,7 @@ extension StoredApplication {
     static let columns: Statement = """
         a.id, a.name, a.schema_name, a.revision, a.settings,
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
-            (extract(epoch from k.created) * 1000)::bigint) order by k.label), '[]')
+            (extract(epoch from k.created) * 1000)::bigint, k.server) order by k.label), '[]')
             from federation.api_keys k where k.application_id = a.id),
         (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider, 'enabled', p.enabled,
             'options', p.options, 'apps',
@@ -58,10 +58,15 @@ extension StoredApplication {
 
     private static func keys(_ value: JSONValue?) -> [Key] {
         (value?.array ?? []).compactMap { element in
-            guard let fields = element.array, fields.count == 3, let label = fields[0].string,
+            guard let fields = element.array, fields.count == 4, let label = fields[0].string,
                 let hash = fields[1].string, let created = fields[2].integer
             else { return nil }
-            return Key(label: label, hash: Hexadecimal.decode(hash.utf8) ?? [], created: created)
+            return Key(
+                label: label,
+                hash: Hexadecimal.decode(hash.utf8) ?? [],
+                created: created,
+                server: fields[3].bool ?? false
+            )
         }
     }
 

@@ -41,9 +41,10 @@ struct ChangeTransaction {
         case .rename(let name): try await rename(to: name)
         case .changeSettings(let settings): try await changeSettings(settings)
         case .delete: try await delete(schema: users.schema)
-        case .addKey(let label, let hash): try await addKey(label: label, hash: hash)
+        case .addKey(let label, let hash, let server): try await addKey(label: label, hash: hash, server: server)
         case .replaceKey(let label, let hash): try await replaceKey(label: label, hash: hash)
         case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
+        case .changeKey(let label, let server): try await changeKey(label: label, server: server)
         case .revokeKey(let label): try await revokeKey(label: label)
         case .setProvider(let provider, let enabled, let options):
             try await setProvider(provider, enabled: enabled, options: options)

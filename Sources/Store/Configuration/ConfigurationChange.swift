@@ -9,9 +9,12 @@ package enum ConfigurationChange: Sendable {
     /// Removes the application, its PostgreSQL schema and everything in it. Stands alone.
     case delete
 
-    case addKey(label: String, hash: [UInt8])
+    /// A server's key may do what concerns other users than the session's own.
+    case addKey(label: String, hash: [UInt8], server: Bool)
     case replaceKey(label: String, hash: [UInt8])
     case relabelKey(from: String, to: String)
+    /// Says whether the key is a server's.
+    case changeKey(label: String, server: Bool)
     case revokeKey(label: String)
 
     /// Sets everything of a provider but its apps; makes it when there is none.

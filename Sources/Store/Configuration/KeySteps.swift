@@ -2,11 +2,11 @@ import Identity
 import Postgres
 
 extension ChangeTransaction {
-    func addKey(label: String, hash: [UInt8]) async throws {
+    func addKey(label: String, hash: [UInt8], server: Bool) async throws {
         _ = try await connection.query(
             """
-            insert into federation.api_keys (application_id, key_hash, label)
-            values (\(application.text), \(hash), \(label))
+            insert into federation.api_keys (application_id, key_hash, label, server)
+            values (\(application.text), \(hash), \(label), \(server))
             """
         )
     }
@@ -27,6 +27,16 @@ extension ChangeTransaction {
             update federation.api_keys set label = \(to) where application_id = \(application.text) and label = \(from)
             """,
             "key \(from)"
+        )
+    }
+
+    func changeKey(label: String, server: Bool) async throws {
+        try await expectOne(
+            """
+            update federation.api_keys set server = \(server)
+            where application_id = \(application.text) and label = \(label)
+            """,
+            "key \(label)"
         )
     }
 

@@ -27,6 +27,15 @@ package struct StoredApplication: Sendable {
         /// SHA-256 of its text.
         package let hash: [UInt8]
         package let created: Int64
+        /// Whether it is a server's: see `KeyKind`.
+        package let server: Bool
+
+        package init(label: String, hash: [UInt8], created: Int64, server: Bool = false) {
+            self.label = label
+            self.hash = hash
+            self.created = created
+            self.server = server
+        }
     }
 
     /// Settings of a provider, and its apps in the order in which they are asked.

@@ -8,6 +8,8 @@ package enum PersonChange: Sendable {
     case endSessions
     case endSession(id: String)
     case unlink(provider: String, app: String, subject: String)
+    case giveRole(String)
+    case takeRole(String)
     /// Removes the row and all that hangs on it.
     case erase
 }
@@ -97,7 +99,7 @@ private struct PersonWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
-        case .setStatus, .endSessions, .endSession: return []
+        case .setStatus, .endSessions, .endSession, .giveRole, .takeRole: return []
         case .unlink(_, let app, let subject):
             return try await connection.keptIdentities(of: id, schema: schema).filter {
                 $0.app.text.hasSameBytes(as: app) && $0.subject.text.hasSameBytes(as: subject)
@@ -136,6 +138,19 @@ private struct PersonWork: Sendable {
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
             ]
             return entry("user.unlink", if: unlinked, from: .object(identity))
+        case .giveRole(let role):
+            let given = try await connection.query(
+                """
+                insert into \(identifier: schema).user_roles (object_id, role) values (\(id.uuid), \(role))
+                on conflict do nothing
+                """
+            )
+            return entry("user.role.give", if: given, to: .string(role))
+        case .takeRole(let role):
+            let taken = try await connection.query(
+                "delete from \(identifier: schema).user_roles where object_id = \(id.uuid) and role = \(role)"
+            )
+            return entry("user.role.take", if: taken, from: .string(role))
         case .erase:
             try await connection.endAccess(
                 of: """

@@ -9,6 +9,12 @@ package enum Expired: Sendable, CaseIterable {
     case idleSessions
     /// Nonces, states, login codes and ID tokens that would be refused in any case.
     case singleUses
+    /// Failed attempts that have no consequence any more.
+    case attempts
+    /// Links of mails that are too old to count.
+    case emailProofs
+    /// Mails that were sent a day ago, and those that were given up a week ago.
+    case mails
 }
 
 extension Store {
@@ -35,6 +41,14 @@ extension Store {
                     "last_seen"
                 )
             case .singleUses: ("single_use", "kind, hash", "expires <= now()", "expires")
+            case .attempts:
+                ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.account.memory))", "last")
+            case .emailProofs: ("email_proofs", "token_hash", "expires <= now()", "expires")
+            case .mails:
+                (
+                    "mails", "id",
+                    "done <= now() - case state when 'sent' then interval '1 day' else interval '7 days' end", "done"
+                )
             }
         let rows = "\(quoted(application.schema)).\(table)"
         let result = try await query(

@@ -8,6 +8,12 @@ extension AdministrationRoute {
         .init(.get, "secrets", .viewer) { call in
             .value(try await call.administration.secrets())
         },
+        .init(.get, "token-keys", .viewer) { call in
+            .value(try await call.administration.tokenKeys())
+        },
+        .init(.post, "token-keys/rotate", .owner) { call in
+            .value(try await call.administration.rotateTokenKeys(call.document(), by: call.actor))
+        },
         .init(.get, "operator", .viewer) { call in
             .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))
         },

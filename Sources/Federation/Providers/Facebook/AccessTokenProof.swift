@@ -7,23 +7,15 @@ import Verification
 // What a login and its preview share: they must come to the same verdict on a token.
 
 extension LoadedApplication {
-    /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
+    /// The apps that a credential may be for.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`.
     func facebook(appID: String?) throws(Failure) -> (FacebookSettings, [ProviderApp]) {
-        if let defect { throw Self.unusable(cause: defect) }
-        guard let settings = application.facebook, settings.enabled, !settings.apps.isEmpty else {
-            throw Failure(
-                .providerNotConfigured,
-                "Login with Facebook is not set up for this application: it needs an app id and an app secret."
-            )
+        let apps = try apps(of: .facebook, appID: appID)
+        guard let settings = application.facebook else {
+            throw Self.unusable(cause: "the settings of Facebook are another provider's")
         }
-        guard let appID else { return (settings, settings.apps) }
-        let named = settings.apps.filter { $0.id.text.hasSameBytes(as: appID) }
-        guard !named.isEmpty else {
-            throw Failure(.providerNotConfigured, "appId is not one of this application's Facebook apps.")
-        }
-        return (settings, named)
+        return (settings, apps)
     }
 }
 

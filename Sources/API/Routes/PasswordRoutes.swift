@@ -1,0 +1,64 @@
+import Federation
+import HTTPTypes
+import Hummingbird
+import Identity
+
+/// Login by e-mail address and password, and the question whether a password is right.
+struct PasswordRoutes {
+    let federation: Federation
+    let trustedProxies: PeerAddress.TrustedProxies
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "users/login") { request, context, application in
+            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            if let id = body.present("objectId"), body.present("login") == nil {
+                let signedIn = try await federation.logIn(
+                    as: id.string.flatMap { ObjectID($0) },
+                    by: context.server,
+                    previousToken: request.userToken,
+                    to: application,
+                    logger: context.logger
+                )
+                return .json(UserReply.write(signedIn.user, token: signedIn.token))
+            }
+            let login = PasswordLogin(
+                login: try PasswordBody.login(in: body),
+                password: try PasswordBody.password("password", in: body),
+                // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse.
+                previousToken: request.userToken,
+                source: request.source(context, behind: trustedProxies)
+            )
+            let signedIn = try await federation.logIn(login, to: application, logger: context.logger)
+            return .json(UserReply.write(signedIn.user, token: signedIn.token))
+        }
+        // The spelling is that of client SDKs (backendless.md §1.3).
+        routes.on(.post, "users/verifypassowrd") { request, context, application in
+            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let isValid = try await federation.verifyPassword(
+                try PasswordBody.password("password", in: body),
+                ofSession: request.userToken,
+                from: request.source(context, behind: trustedProxies),
+                in: application
+            )
+            var writer = JSONWriter(capacity: 24)
+            writer.object { $0.member("valid", .bool(isValid)) }
+            return .json(writer)
+        }
+    }
+}
+
+extension Request {
+    /// Where the request comes from, as far as attempts are counted for it.
+    func source(_ context: APIContext, behind proxies: PeerAddress.TrustedProxies) -> RequestSource {
+        let peer = PeerAddress(
+            forwarded: headers[values: .xForwardedFor],
+            behind: proxies,
+            of: context.remoteAddress
+        )
+        return RequestSource(name: peer.network.name)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
+}

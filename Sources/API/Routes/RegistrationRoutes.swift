@@ -1,0 +1,31 @@
+import Federation
+import Hummingbird
+import Identity
+
+/// Accounts that people make for themselves.
+struct RegistrationRoutes {
+    let federation: Federation
+    let trustedProxies: PeerAddress.TrustedProxies
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "users/register") { request, context, application in
+            let record = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let user = try await federation.register(
+                record,
+                token: request.userToken,
+                from: request.source(context, behind: trustedProxies),
+                in: application,
+                logger: context.logger
+            )
+            return .json(UserReply.write(user))
+        }
+        routes.on(.post, "users/register/guest") { request, context, application in
+            let guest = try await federation.registerGuest(
+                from: request.source(context, behind: trustedProxies),
+                in: application,
+                logger: context.logger
+            )
+            return .json(UserReply.write(guest.user, token: guest.token))
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Federation
+import Hummingbird
+import Identity
+
+/// The request-token leg of Twitter's reverse auth, for which an app's secret is needed (facebook.md §7).
+struct ReverseAuthRoutes {
+    let federation: Federation
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "users/oauth/twitter/reverse_auth") { request, _, application in
+            let body = try await request.jsonBodyIfAny(upTo: LoginRoutes.bodyLimit)
+            let members = try body.map { (body) throws(Failure) in try LoginBody.object(in: body) } ?? JSONObject()
+            let result = try await federation.reverseAuth(
+                appID: try LoginBody.text("appId", in: members),
+                of: application
+            )
+            var writer = JSONWriter(capacity: 512)
+            writer.object { writer in
+                writer.member("consumerKey", result.consumerKey)
+                writer.member("parameters", result.parameters)
+            }
+            return .json(writer)
+        }
+    }
+}

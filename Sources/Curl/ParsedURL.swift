@@ -1,0 +1,36 @@
+internal import CLibCurl
+
+/// A URL as the parser reads it that libcurl itself uses for a call, so that what was checked is what is called.
+final class ParsedURL {
+    private let handle: OpaquePointer
+
+    /// Parses `text`; `flags` are those of `curl_url_set`.
+    ///
+    /// - Throws: `CurlError.invalidRequest`.
+    init(_ text: String, flags: Int32) throws(CurlError) {
+        guard let handle = curl_url() else { throw .library(code: CURLE_OUT_OF_MEMORY.rawValue) }
+        self.handle = handle
+        switch curl_url_set(handle, CURLUPART_URL, text, UInt32(flags)) {
+        case CURLUE_OK: break
+        case CURLUE_USER_NOT_ALLOWED: throw .invalidRequest(.userInformationInURL)
+        case CURLUE_UNSUPPORTED_SCHEME: throw .invalidRequest(.schemeNotAllowed)
+        default: throw .invalidRequest(.malformedURL)
+        }
+    }
+
+    deinit { curl_url_cleanup(handle) }
+
+    /// A part as it was written, except that the number forms of an IPv4 host are brought to four decimals; nil when it is not
+    /// there.
+    func part(_ part: CURLUPart) -> String? { read(part, flags: 0) }
+
+    /// A part without percent-encoding; nil when it is not there, or holds a control character.
+    func decodedPart(_ part: CURLUPart) -> String? { read(part, flags: CURLU_URLDECODE) }
+
+    private func read(_ part: CURLUPart, flags: Int32) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &value, UInt32(flags)) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,67 @@
+/// One mail for one recipient, checked: neither the addresses nor the content can say anything to the server but what they are.
+package struct SMTPMail: Sendable {
+    let sender: String
+    let recipient: String
+    /// What the client calls itself: the domain of the sender.
+    let clientName: String
+    let content: [UInt8]
+    let timeout: Duration
+    let connectTimeout: Duration
+
+    /// Makes a mail.
+    ///
+    /// - Parameters:
+    ///   - sender: The address that hears of failures, without brackets, in printable ASCII.
+    ///   - recipient: Likewise.
+    ///   - content: Headers, an empty line and the body; every line ends with CRLF.
+    ///   - timeout: Limit of the whole call. It should be generous: a server that was given a mail may examine it for a while, and
+    ///     who stops listening meanwhile never knows whether it was taken.
+    ///   - connectTimeout: Limit for resolving, connecting and the server's first word.
+    /// - Throws: `CurlError.invalidRequest`.
+    package init(
+        sender: String,
+        recipient: String,
+        content: [UInt8],
+        timeout: Duration,
+        connectTimeout: Duration
+    ) throws(CurlError) {
+        guard let domain = Self.domain(of: sender), Self.domain(of: recipient) != nil else {
+            throw .invalidRequest(.mailAddress)
+        }
+        guard Self.hasWholeLines(content) else { throw .invalidRequest(.mailContent) }
+        guard timeout > .zero, connectTimeout > .zero else { throw .invalidRequest(.limitNotPositive) }
+        self.sender = sender
+        self.recipient = recipient
+        clientName = domain
+        self.content = content
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+    }
+
+    /// What stands behind the `@` of an address that ends neither itself nor the command that it stands in.
+    private static func domain(of address: String) -> String? {
+        let bytes = address.utf8
+        guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")), at != bytes.startIndex,
+            bytes.allSatisfy({ (0x21...0x7E).contains($0) && !"<>\"\\(),:;[]".utf8.contains($0) })
+        else { return nil }
+        let domain = address[bytes.index(after: at)...]
+        return domain.isEmpty || domain.utf8.contains(where: { "@/?#%".utf8.contains($0) }) ? nil : String(domain)
+    }
+
+    /// Whether CR and LF come in pairs only, and there is no NUL: a server that took a bare LF for the end of a line could be
+    /// made to see two mails (SMTP smuggling).
+    private static func hasWholeLines(_ content: [UInt8]) -> Bool {
+        var previous: UInt8 = 0
+        for byte in content {
+            guard byte != 0, (byte == 0x0A) == (previous == 0x0D) else { return false }
+            previous = byte
+        }
+        return previous == 0x0A
+    }
+}
+
+extension SMTPMail: CustomStringConvertible, CustomReflectable {
+    package var description: String { "a mail of \(content.count) bytes" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["bytes": content.count]) }
+}

@@ -1,0 +1,27 @@
+internal import CLibCurl
+internal import Glibc
+
+/// Sockets for libcurl's connections.
+enum Socket {
+    /// Opens a socket whose peer may leave sent bytes unacknowledged for so long; `CURL_SOCKET_BAD` when there is none to be had.
+    static func open(
+        for address: UnsafeMutablePointer<curl_sockaddr>,
+        unacknowledgedMilliseconds: Int32
+    ) -> curl_socket_t {
+        let descriptor = socket(
+            address.pointee.family,
+            address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol
+        )
+        guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+        var limit = unacknowledgedMilliseconds
+        setsockopt(
+            descriptor,
+            Int32(IPPROTO_TCP),
+            TCP_USER_TIMEOUT,
+            &limit,
+            socklen_t(MemoryLayout<Int32>.size)
+        )
+        return descriptor
+    }
+}

@@ -1,0 +1,50 @@
+package import Identity
+import Store
+
+extension Federation {
+    /// The live sessions of the session's own user, the one that asks first and the others from the newest on.
+    package func sessions(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [OwnSession] {
+        let (user, hash) = try await userAndHash(of: token, in: loaded)
+        return try await store.ownSessions(of: user.objectID, asking: hash, in: loaded.application)
+    }
+
+    /// Ends all sessions of the user but the one that asks.
+    ///
+    /// - Returns: How many there were.
+    package func endOtherSessions(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Int {
+        let (user, hash) = try await userAndHash(of: token, in: loaded)
+        return try await store.endOtherSessions(of: user.objectID, keeping: hash, in: loaded.application)
+    }
+
+    /// Ends one session of the session's own user, which may be the one that asks.
+    ///
+    /// - Throws: `not_found` for every session that is not the user's, whether it exists or not (security.md V-117).
+    package func endSession(
+        _ id: String,
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let (user, _) = try await userAndHash(of: token, in: loaded)
+        guard id.utf8.count == 32, id.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }),
+            try await store.endOwnSession(id, of: user.objectID, in: loaded.application)
+        else {
+            throw Failure(.notFound, "There is no such session, or it is not one of this user's.")
+        }
+    }
+
+    /// The user of a live session, and the hash that the session is stored under.
+    private func userAndHash(
+        of token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (User, hash: [UInt8]) {
+        let user = try await user(of: token, in: loaded)
+        // A user comes of a token only.
+        return (user, token?.hash ?? [])
+    }
+}

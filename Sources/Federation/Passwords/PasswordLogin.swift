@@ -1,0 +1,90 @@
+package import Identity
+package import Logging
+import Passwords
+import Store
+
+/// What a client sends to log in with a password, parsed at the edge.
+package struct PasswordLogin: Sendable {
+    /// Empty when the client sent none.
+    package let login: String
+    /// Empty when the client sent none.
+    package let password: Secret
+    /// The session that the client already has; it ends when it is the same user's.
+    package let previousToken: SessionToken?
+    package let source: RequestSource
+
+    package init(login: String, password: Secret, previousToken: SessionToken?, source: RequestSource) {
+        self.login = login
+        self.password = password
+        self.previousToken = previousToken
+        self.source = source
+    }
+}
+
+extension Federation {
+    /// Logs a person in by e-mail address and password.
+    ///
+    /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a login that is
+    /// nobody's, and one of an account without a password, takes as long as a wrong password and is counted like one.
+    ///
+    /// - Parameters:
+    ///   - request: What the client sent.
+    ///   - loaded: The application.
+    ///   - logger: Gets one line about how it went.
+    /// - Returns: The user and the session.
+    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password: `account_disabled`,
+    ///   `email_unconfirmed`.
+    package func logIn(
+        _ request: PasswordLogin,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        let started = ContinuousClock.now
+        do throws(Failure) {
+            let result = try await withCurrent(loaded) { (loaded) throws(Failure) in
+                try await perform(request, to: loaded, deadline: started + limits.login)
+            }
+            log(.success(result), by: .password, of: loaded, started: started, logger: logger)
+            return result
+        } catch {
+            log(.failure(error), by: .password, of: loaded, started: started, logger: logger)
+            throw error.withoutCause
+        }
+    }
+
+    private func perform(
+        _ request: PasswordLogin,
+        to loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> SignedIn {
+        guard !request.login.utf8.isEmpty, request.password.byteCount > 0 else {
+            throw Failure(.loginIncomplete, "A login needs the e-mail address as login, and the password.")
+        }
+        // Neither can be anybody's, so nothing is learnt from how fast that is said.
+        guard let email = EmailAddress(request.login), PasswordPolicy.canBePassword(request.password) else {
+            throw Self.loginInvalid
+        }
+        let guess = PasswordGuess(password: request.password, login: email.login, source: request.source)
+        let stored = try await check(guess, in: loaded.application, deadline: deadline) { () throws(Failure) in
+            try await store.password(ofLogin: email.login, in: loaded.application)
+        }
+        let token = SessionToken(random: Random.bytes(32))
+        let session = PasswordSession(
+            user: stored.objectID,
+            provenHash: stored.hash,
+            login: stored.login,
+            tokenHash: token.hash,
+            previousTokenHash: request.previousToken?.hash
+        )
+        // Nil: the password has been changed since it was checked.
+        guard let user = try await store.openPasswordSession(session, of: loaded.application) else {
+            throw Self.loginInvalid
+        }
+        return SignedIn(user: user, token: token, created: false, missingPermissions: [])
+    }
+
+    static let loginInvalid = Failure(
+        .loginInvalid,
+        "The e-mail address or the password is wrong. If you have forgotten the password, ask for a link to set another one."
+    )
+}

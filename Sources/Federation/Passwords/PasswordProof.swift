@@ -1,0 +1,72 @@
+package import Identity
+import Passwords
+import Store
+
+extension Federation {
+    /// Seconds for which a proof of who somebody is counts for what must not be done with a stolen session alone.
+    package static let proofSeconds = 300
+
+    /// Whether the password is that of the session's user, who has then shown who they are.
+    ///
+    /// - Throws: `session_invalid`, `too_many_attempts`, `overloaded`.
+    package func verifyPassword(
+        _ password: Secret,
+        ofSession token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Bool {
+        let user = try await user(of: token, in: loaded)
+        guard let token, PasswordPolicy.canBePassword(password) else { return false }
+        do throws(Failure) {
+            try await prove(password, of: user, token: token, from: source, in: loaded)
+            return true
+        } catch {
+            guard error.reason == .loginInvalid else { throw error }
+            return false
+        }
+    }
+
+    /// Holds a session to a proof of who its person is that is at most five minutes old.
+    ///
+    /// - Throws: `reauthentication_required`.
+    package func requireProof(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
+        let isProved = try await store.isProved(
+            tokenHash: token.hash,
+            within: Self.proofSeconds,
+            in: loaded.application
+        )
+        guard isProved else {
+            throw Failure(
+                .reauthenticationRequired,
+                "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."
+            )
+        }
+    }
+
+    /// Holds a password against that of a user, and notes that the session's person has shown who they are.
+    private func prove(
+        _ password: Secret,
+        of user: User,
+        token: SessionToken,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let application = loaded.application
+        let stored = try await store.password(of: user.objectID, in: application)
+        // Guesses through a session and guesses at the login are guesses at one password.
+        let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
+        _ = try await check(guess, in: application, deadline: .now + limits.login) { stored }
+        try await store.noteProof(tokenHash: token.hash, in: application)
+    }
+}
+
+extension User {
+    /// The value of the built-in property.
+    var email: String? { text(of: .email) }
+    var name: String? { text(of: .name) }
+
+    private func text(of name: PropertyName) -> String? {
+        guard case .text(let text) = properties.first(where: { $0.name == name })?.value else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,31 @@
+package import Identity
+import Twitter
+
+/// What an iOS client needs to have its account's access token made (facebook.md §7).
+package struct ReverseAuth: Sendable {
+    package let consumerKey: String
+    /// What the client sends to Twitter as `x_reverse_auth_parameters`.
+    package let parameters: String
+}
+
+extension Federation {
+    /// Fetches the parameters of reverse auth, as the app that is named or the first one.
+    ///
+    /// - Throws: `provider_not_configured`, `overloaded`, and what Twitter has against it.
+    package func reverseAuth(appID: String?, of loaded: LoadedApplication) async throws(Failure) -> ReverseAuth {
+        guard admission.enter() else {
+            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
+        }
+        defer { admission.leave() }
+        guard let app = try loaded.apps(of: .twitter, appID: appID).first else {
+            throw LoadedApplication.unusable(cause: "the application has no Twitter app")
+        }
+        let parameters = try await clients.twitter.reverseAuthParameters(
+            consumerKey: app.id.text,
+            consumerSecret: app.secret,
+            application: loaded.application.id,
+            deadline: .now + limits.login
+        )
+        return ReverseAuth(consumerKey: app.id.text, parameters: parameters)
+    }
+}

@@ -1,0 +1,43 @@
+import Identity
+
+/// An access token of OAuth 1.0a with its secret, as clients send them: two texts, or one with a colon between them.
+struct TwitterCredential: Sendable {
+    let token: Secret
+    let secret: Secret
+
+    /// Takes what a request holds.
+    ///
+    /// - Throws: `credential_missing`, `credential_ambiguous` when another kind of credential is there as well, `credential_wrong_kind`.
+    init(_ fields: CredentialFields) throws(Failure) {
+        let others = [fields.idToken, fields.code, fields.loginCode].compactMap(\.self).filter { !$0.isEmpty }
+        let token = fields.accessToken.flatMap { $0.isEmpty ? nil : $0 }
+        let secret = fields.accessTokenSecret.flatMap { $0.isEmpty ? nil : $0 }
+        guard let token else {
+            guard others.isEmpty else {
+                throw Failure(
+                    .credentialWrongKind,
+                    "Twitter's credential is accessToken with accessTokenSecret; an ID token or a code is none of its."
+                )
+            }
+            throw Self.missing
+        }
+        guard others.isEmpty else {
+            throw Failure(
+                .credentialAmbiguous,
+                "Send one credential only: accessToken with accessTokenSecret, and no ID token or code."
+            )
+        }
+        if let secret {
+            (self.token, self.secret) = (Secret(token), Secret(secret))
+        } else {
+            let parts = token.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+            guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { throw Self.missing }
+            (self.token, self.secret) = (Secret(String(Substring(parts[0]))), Secret(String(Substring(parts[1]))))
+        }
+    }
+
+    private static let missing = Failure(
+        .credentialMissing,
+        "Send accessToken and accessTokenSecret as Twitter gave them, or both as one accessToken with a colon between them."
+    )
+}

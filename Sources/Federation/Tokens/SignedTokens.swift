@@ -1,0 +1,98 @@
+import Crypto
+import FoundationEssentials
+package import Identity
+import Store
+
+/// A token by which another service can check a user without asking us.
+package struct IssuedToken: Sendable {
+    /// A JWT in its compact form.
+    package let text: Secret
+    /// Milliseconds since 1970 at which it ends.
+    package let expires: Int64
+}
+
+extension Federation {
+    /// A signed token for the session's own user.
+    ///
+    /// It lives to its end, whatever becomes of the session and of the user meanwhile; so its time is short.
+    ///
+    /// - Throws: `tokens_off` when the application gives out none, `session_invalid`, `account_disabled`.
+    package func signedToken(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> IssuedToken {
+        let application = loaded.application
+        let settings = application.settings.tokens
+        guard settings.enabled else {
+            throw Failure(.tokensOff, "This application gives out no signed tokens. Its operator can switch them on.")
+        }
+        guard let publicURL else {
+            throw Failure(
+                .tokensOff,
+                """
+                Signed tokens name who has issued them, and the operator has not said where this service is reached from outside \
+                (FEDERATION_PUBLIC_URL).
+                """
+            )
+        }
+        let user = try await user(of: token, in: loaded)
+        let roles = application.roles(of: user, given: try await store.roles(of: user.objectID, in: application))
+        let key = try await tokenKeys.signing()
+        let now = Int64(Date().timeIntervalSince1970)
+        let claims = TokenClaims(
+            issuer: "\(publicURL)/\(application.id)",
+            user: user.objectID,
+            session: token?.publicID,
+            roles: roles,
+            settings: settings,
+            id: Base64URL.encode(Random.bytes(16)),
+            now: now
+        )
+        return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
+    }
+
+    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5).
+    package func tokenKeySet() async throws(Failure) -> JSONValue {
+        let keys = try await tokenKeys.published().map { key in
+            JSONValue.object(
+                JSONObject(
+                    key.publicKey.members + [
+                        .init("use", .string("sig")), .init("alg", .string("ES256")), .init("kid", .string(key.id)),
+                    ]
+                )
+            )
+        }
+        return .object(["keys": .array(keys)])
+    }
+
+    /// Seconds for which the key set may be kept.
+    package static var tokenKeySetSeconds: Int { TokenKeyRing.publishedSeconds }
+}
+
+/// What a signed token says (RFC 7519 §4).
+struct TokenClaims {
+    let issuer: String
+    let user: ObjectID
+    let session: String?
+    let roles: [String]
+    let settings: TokenSettings
+    let id: String
+    /// Unix seconds.
+    let now: Int64
+
+    var json: JSONObject {
+        var claims: JSONObject = ["iss": .string(issuer), "sub": .string("\(user)")]
+        if let audience = settings.audience { claims.append("aud", .string(audience)) }
+        claims.append("iat", .integer(now))
+        claims.append("exp", .integer(now + settings.seconds))
+        claims.append("jti", .string(id))
+        if let session { claims.append("sid", .string(session)) }
+        if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
+        return claims
+    }
+}
+
+extension SessionToken {
+    /// What the session is called where it is not used; the list of a user's sessions and operators know it by the same name.
+    fileprivate var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
+}

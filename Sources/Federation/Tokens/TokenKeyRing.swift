@@ -1,0 +1,25 @@
+import Store
+
+/// Which keys sign tokens and which are published, of those that are stored.
+///
+/// A key is published at once and signs only when every service that keeps the published keys for their time has come to know it;
+/// its predecessor signs meanwhile. The first key of all signs at once, since there is no other.
+enum TokenKeyRing {
+    /// Seconds for which others may keep the published keys.
+    static let publishedSeconds = 300
+    /// Seconds after which a new key signs: twice that, for clocks and copies on the way.
+    static let overlapSeconds = 600
+    /// Seconds for which a retired key is published: it signs during the overlap, and what it has signed then lives for an hour at most.
+    static let keptSeconds = overlapSeconds + 3600 + 60
+
+    /// The key that signs; nil when there is none.
+    static func signing(among keys: [StoredTokenKey]) -> StoredTokenKey? {
+        let known = keys.filter { $0.age >= Double(overlapSeconds) }
+        return known.min { $0.age < $1.age } ?? keys.max { $0.age < $1.age }
+    }
+
+    /// The keys that are published, the oldest first.
+    static func published(among keys: [StoredTokenKey]) -> [StoredTokenKey] {
+        keys.filter { $0.retiredSince.map { $0 < Double(keptSeconds) } ?? true }
+    }
+}

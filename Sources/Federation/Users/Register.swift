@@ -1,0 +1,145 @@
+package import Identity
+package import Logging
+import Store
+
+extension Federation {
+    /// Makes an account with an e-mail address and a password.
+    ///
+    /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log line how it went.
+    ///
+    /// - Parameters:
+    ///   - record: The user as the client writes it: `email`, `password`, properties, and the `objectId` of a guest.
+    ///   - token: The guest's session.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    /// - Returns: The user.
+    /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
+    ///   `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid` and their like; nothing is written then.
+    package func register(
+        _ record: JSONObject,
+        token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> User {
+        let user = try await logging("registration", of: loaded, logger, user: \.objectID) { () throws(Failure) in
+            try await withCurrent(loaded) { (loaded) throws(Failure) in
+                try await makeUser(record, token: token, from: source, in: loaded)
+            }
+        }
+        if user.status == .emailConfirmationPending { await sendConfirmation(to: user, in: loaded, logger: logger) }
+        return user
+    }
+
+    private func makeUser(
+        _ record: JSONObject,
+        token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> User {
+        let application = loaded.application
+        try application.requireRegistration()
+        var client = try ClientRecord(record, of: loaded)
+        guard let password = client.password else {
+            throw Failure(.passwordMissing, "An account needs a password. Send it as \"password\".")
+        }
+        let email = try Self.email(in: record)
+        client.setEmail(email, of: application)
+        let guest = try client.guest(token)
+        try await countRegistration(from: source, of: application)
+        let stored = try await newPassword(
+            password,
+            email: email,
+            of: guest?.id ?? Random.objectID(),
+            names: client.names,
+            in: loaded,
+            deadline: .now + limits.login
+        )
+        try await register(client.newDynamicNames, of: application)
+        let write = RegistrationWrite(
+            password: stored,
+            status: application.settings.registration.confirmEmail ? .emailConfirmationPending : .enabled,
+            given: client.given
+        )
+        let user =
+            if let guest {
+                try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+            } else {
+                try await store.register(write, of: application)
+            }
+        guard let user else {
+            throw Failure(
+                .loginTaken,
+                "There is an account with this e-mail address already. Log in, or restore its password."
+            )
+        }
+        return user
+    }
+
+    /// Makes a guest, who has no way back in but the session that this opens.
+    ///
+    /// - Throws: `registration_disabled`; `property_missing` where a guest would lack a required property.
+    package func registerGuest(
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        try await logging("guest", of: loaded, logger, user: \.user.objectID) { () throws(Failure) in
+            try await withCurrent(loaded) { (loaded) throws(Failure) in
+                try loaded.application.requireRegistration()
+                try await countRegistration(from: source, of: loaded.application)
+                let token = SessionToken(random: Random.bytes(32))
+                let guest = try await store.makeGuest(
+                    Random.objectID(),
+                    tokenHash: token.hash,
+                    of: loaded.application
+                )
+                return SignedIn(user: guest, token: token, created: true, missingPermissions: [])
+            }
+        }
+    }
+
+    /// - Throws: `rate_limited` when too many accounts come from one place.
+    private func countRegistration(from source: RequestSource, of application: Application) async throws(Failure) {
+        let most = application.settings.registration.mostPerHour
+        let key = Digest.sha256("registrations " + source.name)
+        guard let seconds = try await store.countRegistration(from: key, most: most, of: application) else { return }
+        throw Failure(
+            .rateLimited,
+            "Too many accounts have been made from this network address. Try again later.",
+            retryAfter: seconds
+        )
+    }
+
+    /// Registers names of undeclared properties that a client brings in, as logins do.
+    func register(_ names: [PropertyName], of application: Application) async throws(Failure) {
+        guard !names.isEmpty else { return }
+        try await store.registerDynamicNames(names, of: application.id)
+    }
+
+    /// The address by which the account is logged in to, whether clients may write that property otherwise or not.
+    private static func email(in record: JSONObject) throws(Failure) -> EmailAddress {
+        guard let value = record.present("email"), value.string?.isEmpty != true else {
+            throw Failure(.loginMissing, "An account needs an e-mail address. Send it as \"email\".")
+        }
+        return try EmailAddress(client: value.string ?? "")
+    }
+}
+
+extension Application {
+    fileprivate func requireRegistration() throws(Failure) {
+        guard settings.registration.enabled else {
+            throw Failure(.registrationDisabled, "This app takes no new accounts. Log in with one that exists.")
+        }
+    }
+}
+
+extension ClientRecord {
+    /// The guest that becomes the user; nil when the record names none.
+    fileprivate func guest(_ token: SessionToken?) throws(Failure) -> (id: ObjectID, token: SessionToken)? {
+        guard let objectID else { return nil }
+        guard let id = objectID.string.flatMap({ ObjectID($0) }), let token else { throw .guestInvalid }
+        return (id, token)
+    }
+}

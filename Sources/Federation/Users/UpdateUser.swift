@@ -1,0 +1,140 @@
+package import Identity
+package import Logging
+import Passwords
+import Store
+
+extension Federation {
+    /// Changes the session's own user.
+    ///
+    /// The whole object may come back: what a client may not write is passed over. The e-mail address of an account with a password, and
+    /// the password, change only when the session's person has just shown who they are, or sends `currentPassword` along. A password that
+    /// is the account's already changes nothing: client SDKs go on sending the one that they registered with.
+    ///
+    /// - Parameters:
+    ///   - id: Whose record the path names.
+    ///   - record: The user as the client writes it.
+    ///   - token: The session.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    /// - Returns: The user as it is afterwards.
+    /// - Throws: `session_invalid`; `not_own_record` for every other user's id, whether it exists or not (security.md V-117);
+    ///   `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`, `password_not_allowed`,
+    ///   `value_not_convertible`, `property_missing`, `constraint_violation` and their like; nothing is written then.
+    package func update(
+        _ id: ObjectID?,
+        with record: JSONObject,
+        token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> User {
+        try await logging("user update", of: loaded, logger, user: \.objectID) { () throws(Failure) in
+            let user = try await user(of: token, in: loaded)
+            guard let token, let id, id == user.objectID else {
+                throw Failure(
+                    .notOwnRecord,
+                    "This is not the record of this session's user, and no other can be changed."
+                )
+            }
+            return try await withCurrent(loaded) { (loaded) throws(Failure) in
+                let record = try ClientRecord(record, of: loaded)
+                let login = try await loginChange(of: user, by: record, session: token, from: source, in: loaded)
+                try await register(record.newDynamicNames, of: loaded.application)
+                let changed = try await store.update(
+                    UserUpdate(id: id, given: record.given, login: login),
+                    bySession: token.hash,
+                    of: loaded.application
+                )
+                if login?.password != nil, let former = user.email {
+                    await announcePasswordChange(to: former, of: user, in: loaded)
+                }
+                return changed
+            }
+        }
+    }
+
+    /// What the record does to the way in by a password; nil when nothing.
+    private func loginChange(
+        of user: User,
+        by record: ClientRecord,
+        session: SessionToken,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> UserUpdate.LoginChange? {
+        let email = try record.newEmail(of: user)
+        guard email != nil || record.password != nil else { return nil }
+        if user.status == .guest {
+            guard record.password == nil else {
+                throw Failure(.guestInvalid, "A guest gets a password by registering with the guest's objectId.")
+            }
+            return nil
+        }
+        var stored = try await store.password(of: user.objectID, in: loaded.application)
+        var password = record.password
+        var isProven = false
+        if let sent = password, let matched = try await match(sent, stored, from: source, in: loaded) {
+            (stored, password, isProven) = (matched, nil, true)
+        }
+        // The address of somebody who has no password is a property like others.
+        guard password != nil || (stored != nil && email != nil) else { return nil }
+        if let current = record.currentPassword, !isProven {
+            guard let matched = try await match(current, stored, from: source, in: loaded) else {
+                throw Self.loginInvalid
+            }
+            stored = matched
+        } else if !isProven {
+            try await requireProof(of: session, in: loaded)
+        }
+        let address = email.map(\.value) ?? (stored?.login ?? user.email).flatMap { EmailAddress($0) }
+        guard let address else {
+            throw Failure(
+                .loginMissing,
+                "An account with a password needs an e-mail address to log in by. Send it as \"email\"."
+            )
+        }
+        var new: StoredPassword?
+        if let password {
+            new = try await newPassword(
+                password,
+                email: address,
+                of: user.objectID,
+                names: record.names,
+                in: loaded,
+                deadline: .now + limits.login
+            )
+        }
+        return UserUpdate.LoginChange(login: address.login, password: new, formerHash: stored?.hash)
+    }
+
+    /// The stored password if the one that was sent is the same; a guess like every other (security.md V-85).
+    private func match(
+        _ sent: Secret,
+        _ stored: StoredPassword?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> StoredPassword? {
+        guard let stored, PasswordPolicy.canBePassword(sent) else { return nil }
+        let guess = PasswordGuess(password: sent, login: stored.login, source: source)
+        let deadline = ContinuousClock.now + limits.login
+        do throws(Failure) {
+            return try await check(guess, in: loaded.application, deadline: deadline) { stored }
+        } catch {
+            guard error.reason == .loginInvalid else { throw error }
+            return nil
+        }
+    }
+}
+
+extension ClientRecord {
+    /// The e-mail address if it becomes another; with nothing in it when it is taken away.
+    ///
+    /// - Throws: `email_invalid`.
+    fileprivate func newEmail(of user: User) throws(Failure) -> GivenProperties.Given<EmailAddress>? {
+        guard let given = given.given(.email) else { return nil }
+        guard case .value(.text(let text)) = given else {
+            return user.email == nil ? nil : GivenProperties.Given<EmailAddress>.none
+        }
+        return user.email?.hasSameBytes(as: text) == true ? nil : .value(try EmailAddress(client: text))
+    }
+}

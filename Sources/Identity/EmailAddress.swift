@@ -1,0 +1,38 @@
+/// An e-mail address that one parser and every other read alike: ASCII, `local@domain`, nothing quoted, no comment, no list.
+///
+/// Two spellings of one address are one login: letters count the same in either case. Letters beyond ASCII are refused rather than
+/// folded, since foldings differ, and some of them join two addresses into one (security.md V-38).
+package struct EmailAddress: Sendable, CustomStringConvertible {
+    /// As it was written; mail goes here.
+    package let text: String
+    /// The one spelling by which addresses are compared, of at most 254 bytes.
+    package let login: String
+
+    /// Nil when the text does not follow the rule: at most 254 bytes; before the `@` at most 64 of letters, digits and
+    /// ``!#$%&'*+/=?^_`{|}~-``, with single dots between them; after it a host name of at least two labels.
+    package init?(_ text: some StringProtocol) {
+        guard (3...254).contains(text.utf8.count) else { return nil }
+        let text = String(text)
+        let halves = text.utf8.split(separator: UInt8(ascii: "@"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard halves.count == 2, (1...64).contains(halves[0].count) else { return nil }
+        let atoms = halves[0].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard atoms.allSatisfy({ atom in !atom.isEmpty && atom.allSatisfy(Self.isAtomCharacter) }) else { return nil }
+        let labels = halves[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count >= 2, labels.allSatisfy(Self.isLabel), labels.last?.contains(where: \.isASCIILetter) == true
+        else { return nil }
+        self.text = text
+        login = text.lowercased()
+    }
+
+    /// The address is personal: it is asked for by `text` where it belongs.
+    package var description: String { "•••" }
+
+    private static func isAtomCharacter(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || "!#$%&'*+/=?^_`{|}~-".utf8.contains(byte)
+    }
+
+    private static func isLabel(_ label: Substring.UTF8View) -> Bool {
+        (1...63).contains(label.count) && label.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }
+            && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+    }
+}

@@ -1,0 +1,69 @@
+package import Identity
+
+/// What a mail is about, with what its template shows.
+///
+/// Of `name`, which people choose themselves, nothing is shown that a mail program would make a link of.
+package enum Mail: Sendable {
+    /// A link under which the reader chooses another password, and for how long it counts.
+    case passwordReset(link: Secret, minutes: Int, name: String?)
+    /// A link that proves that the reader has this address, and for how long it counts.
+    case emailConfirmation(link: Secret, hours: Int, name: String?)
+    /// The password has been changed; whoever did not do it has to act.
+    case passwordChanged(name: String?)
+    /// Somebody wanted to register with the address of an account that is there.
+    case accountExists(name: String?)
+    /// Whether mail works at all.
+    case test
+
+    /// The names of the templates.
+    package enum Template: String, Sendable, CaseIterable {
+        case passwordReset, emailConfirmation, passwordChanged, accountExists, test
+
+        /// What a template may show; `application` is the name of the application.
+        var variables: Set<String> {
+            switch self {
+            case .passwordReset: ["application", "name", "link", "minutes"]
+            case .emailConfirmation: ["application", "name", "link", "hours"]
+            case .passwordChanged, .accountExists: ["application", "name"]
+            case .test: ["application"]
+            }
+        }
+    }
+
+    package var template: Template {
+        switch self {
+        case .passwordReset: .passwordReset
+        case .emailConfirmation: .emailConfirmation
+        case .passwordChanged: .passwordChanged
+        case .accountExists: .accountExists
+        case .test: .test
+        }
+    }
+
+    /// Seconds after which the mail is of no use to its reader.
+    var usefulSeconds: Int64 {
+        switch self {
+        case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
+        case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
+        case .passwordChanged, .accountExists, .test: 86_400
+        }
+    }
+
+    /// What the template shows beside the name of the application.
+    var values: [String: String] {
+        switch self {
+        case .passwordReset(let link, let minutes, let name):
+            Self.values(name: name, ["link": link.reveal(), "minutes": String(minutes)])
+        case .emailConfirmation(let link, let hours, let name):
+            Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
+        case .passwordChanged(let name), .accountExists(let name): Self.values(name: name, [:])
+        case .test: [:]
+        }
+    }
+
+    private static func values(name: String?, _ others: [String: String]) -> [String: String] {
+        var values = others
+        values["name"] = name.flatMap(ShownName.init)?.text
+        return values
+    }
+}

@@ -1,0 +1,79 @@
+/// An address that can be written into a header and into a command of SMTP as it is.
+///
+/// It is narrower than RFC 5321: printable ASCII, neither quotes nor brackets nor a second `@`. What could end the address, begin
+/// another one or add a line is not among it.
+package struct MailAddress: Sendable, Equatable {
+    package let text: String
+    /// What stands behind the `@`.
+    let domain: String
+
+    /// Nil for what is no such address.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8.prefix(255))
+        guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")) else { return nil }
+        let (local, domain) = (bytes[..<at], bytes[(at + 1)...])
+        guard (1...64).contains(local.count), local.allSatisfy(Self.isAtomOrDot), Self.hasSingleDots(local),
+            !domain.isEmpty, domain.allSatisfy(Self.isHostByte), Self.hasSingleDots(domain)
+        else { return nil }
+        self.text = text
+        self.domain = String(decoding: domain, as: UTF8.self)
+    }
+
+    private static func isAtomOrDot(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~.".utf8.contains(byte)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+
+    private static func hasSingleDots(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
+    }
+}
+
+extension MailAddress: CustomStringConvertible, CustomReflectable {
+    /// Never the address, which belongs into no log (decision D11).
+    package var description: String { "•••" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Who a mail comes from.
+package struct MailSender: Sendable {
+    package let address: MailAddress
+    /// Shown beside the address; nil shows the name of the application.
+    package let name: String?
+
+    /// Reads `no-reply@shop.example` or `The Shop <no-reply@shop.example>`; nil for anything else.
+    package init?(_ text: String) {
+        guard text.utf8.last == UInt8(ascii: ">"), let open = text.utf8.lastIndex(of: UInt8(ascii: "<")) else {
+            guard let address = MailAddress(text) else { return nil }
+            self.address = address
+            name = nil
+            return
+        }
+        let name = text[..<open].trimmingSuffix { $0 == " " }
+        guard let address = MailAddress(String(text[text.utf8.index(after: open)...].dropLast())),
+            !name.isEmpty, name.utf8.count <= 200, !name.unicodeScalars.contains(where: \.isControlOrFormat)
+        else { return nil }
+        self.address = address
+        self.name = String(name)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSuffix(while condition: (Character) -> Bool) -> Substring {
+        var text = self
+        while let last = text.last, condition(last) { text.removeLast() }
+        return text
+    }
+}

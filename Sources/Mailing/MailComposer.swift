@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+/// A mail that is ready to be handed to a server.
+package struct ComposedMail: Sendable {
+    package let sender: MailAddress
+    package let recipient: MailAddress
+    /// Headers and body with CRLF at the end of every line.
+    package let message: String
+
+    package init(sender: MailAddress, recipient: MailAddress, message: String) {
+        self.sender = sender
+        self.recipient = recipient
+        self.message = message
+    }
+}
+
+extension ComposedMail: CustomStringConvertible, CustomReflectable {
+    /// Neither the addresses nor what it says.
+    package var description: String { "a mail" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Writes mails: headers, and the same text plain and as HTML (RFC 5322, RFC 2045–2047).
+struct MailComposer: Sendable {
+    let templates: MailTemplates
+    let sender: MailSender
+    /// For readers whose language has no templates.
+    let language: String
+
+    /// A mail as it goes out.
+    ///
+    /// - Parameters:
+    ///   - mail: What it is about.
+    ///   - recipient: To whom.
+    ///   - locale: What they speak, if it is known.
+    ///   - application: The name of the application.
+    ///   - id: Names the mail, the same for every attempt to send it, so that servers recognise a second copy.
+    ///   - now: Seconds since 1970.
+    /// - Returns: Nil when there are no templates for it.
+    func compose(
+        _ mail: Mail,
+        to recipient: MailAddress,
+        locale: String?,
+        application: String,
+        id: UUID,
+        now: Int64
+    ) -> ComposedMail? {
+        guard let (texts, language) = templates.texts(of: mail.template, locale: locale, otherwise: language) else {
+            return nil
+        }
+        let values = mail.values.merging(["application": application]) { value, _ in value }
+        let boundary = "=_" + id.uuidString
+        let lines =
+            [
+                "From: \(MailHeader.mailbox(name: sender.name ?? application, address: sender.address))",
+                "To: <\(recipient.text)>",
+                "Subject: \(MailHeader.text(texts.subject.filled(with: values, escape: Escaping.plain)))",
+                "Date: \(MailHeader.date(now))",
+                "Message-ID: <\(id.uuidString)@\(sender.address.domain)>",
+                // RFC 3834: no vacation notice answers it.
+                "Auto-Submitted: auto-generated",
+                "Content-Language: \(language)",
+                "MIME-Version: 1.0",
+                "Content-Type: multipart/alternative; boundary=\"\(boundary)\"",
+                "",
+            ]
+            + part("plain", texts.text.filled(with: values, escape: Escaping.plain), boundary)
+            + part("html", texts.html.filled(with: values, escape: Escaping.html), boundary)
+            + ["--\(boundary)--", ""]
+        return ComposedMail(
+            sender: sender.address,
+            recipient: recipient,
+            message: lines.joined(separator: "\r\n")
+        )
+    }
+
+    private func part(_ subtype: String, _ text: String, _ boundary: String) -> [String] {
+        let body = MailBody(text)
+        return [
+            "--\(boundary)", "Content-Type: text/\(subtype); charset=utf-8",
+            "Content-Transfer-Encoding: \(body.encoding)", "",
+        ] + body.lines
+    }
+}

@@ -1,0 +1,42 @@
+/// The passwords that people choose most, in lower case.
+///
+/// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest 30,000, as counted from
+/// leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but people get past a minimum by writing one
+/// behind the other: so a password is common when up to three of them make it up.
+struct CommonPasswords: Sendable {
+    static let shared = CommonPasswords(list: PackageResources.common_passwords_txt)
+
+    private let entries: Set<[UInt8]>
+    private let longest: Int
+
+    /// Most entries that a common password is made of.
+    private static let mostParts = 3
+
+    init(list: [UInt8]) {
+        entries = Set(list.split(separator: UInt8(ascii: "\n")).map { Array($0) })
+        longest = entries.lazy.map(\.count).max() ?? 0
+    }
+
+    /// Whether a password, of bounded length, is nothing but a few of these, and of the names given, one behind the other.
+    func makeUp(_ password: String, or names: [String]) -> Bool {
+        let bytes = Self.folded(password)
+        let names = Set(names.map(Self.folded).filter { $0.count >= 4 })
+        let longest = max(longest, names.lazy.map(\.count).max() ?? 0)
+        // How few parts make up the password as far as each position; nil where none do.
+        var parts: [Int?] = [0] + Array(repeating: nil, count: bytes.count)
+        for start in bytes.indices {
+            guard let before = parts[start], before < Self.mostParts else { continue }
+            for end in (start + 1)...min(start + longest, bytes.count) {
+                if let known = parts[end], known <= before + 1 { continue }
+                let part = Array(bytes[start..<end])
+                if entries.contains(part) || names.contains(part) { parts[end] = before + 1 }
+            }
+        }
+        return parts.last.flatMap { $0 } != nil
+    }
+
+    /// ASCII letters in lower case; whoever writes them large changes little for a guesser.
+    private static func folded(_ text: String) -> [UInt8] {
+        text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+    }
+}

@@ -1,0 +1,48 @@
+package import Identity
+
+/// What a password may be (security.md §3.6): long enough, not too long, and none that is guessed first.
+///
+/// Nothing else is asked: no kinds of characters, no hints, no end.
+package struct PasswordPolicy: Sendable {
+    /// Code points of the shortest password, in NFC.
+    package static let fewestCharacters = 15
+    /// Bytes of the longest password that is hashed, in UTF-8.
+    package static let mostBytes = 256
+
+    /// Whether it could be anybody's password: what is longer, empty, or holds a NUL is none, and is not hashed.
+    package static func canBePassword(_ password: Secret) -> Bool {
+        (1...mostBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
+    }
+
+    /// Checks a new password.
+    ///
+    /// - Parameters:
+    ///   - password: What the person chose.
+    ///   - names: What an attacker would try first: the login, names of the person, the application.
+    /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
+    package static func check(_ password: Secret, names: [String]) throws(Failure) {
+        guard password.byteCount <= mostBytes else {
+            throw refusal("tooLong", "This password has more than \(mostBytes) bytes. Choose a shorter one.")
+        }
+        guard !password.reveal().utf8.contains(0) else {
+            throw refusal("character", "A password must not hold the character NUL.")
+        }
+        let normalized = String(decoding: password.normalizedBytes, as: UTF8.self)
+        guard normalized.unicodeScalars.count >= fewestCharacters else {
+            throw refusal(
+                "tooShort",
+                "This password has fewer than \(fewestCharacters) characters. Choose a longer one: a few words will do."
+            )
+        }
+        guard !CommonPasswords.shared.makeUp(normalized, or: names) else {
+            throw refusal(
+                "common",
+                "This password is among the first that anybody would guess. Choose another one: a few words that do not belong together."
+            )
+        }
+    }
+
+    private static func refusal(_ rule: String, _ message: String) -> Failure {
+        Failure(.passwordNotAllowed, message, details: ["rule": .string(rule)])
+    }
+}

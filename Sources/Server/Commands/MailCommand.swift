@@ -1,0 +1,73 @@
+import ArgumentParser
+import Federation
+import FoundationEssentials
+import Mailing
+
+struct MailCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mail",
+        abstract: "The mails that the service sends.",
+        subcommands: [Test.self]
+    )
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send one mail now, and show what the mail server says.",
+            discussion: """
+                Uses the variables of mail alone (FEDERATION_SMTP_URL, FEDERATION_MAIL_FROM, …), neither the database nor the queue. \
+                That the server has taken the mail does not mean that it arrives: look into the mailbox, and into its spam.
+
+                Example:
+                  federation mail test --to ann@example.com --locale de
+                """
+        )
+
+        @Option(help: ArgumentHelp("To whom.", valueName: "address"))
+        var to: String
+
+        @Option(help: ArgumentHelp("What they speak, such as de or de_AT.", valueName: "locale"))
+        var locale: String?
+
+        func validate() throws {
+            guard MailAddress(to) != nil else { throw ValidationError("--to is no e-mail address.") }
+        }
+
+        func run() async throws {
+            let configuration: MailConfiguration?
+            do { configuration = try await ConfigurationReader.readMail() } catch let problems as ConfigurationProblems
+            {
+                throw Exit.saying("\(problems)", Exit.configuration)
+            }
+            guard let configuration else {
+                throw Exit.saying(
+                    "federation: no mail server is set; set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM",
+                    Exit.configuration
+                )
+            }
+            let mailer: Mailer
+            do { mailer = try configuration.mailer() } catch {
+                throw Exit.saying("federation: \(error)", Exit.software)
+            }
+            guard let recipient = MailAddress(to),
+                let (mail, _) = mailer.compose(
+                    .test,
+                    to: recipient,
+                    locale: locale,
+                    application: configuration.senderName,
+                    id: UUID(),
+                    now: Int64(Date().timeIntervalSince1970)
+                )
+            else { throw Exit.saying("federation: the mail could not be written", Exit.software) }
+            switch await mailer.send(mail) {
+            case .accepted(let answer): try Terminal.report("The mail is accepted: \(answer)")
+            case .postponed(let problem, let answer): throw Self.exit(problem, answer, Exit.unavailable)
+            case .refused(let problem, let answer): throw Self.exit(problem, answer, Exit.dataError)
+            case .uncertain(let problem): throw Self.exit(problem, nil, Exit.unavailable)
+            }
+        }
+
+        private static func exit(_ problem: String, _ answer: String?, _ code: ExitCode) -> ExitCode {
+            Exit.saying("federation: \(problem)" + (answer.map { "\n  the server says: \($0)" } ?? ""), code)
+        }
+    }
+}

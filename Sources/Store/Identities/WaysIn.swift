@@ -1,0 +1,142 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+extension Store {
+    /// How long ago a session may have been proved for what could lock its user out, in seconds (security.md §3.6).
+    package static let freshProofSeconds: Int64 = 300
+
+    /// The ways in of a user, the oldest first.
+    package func waysIn(
+        of user: ObjectID,
+        session tokenHash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [WayIn] {
+        let schema = application.schema
+        let result = try await query(
+            """
+            with current as (
+                select provider, provider_app, subject from \(identifier: schema).sessions where token_hash = \(tokenHash)
+            )
+            select i.provider, nullif(i.provider_app, \(ProviderAppID.global.text)), i.subject, i.created, i.last_used,
+                exists (
+                    select from current c where c.provider = i.provider and c.provider_app = i.provider_app
+                        and c.subject = i.subject
+                ), i.revoked is not null
+            from \(identifier: schema).identities i where i.object_id = \(user.uuid)
+            union all
+            select \(ProviderName.password.text), null, p.login, p.changed, null,
+                exists (select from current c where c.provider = \(ProviderName.password.text)), false
+            from \(identifier: schema).passwords p where p.object_id = \(user.uuid)
+            order by 4, 1, 2, 3
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in
+            var ways: [WayIn] = []
+            for row in result.rows {
+                ways.append(
+                    WayIn(
+                        provider: try row.decode(0, as: String.self),
+                        app: try row.decode(1, as: String?.self),
+                        subject: try row.decode(2, as: String.self),
+                        created: try row.decode(3, as: Timestamp.self).milliseconds,
+                        lastUsed: try row.decode(4, as: Timestamp?.self)?.milliseconds,
+                        isCurrent: try row.decode(5, as: Bool.self),
+                        isRevoked: try row.decode(6, as: Bool.self)
+                    )
+                )
+            }
+            return ways
+        }
+    }
+
+    /// Takes a way in from the user of a live session, unless it is the last one.
+    ///
+    /// - Returns: What was kept with it: good for giving up our permissions, once.
+    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`.
+    package func removeWayIn(
+        _ way: WayInSelection,
+        fromUserOf tokenHash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [KeptIdentity] {
+        let schema = application.schema
+        return try await transaction { connection in
+            guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
+                throw Failure.sessionInvalid
+            }
+            guard user.provedAgo <= Self.freshProofSeconds else { throw Failure.reauthenticationRequired }
+            let found = try await connection.query(
+                """
+                select provider, provider_app from \(identifier: schema).identities where object_id = \(user.id.uuid)
+                union all
+                select \(ProviderName.password.text), '' from \(identifier: schema).passwords
+                where object_id = \(user.id.uuid)
+                """
+            )
+            var ways: [(provider: String, app: String)] = []
+            for row in found.rows {
+                ways.append((try row.decode(0, as: String.self), try row.decode(1, as: String.self)))
+            }
+            let meant = ways.filter { candidate in
+                candidate.provider.hasSameBytes(as: way.provider)
+                    && (way.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
+            }
+            guard let chosen = meant.first else {
+                throw Failure(.notFound, "This user has no such way in. GET users/identities lists them.")
+            }
+            guard meant.count == 1 else {
+                throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
+            }
+            guard ways.count > 1 else {
+                throw Failure(
+                    .lastWayIn,
+                    "This is the only way in that the user has. Link another identity or set a password first."
+                )
+            }
+            let kept = try await connection.keptIdentities(of: user.id, schema: schema)
+            try await connection.remove(chosen, of: user.id, sparing: tokenHash, schema: schema)
+            return kept.filter { kept in
+                kept.key.provider.text.hasSameBytes(as: chosen.provider) && kept.app.text.hasSameBytes(as: chosen.app)
+            }
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// Removes a way in, and the sessions that it opened but for one; with a password its unused links go, too.
+    fileprivate func remove(
+        _ way: (provider: String, app: String),
+        of user: ObjectID,
+        sparing tokenHash: [UInt8],
+        schema: String
+    ) async throws(PostgresError) {
+        _ = try await query(
+            """
+            delete from \(identifier: schema).sessions
+            where object_id = \(user.uuid) and provider = \(way.provider) and provider_app = \(way.app)
+                and token_hash <> \(tokenHash)
+            """
+        )
+        guard way.provider.hasSameBytes(as: ProviderName.password.text) else {
+            _ = try await query(
+                """
+                delete from \(identifier: schema).identities
+                where object_id = \(user.uuid) and provider = \(way.provider) and provider_app = \(way.app)
+                """
+            )
+            return
+        }
+        _ = try await query(
+            "delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and purpose = 'passwordReset'"
+        )
+        _ = try await query("delete from \(identifier: schema).passwords where object_id = \(user.uuid)")
+    }
+}
+
+extension Failure {
+    package static let reauthenticationRequired = Failure(
+        .reauthenticationRequired,
+        "This needs a login of the last five minutes. Log in once more and repeat it with the new session."
+    )
+}

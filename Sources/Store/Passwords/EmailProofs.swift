@@ -1,0 +1,85 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+/// What a link of a mail proves: that whoever has it reads the mail of a user's address.
+package struct EmailProof: Sendable {
+    package let user: ObjectID
+    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user.
+    package let email: String
+
+    package init(user: ObjectID, email: String) {
+        self.user = user
+        self.email = email
+    }
+}
+
+extension Store {
+    /// Keeps what a link will prove, under SHA-256 of its token.
+    package func addEmailProof(
+        _ proof: EmailProof,
+        for purpose: EmailProofPurpose,
+        tokenHash: [UInt8],
+        seconds: Int,
+        of application: Application
+    ) async throws(Failure) {
+        _ = try await query(
+            """
+            insert into \(identifier: application.schema).email_proofs (token_hash, object_id, purpose, email, expires)
+            select \(tokenHash), object_id, \(purpose.rawValue), \(proof.email), now() + make_interval(secs => \(seconds))
+            from \(identifier: application.schema).users where object_id = \(proof.user.uuid)
+            """,
+            of: application
+        )
+    }
+
+    /// What the link with this token proves, as long as it counts; nothing is used up.
+    package func emailProof(
+        tokenHash: [UInt8],
+        for purpose: EmailProofPurpose,
+        of application: Application
+    ) async throws(Failure) -> EmailProof? {
+        let result = try await query(
+            """
+            select e.object_id, e.email from \(identifier: application.schema).email_proofs e
+            join \(identifier: application.schema).users u using (object_id)
+            where \(Self.counts(tokenHash, purpose)) and u.email = e.email and u.user_status <> 'DISABLED'
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in
+            guard let row = result.first else { return nil }
+            return EmailProof(
+                user: ObjectID(try row.decode(0, as: UUID.self)),
+                email: try row.decode(1, as: String.self)
+            )
+        }
+    }
+
+    static func counts(_ tokenHash: [UInt8], _ purpose: EmailProofPurpose) -> Statement {
+        "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
+    }
+
+    /// The user whose link it is, locked, and the link, which the first of several statements takes away: so it counts once.
+    static func taking(
+        _ tokenHash: [UInt8],
+        _ purpose: EmailProofPurpose,
+        of application: Application
+    ) -> Statement {
+        """
+        person as (
+            select u.object_id, u.email_verified from \(identifier: application.schema).users u
+            join \(identifier: application.schema).email_proofs e using (object_id)
+            where \(counts(tokenHash, purpose)) and u.email = e.email and u.user_status <> 'DISABLED'
+            for update of u
+        ), used as (
+            delete from \(identifier: application.schema).email_proofs e using person
+            where e.token_hash = \(tokenHash) returning person.object_id, person.email_verified
+        ), verified as (
+            update \(identifier: application.schema).users u set email_verified = true, user_status = case u.user_status
+                when 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED' else u.user_status end
+            from used where u.object_id = used.object_id
+        )
+        """
+    }
+}

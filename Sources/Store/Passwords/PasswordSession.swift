@@ -1,0 +1,104 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+/// What opens a session for a person who has shown the password.
+package struct PasswordSession: Sendable {
+    package let user: ObjectID
+    /// The stored hash that the password was held against, by its sealed bytes; nil when no password was asked for.
+    package let provenHash: SealedSecret?
+    /// What the person logged in by.
+    package let login: String
+    package let tokenHash: [UInt8]
+    /// The session that the client had; it ends if it is the same user's.
+    package let previousTokenHash: [UInt8]?
+
+    package init(
+        user: ObjectID,
+        provenHash: SealedSecret?,
+        login: String,
+        tokenHash: [UInt8],
+        previousTokenHash: [UInt8]?
+    ) {
+        self.user = user
+        self.provenHash = provenHash
+        self.login = login
+        self.tokenHash = tokenHash
+        self.previousTokenHash = previousTokenHash
+    }
+}
+
+extension Store {
+    /// Opens a session by a password in one statement.
+    ///
+    /// The user is locked first and the password after that, as a change of the password does: a login that was held against the hash
+    /// from before the change opens nothing when the change was faster.
+    ///
+    /// - Parameters:
+    ///   - session: what to open.
+    ///   - application: whose user it is.
+    /// - Returns: The user; nil when the hash is not the stored one any more, or the user is gone.
+    /// - Throws: `account_disabled`, `email_unconfirmed`, `store_unavailable` and its like.
+    package func openPasswordSession(
+        _ session: PasswordSession,
+        of application: Application
+    ) async throws(Failure) -> User? {
+        let columns = UserColumns(application: application)
+        let schema = quoted(application.schema)
+        let proven =
+            session.provenHash == nil
+            ? "select u.object_id, u.user_status from \(schema).users u where u.object_id = $1 and $6::bytea is null"
+                + " for no key update of u"
+            : """
+            select u.object_id, u.user_status from \(schema).users u join \(schema).passwords p using (object_id)
+            where u.object_id = $1 and p.hash = $6 for no key update of u, p
+            """
+        let previous = SessionEnding(application: application, opened: "$2", previous: "$3").sql
+        let sql = """
+            with proven as (
+                \(proven)
+            ), person as (
+                update \(schema).users u set last_login = now() from proven
+                where u.object_id = proven.object_id
+                    and proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                returning \(columns.list(of: "u"))
+            ), session as (
+                insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)
+                select $2, object_id, now() + make_interval(secs => $4), 'password', '', $5,
+                    case when $6::bytea is null then to_timestamp(0) else now() end
+                from person
+            ), previous as (
+                \(previous)
+            )
+            select proven.user_status, person.*, previous.ended
+            from proven left join person on true left join previous on true
+            """
+        let result = try await query(
+            Statement(
+                sql: sql,
+                binds: [
+                    .uuid(session.user.uuid), .bytes(session.tokenHash),
+                    session.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
+                    .int64(application.settings.sessionAbsoluteSeconds), .text(session.login),
+                    session.provenHash.map { .bytes($0.bytes) } ?? .null(.bytes),
+                ]
+            ),
+            of: application
+        )
+        let outcome = try read { () throws(PostgresError) -> (status: String, user: User?)? in
+            guard let row = result.first else { return nil }
+            let status = try row.decode(0, as: String.self)
+            guard try row.decode(1, as: UUID?.self) != nil else { return (status, nil) }
+            return (status, try columns.user(in: row, from: 1))
+        }
+        guard let outcome else { return nil }
+        if let user = outcome.user { return user }
+        throw outcome.status == UserStatus.emailConfirmationPending.rawValue
+            ? Self.emailUnconfirmed : Self.accountDisabled
+    }
+
+    package static let emailUnconfirmed = Failure(
+        .emailUnconfirmed,
+        "The e-mail address of this account has not been confirmed yet. Follow the link in the mail that was sent to it."
+    )
+}

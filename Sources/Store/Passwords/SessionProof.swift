@@ -1,0 +1,29 @@
+import FoundationEssentials
+package import Identity
+import Postgres
+
+extension Store {
+    /// Whether the person of a session has shown who they are within the last seconds.
+    package func isProved(
+        tokenHash: [UInt8],
+        within seconds: Int,
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        let result = try await query(
+            """
+            select proved > now() - make_interval(secs => \(seconds)) from \(identifier: application.schema).sessions
+            where token_hash = \(tokenHash)
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) ?? false }
+    }
+
+    /// Notes that the person of a session has just shown who they are.
+    package func noteProof(tokenHash: [UInt8], in application: Application) async throws(Failure) {
+        _ = try await query(
+            "update \(identifier: application.schema).sessions set proved = now() where token_hash = \(tokenHash)",
+            of: application
+        )
+    }
+}

@@ -1,0 +1,70 @@
+package import Identity
+import Postgres
+
+extension Store {
+    /// Makes a guest a user with a password, who keeps id and properties.
+    ///
+    /// The guest's sessions end: whoever had one before, this is an account now, and its password opens the next one (security.md V-33).
+    ///
+    /// - Parameters:
+    ///   - write: The account, with the id of the guest.
+    ///   - tokenHash: SHA-256 of the token of a session of the guest.
+    ///   - application: Whose guest it is.
+    /// - Returns: The user; nil when the login is another user's.
+    /// - Throws: `guest_invalid` unless the session is live and the guest's, `property_missing`, `constraint_violation` and their like;
+    ///   nothing is written then.
+    package func convertGuest(
+        _ write: RegistrationWrite,
+        bySession tokenHash: [UInt8],
+        of application: Application
+    ) async throws(Failure) -> User? {
+        let columns = UserColumns(application: application)
+        let schema = application.schema
+        do {
+            return try await postgres.withTransaction { connection -> User? in
+                let guest = try await connection.query(
+                    """
+                    select from \(identifier: schema).users u
+                    where u.object_id = \(write.password.objectID.uuid) and u.user_status = 'GUEST' and exists (
+                        select from \(identifier: schema).sessions s
+                        where s.token_hash = \(tokenHash) and s.object_id = u.object_id and s.expires > now()
+                    )
+                    for no key update of u
+                    """
+                )
+                guard guest.count == 1 else { throw Failure.guestInvalid }
+                let claimed = try await connection.query(write.password.claim(in: application))
+                guard claimed.affectedRows == 1 else { return nil }
+                var assignments = UserAssignments(write.given)
+                assignments.set("user_status", to: "\(write.status.rawValue)")
+                let result = try await connection.query(
+                    """
+                    update \(identifier: schema).users u set \(assignments.statement)
+                    where u.object_id = \(write.password.objectID.uuid) returning \(unsafeRaw: columns.list(of: "u"))
+                    """
+                )
+                _ = try await connection.query(
+                    "delete from \(identifier: schema).sessions where object_id = \(write.password.objectID.uuid)"
+                )
+                guard let row = result.first else { throw Failure.guestInvalid }
+                let user = try columns.user(in: row, from: 0)
+                try user.checkDynamicSize()
+                return user
+            }
+        } catch let error as Failure {
+            throw error
+        } catch let error as PostgresError {
+            throw await failure(ofUserWrite: error, in: application)
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}
+
+extension Failure {
+    /// One text for every reason, so that nobody learns of other guests.
+    package static let guestInvalid = Failure(
+        .guestInvalid,
+        "A guest becomes a user by the guest's own live session: send it as user-token. Without objectId a new user is made."
+    )
+}

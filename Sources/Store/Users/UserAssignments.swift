@@ -1,0 +1,56 @@
+import Identity
+import Postgres
+
+/// What an update of a row `u` of the users table sets, `updated` among it where anything becomes another.
+///
+/// An e-mail address that becomes another is unverified.
+struct UserAssignments {
+    private var sets = Statement(sql: "")
+    private var watched: [(column: String, value: Statement)] = []
+
+    init(_ given: GivenProperties) {
+        for (property, value) in given.values {
+            let bind = value?.bind ?? .null(property.type.nullType)
+            set(property.name.text, to: "\(bind: bind)")
+            if property.name == .email {
+                sets.append("email_verified = u.email_verified and u.email is not distinct from \(bind: bind),")
+            }
+        }
+        if let locale = given.locale { set("locale", to: "\(locale.value)") }
+        if !given.dynamic.members.isEmpty {
+            let gone = given.dynamic.members.filter(\.value.isNull).map(\.key)
+            set("dynamic", to: "(u.dynamic - \(gone)) || \(given.presentDynamic)")
+        }
+    }
+
+    mutating func set(_ column: String, to value: Statement) {
+        sets.append("\(identifier: column) = \(value),")
+        watched.append((column, value))
+    }
+
+    /// The list behind `set`.
+    var statement: Statement {
+        var statement = sets
+        statement.append("updated = case when false")
+        for (column, value) in watched {
+            statement.append("or u.\(identifier: column) is distinct from \(value)")
+        }
+        statement.append("then now() else u.updated end")
+        return statement
+    }
+}
+
+extension User {
+    /// Bytes that all undeclared properties of a user may have together.
+    private static let mostDynamicBytes = 65_536
+
+    /// - Throws: `payload_too_large` when the undeclared properties have grown too large.
+    func checkDynamicSize() throws(Failure) {
+        guard JSONValue.object(dynamic).text.utf8.count <= Self.mostDynamicBytes else {
+            throw Failure(
+                .payloadTooLarge,
+                "The undeclared properties of a user have at most \(Self.mostDynamicBytes) bytes in all."
+            )
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package import Identity
+import Postgres
+
+/// What a user changes of the own record.
+package struct UserUpdate: Sendable {
+    package let id: ObjectID
+    package let given: GivenProperties
+    /// What becomes of the way in by a password; nil leaves it as it is.
+    package let login: LoginChange?
+
+    /// A new login, a new password, or both.
+    package struct LoginChange: Sendable {
+        /// `EmailAddress.login` of the address by which the user logs in from here on.
+        package let login: String
+        /// The new password; nil leaves it as it is.
+        package let password: StoredPassword?
+        /// The hash of the password as it was when the change was allowed; nil when there was none.
+        package let formerHash: SealedSecret?
+
+        package init(login: String, password: StoredPassword?, formerHash: SealedSecret?) {
+            self.login = login
+            self.password = password
+            self.formerHash = formerHash
+        }
+    }
+
+    package init(id: ObjectID, given: GivenProperties, login: LoginChange?) {
+        self.id = id
+        self.given = given
+        self.login = login
+    }
+}
+
+extension Store {
+    /// Changes a user's own record in one transaction.
+    ///
+    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail address that becomes
+    /// another is unverified, and links to the old one count no more; a new password ends all sessions but this one.
+    ///
+    /// - Parameters:
+    ///   - update: What changes.
+    ///   - tokenHash: SHA-256 of the session's token.
+    ///   - application: Whose user it is.
+    /// - Returns: The user as it is afterwards.
+    /// - Throws: `session_invalid` when the session has ended meanwhile, `login_taken_by_other`, `conflict` when the password has been
+    ///   changed meanwhile, `property_missing`, `constraint_violation` and their like; nothing is written then.
+    package func update(
+        _ update: UserUpdate,
+        bySession tokenHash: [UInt8],
+        of application: Application
+    ) async throws(Failure) -> User {
+        let work = UserUpdateWork(update: update, tokenHash: tokenHash, application: application)
+        do {
+            return try await postgres.withTransaction { try await work.perform($0) }
+        } catch let error as Failure {
+            throw error
+        } catch let error as PostgresError {
+            if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
+                throw Self.loginTakenByOther
+            }
+            throw await failure(ofUserWrite: error, in: application)
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}
+
+/// The steps of one update.
+private struct UserUpdateWork: Sendable {
+    let update: UserUpdate
+    let tokenHash: [UInt8]
+    let application: Application
+
+    private var schema: String { application.schema }
+
+    func perform(_ connection: PostgresConnection) async throws -> User {
+        let locked = try await connection.query(
+            """
+            select p.hash from \(identifier: schema).users u
+            left join \(identifier: schema).passwords p using (object_id)
+            where u.object_id = \(update.id.uuid) and u.user_status <> 'DISABLED' and exists (
+                select from \(identifier: schema).sessions s
+                where s.token_hash = \(tokenHash) and s.object_id = u.object_id and s.expires > now()
+            )
+            for no key update of u
+            """
+        )
+        guard let row = locked.first else {
+            throw Failure(.sessionInvalid, "This session has ended. Log in again.")
+        }
+        if let login = update.login {
+            guard try row.decode(0, as: [UInt8]?.self) == login.formerHash?.bytes else {
+                throw Failure(.conflict, "The password has been changed meanwhile. Look at the account and try again.")
+            }
+        }
+        let user = try await write(connection)
+        if let login = update.login { try await change(login, connection) }
+        return user
+    }
+
+    private func write(_ connection: PostgresConnection) async throws -> User {
+        let columns = UserColumns(application: application)
+        let assignments = UserAssignments(update.given)
+        let former = try await connection.query(
+            "select email from \(identifier: schema).users where object_id = \(update.id.uuid)"
+        )
+        let result = try await connection.query(
+            """
+            update \(identifier: schema).users u set \(assignments.statement)
+            where u.object_id = \(update.id.uuid) returning \(unsafeRaw: columns.list(of: "u"))
+            """
+        )
+        guard let row = result.first else { throw Failure.noSuchUser }
+        let user = try columns.user(in: row, from: 0)
+        let email = try former.first?.decode(0, as: String?.self)
+        if email.map({ .text($0) }) != user.properties.first(where: { $0.name == .email })?.value {
+            try await endLinks(connection)
+        }
+        try user.checkDynamicSize()
+        return user
+    }
+
+    private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
+        if let password = login.password {
+            _ = try await connection.query(
+                """
+                insert into \(identifier: schema).passwords (object_id, login, hash, hash_key_id)
+                values (\(update.id.uuid), \(login.login), \(password.hash.bytes), \(password.hash.keyID))
+                on conflict (object_id) do update set login = excluded.login, hash = excluded.hash,
+                    hash_key_id = excluded.hash_key_id, changed = now()
+                """
+            )
+            _ = try await connection.query(
+                """
+                delete from \(identifier: schema).sessions
+                where object_id = \(update.id.uuid) and token_hash <> \(tokenHash)
+                """
+            )
+            try await endLinks(connection)
+        } else {
+            _ = try await connection.query(
+                """
+                update \(identifier: schema).passwords set login = \(login.login)
+                where object_id = \(update.id.uuid)
+                """
+            )
+        }
+    }
+
+    /// Whoever reads the mail of an address that the account no longer has may not use what was sent there.
+    private func endLinks(_ connection: PostgresConnection) async throws {
+        _ = try await connection.query(
+            "delete from \(identifier: schema).email_proofs where object_id = \(update.id.uuid)"
+        )
+    }
+}

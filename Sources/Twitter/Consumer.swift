@@ -1,0 +1,93 @@
+internal import Identity
+
+/// As whom Twitter is asked: a consumer, which is Twitter's word for an app, with its secret.
+struct Consumer {
+    let key: String
+    private let secret: Secret
+
+    /// Takes a key and a secret that can be sent: printable ASCII without spaces, and not empty.
+    ///
+    /// - Throws: `provider_misconfigured`.
+    init(key: String, secret: Secret) throws(Failure) {
+        guard OAuthText.isSendable(key), OAuthText.isSendable(secret.reveal()) else {
+            throw Failure(
+                .providerMisconfigured,
+                """
+                The consumer key or the consumer secret of the Twitter app is missing or has characters that none has. The \
+                operator has to set both.
+                """,
+                retryAfter: 60
+            )
+        }
+        self.key = key
+        self.secret = secret
+    }
+
+    /// The `Authorization` header of a request (RFC 5849 §3.5.1).
+    ///
+    /// - Parameters:
+    ///   - request: What is asked.
+    ///   - url: Where, without a query.
+    ///   - token: The person's, if there is one.
+    ///   - nonce: Never the same twice.
+    ///   - timestamp: Unix seconds.
+    /// - Returns: The header's value; it holds no secret, but it is good for this one request.
+    func authorization(
+        of request: TwitterRequest,
+        at url: String,
+        token: AccessToken?,
+        nonce: String,
+        timestamp: Int64
+    ) -> String {
+        var header = [
+            OAuthParameter("oauth_consumer_key", key),
+            OAuthParameter("oauth_nonce", nonce),
+            OAuthParameter("oauth_signature_method", OAuthSignature.method),
+            OAuthParameter("oauth_timestamp", String(timestamp)),
+        ]
+        if let token { header.append(OAuthParameter("oauth_token", token.text)) }
+        header.append(OAuthParameter("oauth_version", "1.0"))
+        let base = OAuthSignature.baseString(
+            method: request.method.word,
+            url: url,
+            parameters: request.parameters + header
+        )
+        let signingKey = OAuthSignature.key(consumerSecret: secret.reveal(), tokenSecret: token?.secret.reveal())
+        header.append(OAuthParameter("oauth_signature", OAuthSignature.sign(base, key: signingKey)))
+        return "OAuth " + header.map(\.encoded).map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ", ")
+    }
+}
+
+/// A person's access token with its secret, fit for being sent.
+struct AccessToken {
+    let text: String
+    let secret: Secret
+
+    /// Holds both texts to the rule.
+    ///
+    /// - Throws: `credential_invalid`.
+    init(_ token: Secret, secret: Secret) throws(Failure) {
+        guard OAuthText.isSendable(token.reveal()), OAuthText.isSendable(secret.reveal()) else {
+            throw Failure(
+                .credentialInvalid,
+                """
+                This cannot be an access token with its secret: one of them is empty, too long, or has characters that none has. \
+                Send both unchanged, as Twitter gives them.
+                """
+            )
+        }
+        text = token.reveal()
+        self.secret = secret
+    }
+}
+
+/// The texts that OAuth 1.0a calls keys, tokens and secrets.
+enum OAuthText {
+    /// Twitter's have some 50 characters.
+    static let maxBytes = 512
+
+    /// Printable ASCII without spaces, not empty and not too long.
+    static func isSendable(_ text: String) -> Bool {
+        (1...maxBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

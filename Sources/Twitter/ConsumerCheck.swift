@@ -1,0 +1,36 @@
+package import Identity
+internal import Upstream
+
+extension TwitterClient {
+    /// Proves a consumer key and its secret, by asking for a request token that nobody uses (facebook.md §7).
+    ///
+    /// - Parameters:
+    ///   - consumerKey: The app to ask as.
+    ///   - consumerSecret: Its secret.
+    ///   - application: Whose app it is.
+    ///   - deadline: When the answer is worth nothing any more.
+    /// - Throws: `provider_misconfigured` when Twitter does not take them; `provider_rate_limited`, `provider_unavailable`,
+    ///   `provider_timeout`, `provider_bad_reply`, `overloaded`.
+    package func checkConsumer(
+        consumerKey: String,
+        consumerSecret: Secret,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) {
+        let consumer = try Consumer(key: consumerKey, secret: consumerSecret)
+        try await ask(by: consumer, of: application, repeats: false, deadline: deadline) {
+            () async throws(ProviderFault) in
+            let reply = try await send(Self.ownRequestToken, by: consumer, token: nil, deadline: deadline)
+            let text = try reply.text(about: .consumer, maxBytes: 4096)
+            guard
+                text.utf8.split(separator: UInt8(ascii: "&")).contains(where: { $0.starts(with: "oauth_token=".utf8) })
+            else { throw reply.misshapen("a request token without oauth_token") }
+        }
+    }
+
+    private static let ownRequestToken = TwitterRequest(
+        method: .post,
+        path: "/oauth/request_token",
+        parameters: [OAuthParameter("oauth_callback", "oob")]
+    )
+}

@@ -1,0 +1,31 @@
+internal import Identity
+internal import NIOConcurrencyHelpers
+internal import Upstream
+
+/// What the questions of one consumer have learnt about Twitter, shared by those under way.
+final class ConsumerLink: Sendable {
+    /// A consumer as one application uses it, so that two applications that share one cannot harm each other by their settings.
+    struct Key: Hashable {
+        let application: ApplicationID
+        let consumer: String
+    }
+
+    private let breaker = NIOLockedValueBox(CircuitBreaker())
+
+    /// Lets a login ask.
+    ///
+    /// - Throws: What a login is told that may not.
+    func pass() throws(Failure) -> CircuitBreaker.Pass {
+        try breaker.withLockedValue { $0.admit(at: .now) }.pass(to: .twitter)
+    }
+
+    /// Whether it may ask again.
+    func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
+        breaker.withLockedValue { $0.allowsRepeats(pass) }
+    }
+
+    /// Takes in what a login learnt; nil stands for an answer that was understood.
+    func record(_ significance: Significance?, of pass: CircuitBreaker.Pass) {
+        breaker.withLockedValue { $0.record(.init(significance, nil), of: pass, at: .now) }
+    }
+}

@@ -1,0 +1,42 @@
+package import Identity
+internal import Upstream
+
+extension TwitterClient {
+    /// Fetches what an iOS client exchanges, by the account that it knows, for an access token (facebook.md §7).
+    ///
+    /// Asked once: each request makes a request token at Twitter.
+    ///
+    /// - Parameters:
+    ///   - consumerKey: The app to ask as.
+    ///   - consumerSecret: Its secret.
+    ///   - application: Whose app it is.
+    ///   - deadline: When the answer is worth nothing any more.
+    /// - Returns: The text that the client sends to Twitter as `x_reverse_auth_parameters`; it begins with `OAuth `.
+    /// - Throws: `provider_misconfigured`, `provider_rate_limited`, `provider_unavailable`, `provider_timeout`,
+    ///   `provider_bad_reply`, `overloaded`.
+    package func reverseAuthParameters(
+        consumerKey: String,
+        consumerSecret: Secret,
+        application: ApplicationID,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> String {
+        let consumer = try Consumer(key: consumerKey, secret: consumerSecret)
+        return try await ask(by: consumer, of: application, repeats: false, deadline: deadline) {
+            () async throws(ProviderFault) in
+            let reply = try await send(Self.requestToken, by: consumer, token: nil, deadline: deadline)
+            let text = try reply.text(about: .consumer, maxBytes: 4096)
+            guard text.utf8.starts(with: "OAuth ".utf8),
+                text.contains("oauth_consumer_key=\"\(PercentEncoding.encode(consumer.key))\"")
+            else {
+                throw reply.misshapen("parameters of reverse auth that are not for our consumer key")
+            }
+            return text
+        }
+    }
+
+    private static let requestToken = TwitterRequest(
+        method: .post,
+        path: "/oauth/request_token",
+        parameters: [OAuthParameter("x_auth_mode", "reverse_auth")]
+    )
+}

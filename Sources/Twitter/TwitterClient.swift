@@ -1,0 +1,69 @@
+package import Curl
+internal import FoundationEssentials
+internal import Identity
+internal import Upstream
+
+/// Asks Twitter; each question is an extension beside its answer.
+///
+/// Safe to share; one is enough for all applications.
+package final class TwitterClient: Sendable {
+    let curl: CurlClient
+    package let configuration: TwitterConfiguration
+    /// Unix seconds.
+    let now: @Sendable () -> Int64
+    private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink() }
+
+    /// Makes a client; nothing is sent before the first question.
+    package convenience init(curl: CurlClient, configuration: TwitterConfiguration) {
+        self.init(curl: curl, configuration: configuration) { Int64(Date().timeIntervalSince1970) }
+    }
+
+    init(curl: CurlClient, configuration: TwitterConfiguration, now: @escaping @Sendable () -> Int64) {
+        self.curl = curl
+        self.configuration = configuration
+        self.now = now
+    }
+
+    /// Asks, and asks once more what may be repeated and failed for a passing reason; the breaker learns how it went.
+    ///
+    /// Each time the request is signed anew, so no nonce is sent twice (decision D13).
+    ///
+    /// - Parameters:
+    ///   - consumer: As whom.
+    ///   - application: Whose consumer it is; others that use the same one learn separately.
+    ///   - repeats: Whether asking twice does no harm.
+    ///   - deadline: When the answer is worth nothing any more.
+    ///   - question: What is asked, and how the reply is read.
+    /// - Returns: The answer.
+    /// - Throws: Why there is none.
+    func ask<Answer: Sendable>(
+        by consumer: Consumer,
+        of application: ApplicationID,
+        repeats: Bool,
+        deadline: ContinuousClock.Instant,
+        _ question: () async throws(ProviderFault) -> Answer
+    ) async throws(Failure) -> Answer {
+        let link = links.link(ConsumerLink.Key(application: application, consumer: consumer.key))
+        let pass = try link.pass()
+        var last: Significance?
+        do throws(ProviderFault) {
+            let answer = try await question()
+            link.record(nil, of: pass)
+            return answer
+        } catch {
+            last = error.significance
+            guard repeats, last == .transient, link.allowsRepeats(pass), await Repetition.pause(before: deadline) else {
+                link.record(last, of: pass)
+                throw error.failure
+            }
+        }
+        do throws(ProviderFault) {
+            let answer = try await question()
+            link.record(nil, of: pass)
+            return answer
+        } catch {
+            link.record(error.significance, of: pass)
+            throw error.failure
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Curl
+internal import Identity
+internal import Upstream
+
+/// What Twitter answered, before anybody has looked into it.
+struct TwitterReply {
+    let status: Int
+    let body: [UInt8]
+    /// Seconds that Twitter asks us to wait.
+    private let retryAfter: Int?
+
+    /// Takes a reply; `now` in Unix seconds.
+    init(_ reply: HTTPReply, now: Int64) {
+        status = reply.status
+        body = reply.body
+        retryAfter =
+            reply.header("Retry-After").flatMap(RateLimit.seconds(retryAfter:))
+            ?? reply.header("x-rate-limit-reset").flatMap { RateLimit.seconds(untilReset: $0, now: now) }
+    }
+
+    /// The object of a reply that is no error.
+    ///
+    /// An error counts whatever the status is.
+    ///
+    /// - Throws: `ProviderFault` for everything else.
+    func object(about subject: TwitterErrorTable.Subject) throws(ProviderFault) -> JSONObject {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONParser.parse(body, limits: .reply)
+        } catch {
+            throw status == 200 ? misshapen("the reply \(error)") : fault(code: nil, about: subject)
+        }
+        guard let object = value.object else {
+            throw status == 200 ? misshapen("the reply is \(value.kind)") : fault(code: nil, about: subject)
+        }
+        if object.present("errors") != nil || status != 200 { throw fault(code: Self.code(in: object), about: subject) }
+        return object
+    }
+
+    /// The text of a reply that is neither an error nor too long to be one of Twitter's.
+    func text(about subject: TwitterErrorTable.Subject, maxBytes: Int) throws(ProviderFault) -> String {
+        guard status == 200 else {
+            let object = (try? JSONParser.parse(body, limits: .reply))?.object
+            throw fault(code: object.flatMap(Self.code), about: subject)
+        }
+        guard body.count <= maxBytes, body.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw misshapen("the reply is no line of ASCII")
+        }
+        return String(decoding: body, as: UTF8.self)
+    }
+
+    /// A reply that is none of those that were asked for.
+    func misshapen(_ what: String) -> ProviderFault {
+        ProviderFault(.badReply(.twitter, cause: "Twitter: \(what)"), .answered)
+    }
+
+    private func fault(code: Int64?, about subject: TwitterErrorTable.Subject) -> ProviderFault {
+        TwitterErrorTable(subject: subject, retryAfter: retryAfter).fault(code: code, status: status)
+    }
+
+    /// The code of the first error, which is a number, and in some mocks a text.
+    private static func code(in reply: JSONObject) -> Int64? {
+        guard let code = reply["errors"]?.array?.first?.object?["code"] else { return nil }
+        if let text = code.string { return text.utf8.count <= 20 ? Int64(text) : nil }
+        return code.integer
+    }
+}
+
+extension RateLimit {
+    /// Reads `x-rate-limit-reset`, the Unix second at which the window ends.
+    static func seconds(untilReset header: String, now: Int64) -> Int? {
+        guard (1...15).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let reset = Int64(header)
+        else {
+            return nil
+        }
+        return Int(min(max(reset - now, 1), Int64(longest)))
+    }
+}

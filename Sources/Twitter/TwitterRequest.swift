@@ -1,0 +1,81 @@
+internal import Curl
+internal import Identity
+internal import Upstream
+
+/// What is asked of Twitter, before it is signed.
+struct TwitterRequest {
+    let method: Method
+    let path: String
+    /// Those of the query of a GET, of the form of a POST.
+    let parameters: [OAuthParameter]
+
+    enum Method {
+        case get, post
+
+        /// As it is signed.
+        var word: String {
+            switch self {
+            case .get: "GET"
+            case .post: "POST"
+            }
+        }
+    }
+}
+
+extension TwitterClient {
+    /// Signs a request and sends it, within the limit of a call and before the deadline.
+    func send(
+        _ request: TwitterRequest,
+        by consumer: Consumer,
+        token: AccessToken?,
+        deadline: ContinuousClock.Instant
+    ) async throws(ProviderFault) -> TwitterReply {
+        let timeout = min(configuration.callTimeout, deadline - .now)
+        guard timeout >= Repetition.leastTime else {
+            throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
+        }
+        let now = now()
+        do throws(CurlError) {
+            let signed = try sign(request, by: consumer, token: token, timestamp: now, timeout: timeout)
+            return TwitterReply(try await curl.send(signed), now: now)
+        } catch {
+            throw ProviderFault(error, of: .twitter)
+        }
+    }
+
+    private func sign(
+        _ request: TwitterRequest,
+        by consumer: Consumer,
+        token: AccessToken?,
+        timestamp: Int64,
+        timeout: Duration
+    ) throws(CurlError) -> HTTPRequest {
+        let path = configuration.basePath + request.path
+        let form = request.parameters.form
+        let authorization = consumer.authorization(
+            of: request,
+            at: configuration.base.origin + path,
+            token: token,
+            nonce: Self.nonce(),
+            timestamp: timestamp
+        )
+        let isGet = request.method == .get
+        return try HTTPRequest(
+            method: isGet ? .get : .post,
+            url: try configuration.base.withTarget(isGet ? path + "?" + form : path),
+            headers: [("Authorization", authorization)],
+            body: isGet ? nil : Array(form.utf8),
+            timeout: timeout,
+            connectTimeout: min(timeout, configuration.connectTimeout),
+            maxReplyBytes: configuration.maxReplyBytes,
+            // On a connection that has died meanwhile libcurl would send the same nonce twice, which Twitter may refuse.
+            reusesConnection: false
+        )
+    }
+
+    /// 128 random bits.
+    private static func nonce() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+}

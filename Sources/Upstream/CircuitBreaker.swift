@@ -1,0 +1,200 @@
+package import Identity
+
+/// Decides which logins may ask a provider as one app: all, none, or one to try whether it works again.
+///
+/// Two things close the way. The provider does not answer (`unavailable`): then waiting for it costs every login its whole time, and
+/// asking adds to its load. Or it says that we ask too much (`rateLimited`). Both end the same way: at most one login per
+/// second, and one at a time, goes through as a probe, and when it gets an answer the way is open again.
+///
+/// The way closes after eight logins in a row whose questions failed although each was asked twice. A run, not a share of the last
+/// calls: while half of the logins still succeed, closing would take that half away, too, and whatever ends in an outage
+/// brings a run soon. Eight, because when a tenth of all calls hangs, which nothing repeats, a fifth of the logins fails:
+/// five in a row then come every 4 000 logins, eight every 600 000.
+///
+/// A pure state machine; times are arguments, and what a login tells about an earlier state is ignored.
+package struct CircuitBreaker: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// Why the way is closed.
+    package enum Reason: Sendable, Equatable {
+        case unavailable
+        case rateLimited
+    }
+
+    /// What a login may do.
+    package enum Admission: Sendable, Equatable {
+        /// Ask, and tell the outcome with `record`, whatever it is.
+        case pass(Pass)
+        /// Do not ask; seconds after which another try makes sense.
+        case refused(Reason, retryAfter: Int)
+    }
+
+    /// The permission of one login.
+    package struct Pass: Sendable, Equatable {
+        /// Whether it is the one login that tries.
+        package let isProbe: Bool
+        fileprivate let generation: UInt64
+    }
+
+    /// What a login learnt about the provider.
+    package enum Outcome: Sendable, Equatable {
+        case answered
+        case failed
+        case limited(RateLimit)
+        /// Nothing: its caller went away, or our own limits stopped it.
+        case abandoned
+    }
+
+    private enum State {
+        /// Every login passes. Goes to `closed` after a run of failures or a rate limit.
+        case open(failures: Int, userLimits: Int)
+        /// No login passes until `probe`. Goes to `probing` with the first one after it.
+        case closed(Reason, probe: Instant, advice: Instant)
+        /// One login is trying. Goes to `open` when it gets an answer, otherwise back to `closed`.
+        case probing(Reason, since: Instant, advice: Instant)
+    }
+
+    /// Logins in a row that close the way.
+    package static let longestRun = 8
+    /// Rate limits in a row of single people that count as one of the app; one person alone must not shut out the others.
+    static let longestRunOfUserLimits = 5
+    /// Least time between two probes.
+    static let probeInterval: Duration = .seconds(1)
+    /// Longest time that a rate limit keeps us from probing.
+    static let longestSilence = 60
+
+    private var state = State.open(failures: 0, userLimits: 0)
+    /// Counts the changes of state, so that a pass of an earlier one is known as such.
+    private var generation: UInt64 = 0
+
+    package init() {}
+
+    /// Whether a login may ask; a `pass` has to be returned by `record`.
+    package mutating func admit(at now: Instant) -> Admission {
+        switch state {
+        case .open:
+            return .pass(Pass(isProbe: false, generation: generation))
+        case .closed(let reason, let probe, let advice):
+            guard now >= probe else {
+                return .refused(reason, retryAfter: Self.seconds(from: now, to: max(probe, advice)))
+            }
+            enter(.probing(reason, since: now, advice: advice))
+            return .pass(Pass(isProbe: true, generation: generation))
+        case .probing(let reason, _, let advice):
+            return .refused(reason, retryAfter: Self.seconds(from: now, to: advice))
+        }
+    }
+
+    /// Whether every login passes.
+    package var isOpen: Bool {
+        if case .open = state { true } else { false }
+    }
+
+    /// Whether a login may still repeat a question: not as a probe, and not when the way has closed since it began.
+    package func allowsRepeats(_ pass: Pass) -> Bool {
+        !pass.isProbe && pass.generation == generation
+    }
+
+    /// Takes in what a login learnt.
+    package mutating func record(_ outcome: Outcome, of pass: Pass, at now: Instant) {
+        guard pass.generation == generation else { return }
+        switch state {
+        case .open(let failures, let userLimits):
+            recordOpen(outcome, failures: failures, userLimits: userLimits, at: now)
+        case .probing(let reason, let since, let advice):
+            switch outcome {
+            case .answered: enter(.open(failures: 0, userLimits: 0))
+            case .failed: closeUnavailable(at: now)
+            case .limited(let limit): close(limit, at: now)
+            case .abandoned: enter(.closed(reason, probe: since + Self.probeInterval, advice: advice))
+            }
+        case .closed:
+            // No pass is given out in this state.
+            break
+        }
+    }
+
+    private mutating func recordOpen(_ outcome: Outcome, failures: Int, userLimits: Int, at now: Instant) {
+        switch outcome {
+        case .answered:
+            state = .open(failures: 0, userLimits: 0)
+        case .failed where failures + 1 >= Self.longestRun:
+            closeUnavailable(at: now)
+        case .failed:
+            state = .open(failures: failures + 1, userLimits: userLimits)
+        case .limited(let limit) where limit.scope == .app || userLimits + 1 >= Self.longestRunOfUserLimits:
+            close(limit, at: now)
+        case .limited:
+            state = .open(failures: 0, userLimits: userLimits + 1)
+        case .abandoned:
+            break
+        }
+    }
+
+    private mutating func closeUnavailable(at now: Instant) {
+        let probe = now + Self.probeInterval
+        enter(.closed(.unavailable, probe: probe, advice: probe))
+    }
+
+    private mutating func close(_ limit: RateLimit, at now: Instant) {
+        let silence = min(max(limit.seconds ?? 1, 1), Self.longestSilence)
+        enter(
+            .closed(
+                .rateLimited,
+                probe: now + .seconds(silence),
+                advice: now + .seconds(limit.seconds ?? RateLimit.defaultSeconds)
+            )
+        )
+    }
+
+    private mutating func enter(_ next: State) {
+        state = next
+        generation &+= 1
+    }
+
+    /// Whole seconds, at least one.
+    private static func seconds(from now: Instant, to then: Instant) -> Int {
+        let (seconds, rest) = (then - now).components
+        return Int(max(1, rest > 0 ? seconds + 1 : seconds))
+    }
+}
+
+extension CircuitBreaker.Admission {
+    /// The pass.
+    ///
+    /// - Throws: What a login is told that has none.
+    package func pass(to counterpart: Counterpart) throws(Failure) -> CircuitBreaker.Pass {
+        switch self {
+        case .pass(let pass): return pass
+        case .refused(.unavailable, let retryAfter):
+            throw .unavailable(
+                counterpart,
+                retryAfter: retryAfter,
+                cause: "\(counterpart.api): circuit breaker is open"
+            )
+        case .refused(.rateLimited, let retryAfter):
+            throw .limited(counterpart, retryAfter: retryAfter, cause: "\(counterpart.api): rate limit is in force")
+        }
+    }
+}
+
+extension CircuitBreaker.Outcome {
+    /// What two questions say together; nil stands for an answer that was understood.
+    package init(_ one: Significance?, _ other: Significance?) {
+        self = .answered
+        for significance in [one, other] {
+            switch (significance, self) {
+            case (.limited(let limit), .limited(let known)):
+                self = .limited(limit.scope == .app ? limit : known)
+            case (.limited(let limit), _):
+                self = .limited(limit)
+            case (.transient, .answered), (.failed, .answered), (.transient, .abandoned), (.failed, .abandoned):
+                self = .failed
+            case (.untold, .answered):
+                self = .abandoned
+            case (_, _):
+                break
+            }
+        }
+    }
+}

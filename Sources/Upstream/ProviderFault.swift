@@ -1,0 +1,103 @@
+package import Curl
+package import Identity
+
+/// A question to a provider that got no usable answer.
+package struct ProviderFault: Error {
+    /// What to tell whoever wanted to log in.
+    package let failure: Failure
+    package let significance: Significance
+
+    package init(_ failure: Failure, _ significance: Significance) {
+        self.failure = failure
+        self.significance = significance
+    }
+}
+
+extension ProviderFault {
+    /// What a call without a reply means.
+    ///
+    /// A time-out is not asked again: its time is spent. Neither is a failed resolution or handshake, which no moment heals.
+    package init(_ error: CurlError, of counterpart: Counterpart) {
+        let cause = "\(counterpart.api): \(error)"
+        switch error {
+        case .timeout:
+            self.init(.timeout(counterpart, cause: cause), .failed)
+        case .connect, .reset:
+            self.init(.unavailable(counterpart, cause: cause), .transient)
+        case .resolve, .tls, .library:
+            self.init(.unavailable(counterpart, cause: cause), .failed)
+        case .replyTooLarge, .badReply:
+            self.init(.badReply(counterpart, cause: cause), .answered)
+        case .overloaded, .shutDown, .cancelled:
+            self.init(
+                Failure(.overloaded, "The service is busy. Repeat the request.", retryAfter: 1, cause: cause),
+                .untold
+            )
+        case .invalidRequest:
+            self.init(
+                Failure(
+                    .providerMisconfigured,
+                    "The settings of the \(counterpart.name) app do not make a request. The operator has to check them.",
+                    retryAfter: 60,
+                    cause: cause
+                ),
+                .untold
+            )
+        }
+    }
+}
+
+extension Failure {
+    package static func timeout(_ counterpart: Counterpart, cause: String) -> Failure {
+        Failure(
+            .providerTimeout,
+            "\(counterpart.name) did not answer in time. Try again in a moment.",
+            retryAfter: 2,
+            cause: cause
+        )
+    }
+
+    package static func unavailable(
+        _ counterpart: Counterpart,
+        details: JSONObject = JSONObject(),
+        retryAfter: Int = 2,
+        cause: String
+    ) -> Failure {
+        Failure(
+            .providerUnavailable,
+            "\(counterpart.name) cannot be reached or has a problem of its own. Try again in a moment.",
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause
+        )
+    }
+
+    /// A reply that cannot be read counts as an answer, for the breaker: it may depend on one person's data (a reply that is too
+    /// large), and that must not shut out everybody else.
+    package static func badReply(_ counterpart: Counterpart, details: JSONObject = JSONObject(), cause: String)
+        -> Failure
+    {
+        Failure(
+            .providerBadReply,
+            "\(counterpart.name)'s answer cannot be understood. Try again later.",
+            details: details,
+            retryAfter: 5,
+            cause: cause
+        )
+    }
+
+    package static func limited(
+        _ counterpart: Counterpart,
+        details: JSONObject = JSONObject(),
+        retryAfter: Int,
+        cause: String
+    ) -> Failure {
+        Failure(
+            .providerRateLimited,
+            "\(counterpart.name) limits the number of requests at the moment. Try again after the time in Retry-After.",
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause
+        )
+    }
+}

@@ -1,0 +1,46 @@
+internal import Identity
+
+/// What a fault says about the provider itself: it decides about asking again and feeds the circuit breaker.
+package enum Significance: Sendable, Equatable {
+    /// The provider is in order; the fault is the token's, the app's or the request's (security.md F-11).
+    case answered
+    /// The provider failed, and the same question may succeed a moment later.
+    case transient
+    /// The provider failed, and asking again at once would only add to what it or the network suffers from.
+    case failed
+    /// The provider refuses to answer for a while.
+    case limited(RateLimit)
+    /// Nothing: the provider was not asked, or nobody waited for the answer.
+    case untold
+}
+
+/// A refusal because of too many questions.
+package struct RateLimit: Sendable, Equatable {
+    /// Whose questions were too many.
+    package enum Scope: Sendable {
+        case app, user
+    }
+
+    package let scope: Scope
+    /// How long it lasts, if the provider said so.
+    package let seconds: Int?
+
+    package init(scope: Scope, seconds: Int?) {
+        self.scope = scope
+        self.seconds = seconds
+    }
+
+    /// What we tell clients when the provider names no time.
+    package static let defaultSeconds = 60
+    /// No limit of a provider's lasts longer.
+    package static let longest = 86_400
+
+    /// Reads the number form of `Retry-After`; nobody whom we ask uses the other, which is a date.
+    package static func seconds(retryAfter header: String) -> Int? {
+        guard (1...9).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let seconds = Int(header)
+        else {
+            return nil
+        }
+        return min(max(seconds, 1), longest)
+    }
+}

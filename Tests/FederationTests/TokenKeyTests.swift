@@ -1,0 +1,91 @@
+import Crypto
+import FoundationEssentials
+import Identity
+import Store
+import Testing
+
+@testable import Federation
+
+@Suite("Keys of signed tokens")
+struct TokenKeyTests {
+    private static func key(_ id: String, age: Double, retired: Double? = nil) -> StoredTokenKey {
+        StoredTokenKey(
+            id: id,
+            secret: SealedSecret(bytes: [], keyID: "k"),
+            publicKey: [:],
+            created: 0,
+            retired: retired.map { _ in 0 },
+            age: age,
+            retiredSince: retired
+        )
+    }
+
+    @Test("the first key signs at once; a later one when the former has signed for ten minutes more")
+    func signing() {
+        func signs(_ keys: StoredTokenKey...) -> String? { TokenKeyRing.signing(among: keys)?.id }
+        #expect(TokenKeyRing.signing(among: []) == nil)
+        #expect(signs(Self.key("a", age: 0)) == "a")
+        #expect(signs(Self.key("a", age: 5000, retired: 0), Self.key("b", age: 0)) == "a")
+        #expect(signs(Self.key("a", age: 5000, retired: 599), Self.key("b", age: 599)) == "a")
+        #expect(signs(Self.key("a", age: 5000, retired: 600), Self.key("b", age: 600)) == "b")
+        // Rotated again before the second key has signed: it signs in its turn.
+        #expect(
+            signs(Self.key("a", age: 5000, retired: 500), Self.key("b", age: 500, retired: 10), Self.key("c", age: 10))
+                == "a"
+        )
+        #expect(
+            signs(
+                Self.key("a", age: 5000, retired: 605),
+                Self.key("b", age: 605, retired: 115),
+                Self.key("c", age: 115)
+            )
+                == "b"
+        )
+        // The first key is rotated before it is ten minutes old.
+        #expect(signs(Self.key("a", age: 20, retired: 10), Self.key("b", age: 10)) == "a")
+    }
+
+    @Test("a key is published as long as a token of it may live, and whatever signs is published")
+    func published() {
+        func published(_ keys: StoredTokenKey...) -> [String] { TokenKeyRing.published(among: keys).map(\.id) }
+        #expect(published(Self.key("a", age: 99_999, retired: 4259), Self.key("b", age: 0)) == ["a", "b"])
+        #expect(published(Self.key("a", age: 99_999, retired: 4260), Self.key("b", age: 4260)) == ["b"])
+        // It signs during the overlap, for an hour at most each time.
+        #expect(TokenKeyRing.keptSeconds > TokenKeyRing.overlapSeconds + 3600)
+        #expect(TokenKeyRing.overlapSeconds >= 2 * TokenKeyRing.publishedSeconds)
+    }
+
+    @Test("a stored key opens under its master key, in its own row, and nowhere else")
+    func storage() throws {
+        let master = MasterKeys(
+            current: try MasterKey(base64: Secret(Data(repeating: 1, count: 32).base64EncodedString()))
+        )
+        let other = MasterKeys(
+            current: try MasterKey(base64: Secret(Data(repeating: 2, count: 32).base64EncodedString()))
+        )
+        let made = TokenKey().stored(under: master)
+        func stored(_ id: String) -> StoredTokenKey {
+            StoredTokenKey(
+                id: id,
+                secret: made.secret,
+                publicKey: made.publicKey,
+                created: 0,
+                retired: nil,
+                age: 0,
+                retiredSince: nil
+            )
+        }
+        #expect(TokenKey(stored(made.id), masterKeys: master)?.id == made.id)
+        #expect(TokenKey(stored(made.id), masterKeys: other) == nil)
+        #expect(TokenKey(stored(TokenKey().id), masterKeys: master) == nil)
+        #expect(made.id.utf8.count == 43)
+    }
+
+    @Test("RFC 7638: the id is the thumbprint of the public key")
+    func thumbprint() throws {
+        let key = TokenKey()
+        let (x, y) = (try #require(key.publicKey["x"]?.string), try #require(key.publicKey["y"]?.string))
+        let text = #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
+        #expect(key.id == Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)))))
+    }
+}

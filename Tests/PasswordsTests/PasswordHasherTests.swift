@@ -1,0 +1,80 @@
+import Identity
+import Passwords
+import Testing
+
+@Suite("Hashing passwords", .serialized)
+struct PasswordHasherTests {
+    @Test("a password matches its own hash and no other does; each hash has its own salt")
+    func matching() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hash = try await hasher.hash(Secret("nine green bottles"))
+        #expect(hash.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+        #expect(try await hasher.hash(Secret("nine green bottles")) != hash)
+        #expect(try await hasher.verify(Secret("nine green bottles"), against: hash) == .matches(outdated: false))
+        #expect(try await hasher.verify(Secret("nine green bottleS"), against: hash) == .differs)
+        #expect(try await hasher.verify(Secret("nine green bottles"), against: nil) == .differs)
+    }
+
+    @Test("one password in two of Unicode's forms is one password")
+    func forms() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hash = try await hasher.hash(Secret("caf\u{e9} \u{1e69} \u{ac00} and more"))
+        let decomposed = Secret("cafe\u{301} s\u{307}\u{323} \u{1100}\u{1161} and more")
+        #expect(try await hasher.verify(decomposed, against: hash) == .matches(outdated: false))
+    }
+
+    @Test("every byte counts, up to the last")
+    func noTruncation() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let long = String(repeating: "x", count: 255)
+        let hash = try await hasher.hash(Secret(long + "a"))
+        #expect(try await hasher.verify(Secret(long + "b"), against: hash) == .differs)
+        #expect(try await hasher.verify(Secret(long + "a"), against: hash) == .matches(outdated: false))
+    }
+
+    @Test(
+        "a hash of weaker parameters is known as such; what is none of Argon2id, or asks for much memory, is not computed"
+    )
+    func parameters() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 64)
+        // A test vector of the reference implementation.
+        let weak = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
+        #expect(try await hasher.verify(Secret("password"), against: weak) == .matches(outdated: true))
+        let foreign = [
+            "", "password", weak.replacing("argon2id", with: "argon2i"), weak.replacing("m=256", with: "m=1048576"),
+            weak.replacing("m=256", with: "m=-1"), "$2y$10$abcdefghijklmnopqrstuv",
+        ]
+        for hash in foreign {
+            await #expect(throws: Failure.self, "\(hash)") {
+                try await hasher.verify(Secret("password"), against: hash)
+            }
+        }
+    }
+
+    @Test("what has no slot waits, what has no room is refused at once, and what is late is not begun")
+    func bounds() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 3)
+        let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    do throws(Failure) {
+                        _ = try await hasher.hash(Secret("nine green bottles"))
+                        return nil
+                    } catch {
+                        return error.reason
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == nil } >= 3)
+        #expect(outcomes.contains(.overloaded))
+        #expect(outcomes.allSatisfy { $0 == nil || $0 == .overloaded })
+        let late = await #expect(throws: Failure.self) {
+            try await hasher.hash(Secret("nine green bottles"), deadline: .now)
+        }
+        #expect(late?.reason == .overloaded)
+        #expect(late?.retryAfter != nil)
+        _ = try await hasher.hash(Secret("nine green bottles"))
+    }
+}

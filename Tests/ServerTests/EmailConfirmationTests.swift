@@ -1,0 +1,98 @@
+import Identity
+import TestSupport
+import Testing
+
+private let mails = MailsFolder()
+
+@Suite(
+    "Confirming an e-mail address",
+    .serialized,
+    .deployed(
+        Document(hasServerKey: true, settings: #"{"registration": {"confirmEmail": true}}"#),
+        Document(application: "other", keyVariable: "OTHER_API_KEY"),
+        environment: mails.environment
+    )
+)
+struct EmailConfirmationTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private func page(_ token: String) async throws -> HTTPReply {
+        try await deployment.client.get("/demo/confirm-email?token=\(token)")
+    }
+
+    private func submit(_ token: String) async throws -> HTTPReply {
+        try await deployment.client.send(
+            "POST",
+            "/demo/confirm-email",
+            headers: [("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array("token=\(token)".utf8)
+        )
+    }
+
+    private func logIn(_ email: String) async throws -> HTTPReply {
+        let body = #"{"login": "\#(email)", "password": "\#(Deployment.password)"}"#
+        return try await deployment.send("POST", "users/login", body)
+    }
+
+    @Test("who registers waits for it; a scanner that opens the link confirms nothing, the person does, once")
+    func story() async throws {
+        let user = try await deployment.register("ann.canary@example.com")
+        #expect(user["userStatus"]?.string == "EMAIL_CONFIRMATION_PENDING")
+        try expectProblem(try await logIn("ann.canary@example.com"), "email_unconfirmed")
+        let token = try await mails.token(to: "ann.canary@example.com", page: "confirm-email")
+        for _ in 1...2 { #expect(try await page(token).status == 200) }
+        try expectProblem(try await logIn("ann.canary@example.com"), "email_unconfirmed")
+        #expect(try await submit(token).status == 200)
+        #expect(try await submit(token).status == 400)
+        #expect(try await logIn("ann.canary@example.com").status == 200)
+        let row = try await deployment.row(of: user["objectId"]?.string ?? "")
+        #expect(row?["email_verified"] == .bool(true))
+    }
+
+    @Test("another mail can be asked for, whoever it is for, until the address is confirmed")
+    func resending() async throws {
+        _ = try await deployment.register("bob.canary@example.com")
+        _ = try await mails.next(to: "bob.canary@example.com")
+        for identity in ["bob.canary@example.com", "nobody.canary@example.com"] {
+            let reply = try await deployment.send("POST", "users/resendconfirmation/\(identity)")
+            #expect(reply.status == 200)
+            #expect(reply.body.isEmpty)
+        }
+        let token = try await mails.token(to: "bob.canary@example.com", page: "confirm-email")
+        let reply = try await deployment.send("POST", "users/confirmemail", #"{"token": "\#(token)"}"#)
+        #expect(reply.status == 200)
+        #expect(try await logIn("bob.canary@example.com").status == 200)
+        #expect(try await deployment.send("POST", "users/resendconfirmation/bob.canary@example.com").status == 200)
+        #expect(try await deployment.value("select count(*) from demo.email_proofs") == "0")
+        let other = try await deployment.send(
+            "POST",
+            "users/resendconfirmation/bob.canary@example.com",
+            to: deployment.documents[1]
+        )
+        try expectProblem(other, "confirmation_off")
+    }
+
+    @Test("a server gets the link itself, by login or id; nobody else does")
+    func serverLink() async throws {
+        let user = try await deployment.register("carl.canary@example.com")
+        let path = "users/createEmailConfirmationURL/"
+        try expectProblem(try await deployment.send("POST", path + "carl.canary@example.com"), "server_key_required")
+        for identity in ["Carl.canary%40example.com", user["objectId"]?.string ?? ""] {
+            let reply = try await deployment.send("POST", path + identity, key: Canary.serverAPIKey)
+            let url = try #require(JSON.object(reply.text)?["confirmationURL"]?.string, "\(reply.text)")
+            #expect(url.hasPrefix("https://users.example.com/demo/confirm-email?token="))
+            #expect(!url.contains(Canary.serverAPIKey))
+            #expect(try await page(String(url.suffix(43))).status == 200)
+        }
+        let unknown = try await deployment.send("POST", path + "nobody@example.com", key: Canary.serverAPIKey)
+        try expectProblem(unknown, "not_found")
+        // A token of one purpose or application is none of another.
+        let token = try await mails.token(to: "carl.canary@example.com", page: "confirm-email")
+        #expect(try await deployment.client.get("/demo/reset-password?token=\(token)").status == 400)
+        #expect(try await deployment.client.get("/other/confirm-email?token=\(token)").status == 400)
+        #expect(try await deployment.client.get("/nowhere/confirm-email?token=\(token)").status == 404)
+        #expect(try await page("").status == 400)
+    }
+}

@@ -1,0 +1,118 @@
+import FoundationEssentials
+import Identity
+import Store
+import TestSupport
+import Testing
+
+@Suite("Sessions by a password")
+struct PasswordSessionTests {
+    private static let hash = SealedSecret(bytes: [1, 2, 3], keyID: "key")
+
+    /// Lends a tenant with one user who has a password.
+    private func lend(
+        multipleLogins: Bool = true,
+        _ body: (_ tenant: Tenant, _ user: ObjectID) async throws -> Void
+    ) async throws {
+        try await Tenant.lend { tenant in
+            var tenant = tenant
+            tenant.application.settings.multipleLogins = multipleLogins
+            let user = try await tenant.signIn(writing: nil, to: "nick", .always).user.objectID
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                values ('\(user)', 'ann@example.com', '\\x010203', 'key')
+                """
+            )
+            try await body(tenant, user)
+        }
+    }
+
+    private func session(
+        _ user: ObjectID,
+        hash: SealedSecret? = hash,
+        token: [UInt8] = Tenant.randomHash(),
+        previous: [UInt8]? = nil
+    ) -> PasswordSession {
+        PasswordSession(
+            user: user,
+            provenHash: hash,
+            login: "ann@example.com",
+            tokenHash: token,
+            previousTokenHash: previous
+        )
+    }
+
+    @Test("are opened for the hash that is stored, and for no other")
+    func hash() async throws {
+        try await lend { tenant, user in
+            let former = SealedSecret(bytes: [1, 2], keyID: "key")
+            let stale = try await tenant.store.openPasswordSession(session(user, hash: former), of: tenant.application)
+            #expect(stale == nil)
+            #expect(try await tenant.count("sessions") == "1", "that of the first login")
+            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+            #expect(opened?.objectID == user)
+            #expect(opened?.lastLogin != nil)
+            let row = try await tenant.database.psql(
+                """
+                select provider, provider_app, subject, proved = created from \(Tenant.schema).sessions
+                where provider = 'password'
+                """
+            )
+            #expect(row == [["password", "", "ann@example.com", "t"]])
+        }
+    }
+
+    @Test(
+        "tell those who know the password why they are not let in",
+        arguments: [("DISABLED", Failure.Reason.accountDisabled), ("EMAIL_CONFIRMATION_PENDING", .emailUnconfirmed)]
+    )
+    func status(status: String, reason: Failure.Reason) async throws {
+        try await lend { tenant, user in
+            try await tenant.database.psql("update \(Tenant.users) set user_status = '\(status)', last_login = null")
+            let failure = await #expect(throws: Failure.self) {
+                try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+            }
+            #expect(failure?.reason == reason)
+            #expect(try await tenant.count("sessions") == "1")
+            let touched = "select count(*) from \(Tenant.users) where last_login is not null"
+            #expect(try await tenant.database.psql(touched) == [["0"]])
+        }
+    }
+
+    @Test("T-65: end the one that the client had, or all others where the last login wins")
+    func previous() async throws {
+        try await lend { tenant, user in
+            let first = Tenant.randomHash()
+            _ = try await tenant.store.openPasswordSession(session(user, token: first), of: tenant.application)
+            _ = try await tenant.store.openPasswordSession(session(user, previous: first), of: tenant.application)
+            #expect(try await tenant.count("sessions") == "2")
+        }
+        try await lend(multipleLogins: false) { tenant, user in
+            for _ in 1...3 { _ = try await tenant.store.openPasswordSession(session(user), of: tenant.application) }
+            #expect(try await tenant.count("sessions") == "1")
+        }
+    }
+
+    @Test("a login that waits for a change of the password opens nothing by the former one")
+    func race() async throws {
+        try await lend { tenant, user in
+            async let change = tenant.database.psql(
+                """
+                begin;
+                select from \(Tenant.users) where object_id = '\(user)' for no key update;
+                update \(Tenant.schema).passwords set hash = '\\x0909';
+                select pg_sleep(0.8);
+                commit
+                """
+            )
+            try await eventually("the change has the lock") {
+                let sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+                return try await tenant.database.psql(sleeping) != [["0"]]
+            }
+            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+            _ = try await change
+            #expect(opened == nil)
+            #expect(try await tenant.count("sessions") == "1")
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import FoundationEssentials
+import Identity
+import Postgres
+import Store
+import TestSupport
+import Testing
+
+@Suite("Writing what users give")
+struct UserWriteTests {
+    private func password(_ login: String, of id: ObjectID = ObjectID(UUID())) -> StoredPassword {
+        StoredPassword(objectID: id, login: login, hash: SealedSecret(bytes: [1, 2, 3], keyID: "key"))
+    }
+
+    private func given(_ tenant: Tenant, _ values: [(String, PropertyValue?)]) throws -> GivenProperties {
+        var given = GivenProperties()
+        for (name, value) in values {
+            let property = try #require(tenant.application.properties.first { $0.name.text == name })
+            given.values.append((property, value))
+        }
+        return given
+    }
+
+    private func session(_ tenant: Tenant, of user: ObjectID) async throws -> [UInt8] {
+        let hash = Tenant.randomHash()
+        let text = hash.map { String($0, radix: 16).count == 1 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
+            .joined()
+        try await tenant.database.psql(
+            """
+            insert into \(Tenant.schema).sessions (token_hash, object_id, expires)
+            values ('\\x\(text)', '\(user)', now() + interval '1 hour')
+            """
+        )
+        return hash
+    }
+
+    @Test("a registration makes a user with every type of property, and leaves what is not given to the table")
+    func registration() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.database.psql("alter table \(Tenant.users) alter column ratio set default 0.5")
+            var given = try given(
+                tenant,
+                [
+                    ("email", .text("ann@example.com")), ("nick", .text("A")), ("points", .integer(7)),
+                    ("member", .boolean(true)),
+                    ("birthday", CalendarDate(year: 1990, month: 5, day: 6).map(PropertyValue.date)),
+                    ("seen", .dateTime(1_700_000_123_456)), ("extra", .json(.array([.null]))), ("name", nil),
+                ]
+            )
+            given.dynamic.append("shoe", .integer(42))
+            given.dynamic.append("none", .null)
+            given.locale = .value("en")
+            let write = RegistrationWrite(password: password("ann@example.com"), status: .enabled, given: given)
+            let user = try #require(try await tenant.store.register(write, of: tenant.application))
+            #expect(user.value("points") == .integer(7) && user.value("member") == .boolean(true))
+            #expect(user.value("seen") == .dateTime(1_700_000_123_456) && user.value("extra") == .json(.array([.null])))
+            #expect(user.value("ratio") == .double(0.5), "what the table says")
+            #expect(user.dynamic == ["shoe": .integer(42)])
+            #expect(
+                user.locale == "en" && user.socialAccount == "BACKENDLESS" && user.lastLogin == nil
+                    && user.updated == nil
+            )
+            #expect(try await tenant.store.register(write, of: tenant.application) == nil, "the login is taken")
+            #expect(try await tenant.count("users") == "1")
+        }
+    }
+
+    @Test("of many registrations of one login at once one makes a user")
+    func race() async throws {
+        try await Tenant.lend { tenant in
+            let made = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<16 {
+                    let write = RegistrationWrite(
+                        password: password("ann@example.com"),
+                        status: .enabled,
+                        given: GivenProperties()
+                    )
+                    group.addTask { try await tenant.store.register(write, of: tenant.application) != nil }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(made == 1)
+            #expect(try await tenant.count("users") == "1")
+        }
+    }
+
+    @Test("a required property that is missing is named, and nothing is written")
+    func required() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.database.psql("alter table \(Tenant.users) alter column nick set not null")
+            let write = RegistrationWrite(
+                password: password("ann@example.com"),
+                status: .enabled,
+                given: GivenProperties()
+            )
+            let failure = await #expect(throws: Failure.self) {
+                try await tenant.store.register(write, of: tenant.application)
+            }
+            #expect(failure?.reason == .propertyMissing && failure?.details["property"]?.string == "nick")
+            #expect(try await tenant.count("passwords") == "0")
+        }
+    }
+
+    @Test("an update writes what is given, notes when, and only when something has become another")
+    func update() async throws {
+        try await Tenant.lend { tenant in
+            let id = ObjectID(UUID())
+            let write = RegistrationWrite(
+                password: password("ann@example.com", of: id),
+                status: .enabled,
+                given: try given(tenant, [("email", .text("ann@example.com")), ("nick", .text("A"))])
+            )
+            _ = try await tenant.store.register(write, of: tenant.application)
+            let hash = try await session(tenant, of: id)
+            func update(_ given: GivenProperties, _ login: UserUpdate.LoginChange? = nil) async throws -> User {
+                try await tenant.store.update(
+                    UserUpdate(id: id, given: given, login: login),
+                    bySession: hash,
+                    of: tenant.application
+                )
+            }
+            #expect(try await update(GivenProperties()).updated == nil, "nothing is given")
+            #expect(try await update(try given(tenant, [("nick", .text("A"))])).updated == nil)
+            var change = try given(tenant, [("nick", nil), ("points", .integer(1))])
+            change.dynamic = ["shoe": .integer(42)]
+            let changed = try await update(change)
+            #expect(changed.value("nick") == nil && changed.value("points") == .integer(1))
+            #expect(changed.dynamic == ["shoe": .integer(42)] && changed.updated != nil)
+            change.dynamic = ["shoe": .null, "other": .integer(1)]
+            #expect(try await update(change).dynamic == ["other": .integer(1)])
+
+            change.dynamic = ["other": .string(String(repeating: "x", count: 70_000))]
+            let tooLarge = await #expect(throws: Failure.self) { try await update(change) }
+            #expect(tooLarge?.reason == .payloadTooLarge)
+            #expect(try await update(GivenProperties()).dynamic == ["other": .integer(1)], "nothing is half written")
+
+            // A change that was allowed by a password which is not the one of now.
+            let outdated = UserUpdate.LoginChange(
+                login: "new@example.com",
+                password: nil,
+                formerHash: SealedSecret(bytes: [9], keyID: "key")
+            )
+            let refused = await #expect(throws: Failure.self) { try await update(GivenProperties(), outdated) }
+            #expect(refused?.reason == .conflict)
+        }
+    }
+
+    @Test("a session that has ended, or is another user's, changes nothing")
+    func deadSession() async throws {
+        try await Tenant.lend { tenant in
+            let (ann, bea) = (ObjectID(UUID()), ObjectID(UUID()))
+            for (id, login) in [(ann, "ann@example.com"), (bea, "bea@example.com")] {
+                let write = RegistrationWrite(
+                    password: password(login, of: id),
+                    status: .enabled,
+                    given: GivenProperties()
+                )
+                _ = try await tenant.store.register(write, of: tenant.application)
+            }
+            let hash = try await session(tenant, of: bea)
+            for token in [hash, Tenant.randomHash()] {
+                let failure = await #expect(throws: Failure.self) {
+                    try await tenant.store.update(
+                        UserUpdate(id: ann, given: try given(tenant, [("nick", .text("x"))]), login: nil),
+                        bySession: token,
+                        of: tenant.application
+                    )
+                }
+                #expect(failure?.reason == .sessionInvalid)
+            }
+        }
+    }
+
+    @Test("of two conversions of one guest at once one makes the account")
+    func guest() async throws {
+        try await Tenant.lend { tenant in
+            let (id, hash) = (ObjectID(UUID()), Tenant.randomHash())
+            let guest = try await tenant.store.makeGuest(id, tokenHash: hash, of: tenant.application)
+            #expect(guest.status == .guest && guest.lastLogin != nil)
+            let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
+                for login in ["ann@example.com", "bea@example.com"] {
+                    let write = RegistrationWrite(
+                        password: password(login, of: id),
+                        status: .enabled,
+                        given: GivenProperties()
+                    )
+                    group.addTask {
+                        do {
+                            _ = try await tenant.store.convertGuest(write, bySession: hash, of: tenant.application)
+                            return nil
+                        } catch {
+                            return (error as? Failure)?.reason
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count { $0 == nil } == 1 && outcomes.count { $0 == .guestInvalid } == 1, "\(outcomes)")
+            #expect(try await tenant.count("passwords") == "1")
+            #expect(try await tenant.count("sessions") == "0")
+        }
+    }
+}
