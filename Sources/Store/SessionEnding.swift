@@ -22,8 +22,9 @@ struct SessionEnding {
         self.previous = previous
     }
 
-    /// A CTE over `person`, whose `object_id` is the user's. Its one column is `ended`, and it must be joined to the result: what
-    /// only reads is not run otherwise.
+    /// A CTE over `person`, whose `object_id` is the user's.
+    ///
+    /// Its one column is `ended`, and it must be joined to the result: what only reads is not run otherwise.
     var sql: String {
         guard let most else {
             return """

@@ -67,7 +67,7 @@ struct DocumentProblemTests {
                 #"{"application":"a","keys":[7,{"label":"l"},{"key":{"env":"A"}},{"label":"","key":"k"},{"label":"l","key":{"env":"B"}}]}"#,
                 ["/keys/0", "/keys/1/key", "/keys/2/label", "/keys/3/key", "/keys/3/label", "/keys/4/label"]
             ),
-            (#"{"application":"a","providers":{"twitter":{}}}"#, ["/providers/twitter"]),
+            (#"{"application":"a","providers":{"google":{}}}"#, ["/providers/google"]),
             (#"{"application":"a","providers":{"facebook":[]}}"#, ["/providers/facebook"]),
             (#"{"application":"a","providers":{"facebook":{}}}"#, ["/providers/facebook/apps"]),
             (

@@ -78,7 +78,9 @@ struct LinkingTests {
         #expect(try await unlink("FACEBOOK", session.token).status == 204)
         try expectProblem(try await unlink("twitter", session.token), "last_way_in")
         #expect(try await ways(session.token) == ["twitter"])
-        let anew = try await deployment.signIn(ann)
+        try expectProblem(try await deployment.login(ann), "credential_revoked")
+        let token = try await deployment.simulator.mint("long", person: ann.key, app: "1234567890")
+        let anew = try await deployment.signIn(Visitor(key: ann.key, id: ann.id, token: token))
         #expect(anew.created && anew.objectID != session.objectID, "Facebook's Ann is somebody new")
     }
 
@@ -127,7 +129,10 @@ struct LinkingTests {
         }
         let get = try await deployment.get("users/identities/facebook?accessToken=\(bob.token)", token: session.token)
         #expect(get.status == 405)
-        try expectProblem(try await link("facebook", #""accessToken": "wrong""#, session.token), "credential_invalid")
+        try expectProblem(
+            try await link("facebook", #""accessToken": "wrong""#, session.token),
+            "credential_wrong_kind"
+        )
         #expect(try await count("demo.identities where object_id = '\(session.objectID)'") == "1")
     }
 

@@ -66,6 +66,25 @@ struct ErasureTests {
         }
     }
 
+    @Test("a user who has a password stays, without the identity")
+    func password() async throws {
+        try await Tenant.lend { tenant in
+            let id = try await tenant.signIn(writing: .text("a"), to: "nick", .always).user.objectID
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                values ('\(id)', 'ann@example.com', 'x', 'k')
+                """
+            )
+            guard case .identity(id, _) = try await tenant.erase(try await tenant.request("1001")) else {
+                Issue.record("the identity is not erased, or the user is")
+                return
+            }
+            #expect(try await tenant.count("users") == "1")
+            #expect(try await tenant.count("identities") == "0")
+        }
+    }
+
     @Test("who came after the request was signed is somebody else, and so is the person under another app")
     func later() async throws {
         try await Tenant.lend { tenant in

@@ -35,8 +35,9 @@ enum LoginBody {
         )
     }
 
-    /// The guest who is to become the user: the user object of the guest as the client received it. A client that does not keep the
-    /// token in the object sends it in the header.
+    /// The guest who is to become the user: the user object of the guest as the client received it.
+    ///
+    /// A client that does not keep the token in the object sends it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
         guard let value = body.present("guestUser") else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {

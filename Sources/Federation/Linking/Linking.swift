@@ -108,7 +108,12 @@ extension Federation {
             "application": "\(loaded.application.id)", "provider": "\(way.provider)", "user": "\(user.objectID)",
         ]
         do throws(Failure) {
-            let lost = try await store.removeWayIn(way, fromUserOf: token?.hash ?? [], in: loaded.application)
+            let lost = try await store.removeWayIn(
+                way,
+                fromUserOf: token?.hash ?? [],
+                provedWithin: Self.proofSeconds,
+                in: loaded.application
+            )
             logger.info("unlink", metadata: metadata)
             let farewell = Farewell(graph: clients.graph, store: store, masterKeys: masterKeys)
             _ = await farewell.giveUpPermissions(

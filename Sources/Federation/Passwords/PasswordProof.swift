@@ -35,12 +35,7 @@ extension Federation {
             within: Self.proofSeconds,
             in: loaded.application
         )
-        guard isProved else {
-            throw Failure(
-                .reauthenticationRequired,
-                "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."
-            )
-        }
+        guard isProved else { throw .reauthenticationRequired }
     }
 
     /// Holds a password against that of a user, and notes that the session's person has shown who they are.

@@ -95,7 +95,7 @@ private struct ErasureWork: Sendable {
         return erasure
     }
 
-    /// Erases an identity that is older than the request, and the user if no other identity leads to it.
+    /// Erases an identity that is older than the request, and the user if neither another identity nor a password leads to it.
     private func erase(
         _ identity: IdentityKey,
         from issued: Int64,
@@ -108,7 +108,10 @@ private struct ErasureWork: Sendable {
         // A statement of its own: the one that waits for the lock sees the identities as they were before the wait.
         let found = try await connection.query(
             """
-            select count(*) > 1 from \(identifier: application.schema).identities where object_id = \(user.uuid)
+            select count(*) + (
+                select count(*) from \(identifier: application.schema).passwords where object_id = \(user.uuid)
+            ) > 1
+            from \(identifier: application.schema).identities where object_id = \(user.uuid)
             having bool_or(\(identity.condition) and created < to_timestamp(\(issued)) + interval '1 second')
             """
         )

@@ -74,13 +74,7 @@ extension PostgresConnection {
             """
         )
         if inserted.affectedRows == 1 {
-            _ = try await query(
-                """
-                update \(identifier: application.schema).users
-                set user_status = 'ENABLED', social_account = \(identity.provider.socialAccount)
-                where object_id = \(user.id.uuid) and user_status = 'GUEST'
-                """
-            )
+            if user.status == .guest { try await admit(user.id, by: identity, joining, in: application) }
             return
         }
         // A statement of its own: it sees what another one has committed since the insert began to wait for it.
@@ -96,7 +90,39 @@ extension PostgresConnection {
     }
 }
 
+extension PostgresConnection {
+    /// Makes a guest an ordinary user, whose sessions from before end: whoever else had one is no part of the account (security.md V-33).
+    private func admit(
+        _ guest: ObjectID,
+        by identity: IdentityKey,
+        _ joining: Joining,
+        in application: Application
+    ) async throws(PostgresError) {
+        _ = try await query(
+            """
+            update \(identifier: application.schema).users
+            set user_status = 'ENABLED', social_account = \(identity.provider.socialAccount)
+            where object_id = \(guest.uuid)
+            """
+        )
+        _ = try await query(
+            """
+            delete from \(identifier: application.schema).sessions
+            where object_id = \(guest.uuid) and token_hash <> \(joining.keptSession)
+            """
+        )
+    }
+}
+
 extension Joining {
+    /// The session that goes on; an empty hash is none's.
+    fileprivate var keptSession: [UInt8] {
+        switch self {
+        case .guest: []
+        case .session(let hash): hash
+        }
+    }
+
     fileprivate var refusal: Failure {
         switch self {
         case .guest:
@@ -110,7 +136,7 @@ extension Joining {
 }
 
 extension Failure {
-    /// - Parameter byAnother: Whether the identity is another user's; if not, the user has another identity at the same app.
+    /// That an identity cannot be linked: it is another user's, or the user has another one at the same app.
     fileprivate static func identityTaken(byAnother: Bool) -> Failure {
         Failure(
             .identityTaken,

@@ -3,9 +3,6 @@ package import Identity
 import Postgres
 
 extension Store {
-    /// How long ago a session may have been proved for what could lock its user out, in seconds (security.md §3.6).
-    package static let freshProofSeconds: Int64 = 300
-
     /// The ways in of a user, the oldest first.
     package func waysIn(
         of user: ObjectID,
@@ -58,6 +55,7 @@ extension Store {
     package func removeWayIn(
         _ way: WayInSelection,
         fromUserOf tokenHash: [UInt8],
+        provedWithin seconds: Int,
         in application: Application
     ) async throws(Failure) -> [KeptIdentity] {
         let schema = application.schema
@@ -65,7 +63,7 @@ extension Store {
             guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
                 throw Failure.sessionInvalid
             }
-            guard user.provedAgo <= Self.freshProofSeconds else { throw Failure.reauthenticationRequired }
+            guard user.provedAgo <= seconds else { throw Failure.reauthenticationRequired }
             let found = try await connection.query(
                 """
                 select provider, provider_app from \(identifier: schema).identities where object_id = \(user.id.uuid)
@@ -137,6 +135,6 @@ extension PostgresConnection {
 extension Failure {
     package static let reauthenticationRequired = Failure(
         .reauthenticationRequired,
-        "This needs a login of the last five minutes. Log in once more and repeat it with the new session."
+        "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."
     )
 }
