@@ -10,6 +10,7 @@ struct PropertyWrites {
     private let targets: [Target]
     private let firstParameter: Int
     private let dynamic: String
+    private let passwords: String
 
     /// Prepares the parts.
     ///
@@ -17,7 +18,9 @@ struct PropertyWrites {
     ///   - targets: What the plan writes, none twice.
     ///   - firstParameter: The number of the placeholder of the first target's value; the others follow.
     ///   - dynamic: The jsonb object of undeclared properties, as SQL.
-    init(targets: [Target], firstParameter: Int, dynamic: String) {
+    ///   - schema: The application's schema.
+    init(targets: [Target], firstParameter: Int, dynamic: String, schema: String) {
+        passwords = quoted(schema) + ".passwords"
         self.targets = targets
         self.firstParameter = firstParameter
         self.dynamic = dynamic
@@ -34,7 +37,10 @@ struct PropertyWrites {
         let updated = targets.indices.filter { targets[$0].sync != .firstLogin }
         let columns = updated.map { quoted(targets[$0].name.text) }
         let values = updated.map(newValue)
-        return zip(columns, values).map { "\($0) = \($1), " }.joined()
+        let email = updated.first { targets[$0].name == .email }
+        let verified =
+            email.map { "email_verified = u.email_verified and u.email is not distinct from \(newValue($0)), " } ?? ""
+        return zip(columns, values).map { "\($0) = \($1), " }.joined() + verified
             + "dynamic = u.dynamic || \(dynamic), updated = case when "
             + "(u.dynamic || \(dynamic)\(values.map { ", " + $0 }.joined())) is distinct from "
             + "(u.dynamic\(columns.map { ", u." + $0 }.joined())) then now() else u.updated end"
@@ -67,7 +73,16 @@ struct PropertyWrites {
     private func value(_ index: Int) -> String { "$\(firstParameter + index)::\(targets[index].type.sqlType)" }
 
     /// The value that a repetition gives a property.
+    ///
+    /// The address by which somebody logs in and gets mails is theirs to change, not a provider's (decision D6, security.md V-30).
     private func newValue(_ index: Int) -> String {
+        guard targets[index].name == .email else { return ruledValue(index) }
+        return "case when exists (select from \(passwords) p where p.object_id = u.object_id) then u.email "
+            + "else \(ruledValue(index)) end"
+    }
+
+    /// The value by the rule of the entry.
+    private func ruledValue(_ index: Int) -> String {
         let (target, value) = (targets[index], value(index))
         let column = "u." + quoted(target.name.text)
         switch target.sync {

@@ -101,7 +101,12 @@ package struct SignInStatement: Sendable {
         let provider = (name: literal(provider.text), account: literal(provider.socialAccount))
         let firstOnce = commonParameters + (tokens == nil ? 0 : tokenParameters) + 1
         let firstTarget = firstOnce + (use == .once ? onceParameters : 0)
-        let writes = PropertyWrites(targets: targets, firstParameter: firstTarget, dynamic: "$8")
+        let writes = PropertyWrites(
+            targets: targets,
+            firstParameter: firstTarget,
+            dynamic: "$8",
+            schema: application.schema
+        )
 
         let previous = SessionEnding(application: application, opened: "$4", previous: "$9").sql
 

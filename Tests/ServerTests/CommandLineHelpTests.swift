@@ -49,6 +49,7 @@ struct CommandLineHelpTests {
         operator: create list show role token revoke-token remove
         secrets: status rotate
         mail: test
+        token-key: list rotate
         """
 
     @Test("every promised command is there")

@@ -99,7 +99,7 @@ struct CredentialChannelTests {
     func otherMembers() async throws {
         let foreign = try await deployment.newcomer(app: "2345678901")
         let extras =
-            #""token": "\#(Self.jwt)", "provider": "google", "authResponse": {"accessToken": "x"}, "type": "oidc""#
+            #""token": "\#(Self.jwt)", "provider": "google", "authorization": {"accessToken": "x"}, "type": "oidc""#
         try await deployment.expectNothingWritten {
             try expectProblem(
                 try await deployment.login(body: #"{"accessToken": "\#(foreign.token)", \#(extras)}"#),
@@ -118,7 +118,11 @@ struct CredentialChannelTests {
             "id": victim.id, "userId": victim.id, "sub": victim.id, "user_id": victim.id,
             "objectId": victimsUser.objectID, "ownerId": victimsUser.objectID,
         ].map { #""\#($0)": "\#($1)""# }.joined(separator: ", ")
-        for claim in [ids, ids + #", "guestUser": {\#(ids)}, "user": {\#(ids)}"#] {
+        try expectProblem(
+            try await deployment.login(body: #"{"accessToken": "\#(attacker.token)", "guestUser": {\#(ids)}}"#),
+            "guest_invalid"
+        )
+        for claim in [ids, ids + #", "guest": {\#(ids)}, "user": {\#(ids)}"#] {
             let reply = try await deployment.login(body: #"{"accessToken": "\#(attacker.token)", \#(claim)}"#)
             let signedIn = try deployment.signedIn(reply)
             #expect(signedIn.objectID != victimsUser.objectID)

@@ -176,7 +176,7 @@ struct PasswordLoginTests {
         _ = try await deployment.signIn(person)
         let logins = ["known.canary@example.com", "nobody.canary@example.com", "social.canary@example.com"]
         var bodies: Set<String> = []
-        func medians() async throws -> [Double] {
+        func typical() async throws -> [Double] {
             var times: [[Double]] = [[], [], []]
             for _ in 0..<25 {
                 try await forgetAttempts()
@@ -189,18 +189,19 @@ struct PasswordLoginTests {
                     bodies.insert(reply.text.replacing(id, with: ""))
                 }
             }
-            return times.map { $0.sorted()[$0.count / 2] }
+            // Load only ever adds: what the work itself takes shows in the lower quarter.
+            return times.map { $0.sorted()[$0.count / 5] }
         }
         // A neighbour's load can disturb one series; a difference in the work shows in each.
         var apart: [Double] = []
         for _ in 0..<4 {
-            let found = try await medians()
+            let found = try await typical()
             let (low, high) = (found.min() ?? 0, found.max() ?? 0)
             apart = found
             if high - low <= max(5, low / 20) { break }
         }
         let (low, high) = (apart.min() ?? 0, apart.max() ?? 0)
-        #expect(high - low <= max(5, low / 20), "medians in ms: \(apart)")
+        #expect(high - low <= max(5, low / 20), "typical times in ms: \(apart)")
         #expect(bodies.count == 1, "\(bodies)")
         try await forgetAttempts()
     }

@@ -44,7 +44,7 @@ struct PersonTests {
         let victim = "victim.canary@example.com"
         let attacker = try await deployment.newcomer(#"{"name": "Mallory"}"#)
         let email = #""email": "\#(victim)", "email_verified": true"#
-        let claims = ["user", "properties", "guestUser", "createData"]
+        let claims = ["user", "properties", "guest", "createData"]
             .reduce(email) { #"\#($0), "\#($1)": {\#(email)}"# }
         for document in deployment.documents {
             for mapping in ["{}", #"{"email": "email"}"#] {

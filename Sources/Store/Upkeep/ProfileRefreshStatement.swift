@@ -24,7 +24,8 @@ package struct ProfileRefreshStatement: Sendable {
         let writes = PropertyWrites(
             targets: targets,
             firstParameter: TokenStanding.nextParameter,
-            dynamic: "'{}'::jsonb"
+            dynamic: "'{}'::jsonb",
+            schema: application.schema
         )
         sql = """
             with before as (
