@@ -9,7 +9,8 @@ enum CodeFacts {
 
     /// The variables that a source with calls such as `milliseconds("login", default: 5000)` reads.
     ///
-    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up by its last part in `constants`.
+    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up in `constants` by its type and its last
+    /// part, as `GraphConfiguration.baseURL`.
     static func variables(in source: SwiftText, constants: [String: String]) -> [Variable] {
         let readers = ["text", "address", "integer", "milliseconds", "boolean", "string", "upstream"]
         let tokens = source.tokens
@@ -38,11 +39,11 @@ enum CodeFacts {
         let isOperator = rest[0] == ")" && rest[1] == "?" && rest[2] == "?"
         guard isArgument || isOperator else { return nil }
         let isName = rest[4] == "." && rest[5] == "Default" && rest[6] == "."
-        return isName ? constants[rest[7]] : rest[3].filter { $0 != "_" }
+        return isName ? constants[rest[3] + "." + rest[7]] : rest[3].filter { $0 != "_" }
     }
 
-    /// The values of `static let name = …`; those of a list have commas between them.
-    static func constants(in source: SwiftText) -> [String: String] {
+    /// The values of `static let name = …` by the type and the name; those of a list have commas between them.
+    static func constants(of type: String, in source: SwiftText) -> [String: String] {
         let tokens = source.tokens
         var constants: [String: String] = [:]
         for index in tokens.indices
@@ -51,7 +52,7 @@ enum CodeFacts {
                 tokens[index + 3].isSymbol("[")
                 ? tokens[(index + 4)...].prefix { !$0.isSymbol("]") }.filter { $0.kind == .literal }
                 : [tokens[index + 3]]
-            constants[tokens[index + 1].text] = values.map(\.text).joined(separator: ",")
+            constants[type + "." + tokens[index + 1].text] = values.map(\.text).joined(separator: ",")
         }
         return constants
     }

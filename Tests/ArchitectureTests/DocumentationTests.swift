@@ -16,7 +16,11 @@ struct DocumentationTests {
 
     @Test("docs/configuration.md lists every variable that the service reads, with its default")
     func variables() throws {
-        let constants = CodeFacts.constants(in: try source("Sources/Graph/GraphConfiguration.swift"))
+        var constants: [String: String] = [:]
+        for (type, path) in [("GraphConfiguration", "Graph"), ("TwitterConfiguration", "Twitter")] {
+            let source = try source("Sources/\(path)/\(type).swift")
+            constants.merge(CodeFacts.constants(of: type, in: source)) { $1 }
+        }
         let read = try ["ConfigurationReader", "ConfigurationReader+Mail"].flatMap { name in
             CodeFacts.variables(in: try source("Sources/Server/\(name).swift"), constants: constants)
         }
@@ -112,6 +116,7 @@ struct DocumentationSelfTests {
             """
         )
         let constants = CodeFacts.constants(
+            of: "Some",
             in: SwiftText(
                 """
                 static let dialogURL = "https://d"

@@ -7,7 +7,7 @@ import Testing
 enum DocumentFiles {
     /// The application documents that ship.
     static let ready = [
-        "demo.json", "profile-basics.json", "full-graph-user.json", "backendless-migration.json",
+        "demo.json", "profile-basics.json", "full-graph-user.json", "backendless-migration.json", "two-providers.json",
     ]
 
     static func text(_ name: String) throws -> String {

@@ -87,6 +87,12 @@ struct DocumentSchemaTests {
                 #""properties":{"\#(long)":{"type":"INT","required":false,"clientMappable":true},"Name":{"type":"JSON"}}"#
             ),
             Self.whole(#""properties":{"email":{"type":"STRING","clientMappable":false},"roles2":{"type":"TEXT"}}"#),
+            Self.whole(#""providers":{"twitter":{"enabled":false}}"#),
+            Self.whole(
+                #""providers":{"twitter":{"apps":[{"consumerKey":"a_Z-9","consumerSecret":{"env":"A"}},{"consumerKey":"\#(long)9","consumerSecret":{"env":"B"}}]}}"#
+            ),
+            Self.whole(#""mapping":{"twitter":{},"facebook":[]}"#),
+            Self.whole(#""mapping":{"twitter":[{"from":"@{screen_name}","to":"name","sync":"ifEmpty"}]}"#),
             Self.mapping("[]"), Self.mapping("{}"),
             Self.mapping(#"{"a.b_1.c":"pJSON","{a}{{}}{b.c} \u4e2d":"pTEXT","{{{id}}}":"pSTRING"}"#),
             Self.mapping(#"{"a.b.c.d.e.f.g.h":"pINT","\#(String(repeating: "a", count: 128))":"pTEXT"}"#),
@@ -146,11 +152,13 @@ struct DocumentSchemaTests {
             (0..<count + more).map(element).joined(separator: ",")
         }
         let apps = list(100) { #"{"appId":"\#($0)","appSecret":{"env":"A"}}"# }
+        let consumers = list(100) { #"{"consumerKey":"\#($0)","consumerSecret":{"env":"A"}}"# }
         return [
             whole(#""settings":{"allowedOrigins":[\#(list(100) { #""https://h\#($0)""# })]}"#),
             whole(#""settings":{"hostNames":[\#(list(20) { #""h\#($0)""# })]}"#),
             whole(#""keys":[\#(list(100) { #"{"label":"k\#($0)","key":{"env":"A"}}"# })]"#),
             whole(#""providers":{"facebook":{"apps":[\#(apps)]}}"#),
+            whole(#""providers":{"twitter":{"apps":[\#(consumers)]}}"#),
             options(#""redirectUris":[\#(list(20) { #""https://h\#($0)""# })]"#),
             options(#""permissions":[\#(list(50) { _ in #""p""# })]"#),
             whole(
@@ -207,7 +215,17 @@ struct DocumentSchemaTests {
             Self.whole(#""keys":[{"label":"a","key":{"env":"A-B"}}]"#),
             Self.whole(#""keys":[{"label":"a","key":{"env":""}}]"#),
             Self.whole(#""keys":[{"label":"a","key":{"env":"A","x":1}}]"#),
-            Self.whole(#""providers":{"twitter":{}}"#), Self.whole(#""providers":{"facebook":{}}"#),
+            Self.whole(#""providers":{"google":{}}"#), Self.whole(#""providers":{"facebook":{}}"#),
+            Self.whole(#""providers":{"twitter":{}}"#), Self.whole(#""providers":{"twitter":{"apps":[]}}"#),
+            Self.whole(#""providers":{"twitter":{"enabled":false,"keepTokens":false}}"#),
+            Self.whole(#""providers":{"twitter":{"apps":[{"appId":"1","appSecret":{"env":"A"}}]}}"#),
+            Self.whole(#""providers":{"twitter":{"apps":[{"consumerKey":"","consumerSecret":{"env":"A"}}]}}"#),
+            Self.whole(#""providers":{"twitter":{"apps":[{"consumerKey":"a b","consumerSecret":{"env":"A"}}]}}"#),
+            Self.whole(
+                #""providers":{"twitter":{"apps":[{"consumerKey":"\#(tooLong)x","consumerSecret":{"env":"A"}}]}}"#
+            ),
+            Self.whole(#""providers":{"twitter":{"apps":[{"consumerKey":"a"}]}}"#),
+            Self.whole(#""providers":{"twitter":{"apps":[{"consumerKey":"a","consumerSecret":"s"}]}}"#),
             Self.whole(#""providers":{"facebook":{"enabled":true,"apps":[]}}"#),
             Self.whole(#""providers":{"facebook":{"enabled":false,"graphVersion":"25.0"}}"#),
             Self.whole(#""providers":{"facebook":{"enabled":false,"proof":"none"}}"#),
@@ -220,7 +238,7 @@ struct DocumentSchemaTests {
             Self.whole(#""properties":{"p":{"type":"INT","required":null}}"#),
             Self.whole(#""properties":{"email":{"type":"TEXT"}}"#),
             Self.whole(#""properties":{"name":{"type":"INT"}}"#),
-            Self.whole(#""mapping":[]"#), Self.whole(#""mapping":{"twitter":{}}"#), Self.mapping("null"),
+            Self.whole(#""mapping":[]"#), Self.whole(#""mapping":{"google":{}}"#), Self.mapping("null"),
             Self.mapping("7"),
             Self.mapping("[7]"), Self.mapping("[[]]"), Self.mapping(#"{"x":7}"#), Self.mapping(#"{"x":null}"#),
             Self.mapping(#"{"":"pINT"}"#), Self.mapping(#"{"X":"pINT"}"#), Self.mapping(#"{"a..b":"pINT"}"#),

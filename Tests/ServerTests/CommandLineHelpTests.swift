@@ -48,6 +48,7 @@ struct CommandLineHelpTests {
         session: list end
         operator: create list show role token revoke-token remove
         secrets: status rotate
+        token-key: list rotate
         mail: test
         token-key: list rotate
         """
