@@ -5,7 +5,7 @@ import Testing
 struct DocumentationTests {
     private static let pages: [Document] = {
         let docs =
-            (try? FileManager.default.contentsOfDirectory(atPath: Repository.root.appending(path: "docs").path)) ?? []
+            (try? FileManager.default.subpathsOfDirectory(atPath: Repository.root.appending(path: "docs").path)) ?? []
         let paths = ["README.md", "CHANGELOG.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
         return paths.compactMap { try? Document(path: $0) }
     }()

@@ -20,6 +20,7 @@ openssl has_command:openssl
 shellcheck has_command:shellcheck
 python3 has_command:python3
 python3-venv has_python_module:ensurepip
+nodejs has_command:node
 chromium has_command:chromium
 chromium-driver has_command:chromedriver
 pypi:jsonschema has_python_module:jsonschema
