@@ -50,7 +50,6 @@ struct CommandLineHelpTests {
         secrets: status rotate
         token-key: list rotate
         mail: test
-        token-key: list rotate
         """
 
     @Test("every promised command is there")

@@ -15,9 +15,10 @@ extension Federation {
     /// is somebody else's.
     ///
     /// The mapping writes as at a login by that identity, except that what is written at the first login alone fills only what is
-    /// empty. Who has just shown a credential has shown who they are: the session counts as proved anew.
+    /// empty. A new identity needs a session that was proved within five minutes, since a stolen one must not bring the thief's own; a
+    /// credential of an identity that is the user's already proves the session anew.
     ///
-    /// - Throws: What a login throws; `session_invalid`, `identity_taken`.
+    /// - Throws: What a login throws; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
         _ request: LoginRequest,
         toUserOf token: SessionToken?,
@@ -60,7 +61,7 @@ extension Federation {
                 mapped,
                 of: proof,
                 session: token,
-                joining: .session(tokenHash: token.hash),
+                joining: .session(tokenHash: token.hash, provedWithin: Self.proofSeconds),
                 by: plan,
                 in: attempt
             )

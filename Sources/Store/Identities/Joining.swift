@@ -7,12 +7,13 @@ package enum Joining: Sendable {
     /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already stays theirs,
     /// and so does the guest.
     case guest(ObjectID, tokenHash: [UInt8])
-    /// The user of the session of this hash. An identity that is somebody else's is refused.
-    case session(tokenHash: [UInt8])
+    /// The user of the session of this hash. An identity that is somebody else's is refused, and one that is nobody's needs a session
+    /// that was proved within so many seconds: whoever has stolen one must not add a way in of their own.
+    case session(tokenHash: [UInt8], provedWithin: Int)
 
     fileprivate var tokenHash: [UInt8] {
         switch self {
-        case .guest(_, let hash), .session(let hash): hash
+        case .guest(_, let hash), .session(let hash, _): hash
         }
     }
 }
@@ -61,6 +62,8 @@ extension PostgresConnection {
         }
         if case .guest(let id, _) = joining, id != user.id || user.status != .guest { throw joining.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
+        if let owner = try await owner(of: identity, in: application) { return try joining.take(owner, for: user.id) }
+        try joining.requireProof(of: user)
         let inserted = try await query(
             """
             insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
@@ -75,18 +78,22 @@ extension PostgresConnection {
         )
         if inserted.affectedRows == 1 {
             if user.status == .guest { try await admit(user.id, by: identity, joining, in: application) }
-            return
+        } else if let owner = try await self.owner(of: identity, in: application) {
+            // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait for it.
+            try joining.take(owner, for: user.id)
+        } else {
+            throw Failure.identityTaken(byAnother: false)
         }
-        // A statement of its own: it sees what another one has committed since the insert began to wait for it.
-        let owner = try await query(
-            """
-            select object_id from \(identifier: application.schema).identities where \(identity.condition)
-            """
+    }
+
+    private func owner(
+        of identity: IdentityKey,
+        in application: Application
+    ) async throws(PostgresError) -> ObjectID? {
+        let result = try await query(
+            "select object_id from \(identifier: application.schema).identities where \(identity.condition)"
         )
-        let isOwn = try owner.first.map { row throws(PostgresError) in
-            ObjectID(try row.decode(0, as: UUID.self)) == user.id
-        }
-        if case .session = joining, isOwn != true { throw Failure.identityTaken(byAnother: isOwn == false) }
+        return try result.first.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
     }
 }
 
@@ -119,8 +126,19 @@ extension Joining {
     fileprivate var keptSession: [UInt8] {
         switch self {
         case .guest: []
-        case .session(let hash): hash
+        case .session(let hash, _): hash
         }
+    }
+
+    /// Holds an identity that is somebody's against whom it is to be.
+    fileprivate func take(_ owner: ObjectID, for user: ObjectID) throws(Failure) {
+        if case .session = self, owner != user { throw .identityTaken(byAnother: true) }
+    }
+
+    /// Guests have nothing but their session.
+    fileprivate func requireProof(of user: (id: ObjectID, status: UserStatus, provedAgo: Int64)) throws(Failure) {
+        guard case .session(_, let seconds) = self, user.status != .guest, user.provedAgo > seconds else { return }
+        throw .reauthenticationRequired
     }
 
     fileprivate var refusal: Failure {
