@@ -50,6 +50,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
 
     private static let application = "applications/{application}"
     private static let mapping = application + "/mappings/facebook"
+    private static let otherMapping = application + "/mappings/twitter"
     private static let user = application + "/users/{user}"
 
     private static let reads = [
@@ -65,6 +66,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application + "/document", .viewer),
         AdminRoute("GET", application + "/keys", .viewer),
         AdminRoute("GET", application + "/providers/facebook", .viewer),
+        AdminRoute("GET", application + "/providers/twitter", .viewer),
         AdminRoute("GET", application + "/properties", .viewer),
         AdminRoute("GET", application + "/properties/{property}", .viewer),
         AdminRoute("GET", mapping, .viewer),
@@ -72,10 +74,16 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", mapping + "/revisions/{revision}", .viewer),
         AdminRoute("GET", mapping + "/diff?from={revision}&to={revision}", .viewer),
         AdminRoute("POST", mapping + "/preview", .viewer, #"{"profile": {"id": "1"}}"#),
+        AdminRoute("GET", otherMapping, .viewer),
+        AdminRoute("GET", otherMapping + "/revisions", .viewer),
+        AdminRoute("GET", otherMapping + "/revisions/{revision}", .viewer),
+        AdminRoute("GET", otherMapping + "/diff?from={revision}&to={revision}", .viewer),
+        AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
         AdminRoute("GET", application + "/users", .viewer),
         AdminRoute("GET", user, .viewer),
         AdminRoute("GET", user + "/export", .editor),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
+        AdminRoute("POST", application + "/providers/twitter/check", .editor),
         // No token is kept of this user.
         AdminRoute("POST", user + "/refresh", .editor, status: 409),
     ]
@@ -110,6 +118,14 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             .editor,
             #"{"revision": {revision}}"#,
             audited: ["mapping.facebook.set"]
+        ),
+        AdminRoute("PUT", otherMapping, .editor, #"{"email": "email"}"#, audited: ["mapping.twitter.set"]),
+        AdminRoute(
+            "POST",
+            otherMapping + "/rollback",
+            .editor,
+            #"{"revision": {revision}}"#,
+            audited: ["mapping.twitter.set"]
         ),
         AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
         AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
@@ -158,12 +174,33 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         ),
         AdminRoute(
             "PUT",
+            application + "/providers/twitter",
+            .owner,
+            #"{"apps": [{"consumerKey": "walked", "consumerSecret": "walked"}]}"#,
+            audited: ["provider.twitter.set", "provider.twitter.apps"]
+        ),
+        AdminRoute(
+            "PATCH",
+            application + "/providers/twitter",
+            .owner,
+            #"{"enabled": false}"#,
+            audited: ["provider.twitter.set"]
+        ),
+        AdminRoute(
+            "DELETE",
+            application + "/providers/twitter",
+            .owner,
+            status: 204,
+            audited: ["provider.twitter.remove"]
+        ),
+        AdminRoute(
+            "PUT",
             application + "/document",
             .owner,
             #"""
             {"application": "{application}", "name": "Walked", "keys": [{"label": "{key} "}],
              "properties": {"added": {"type": "INT"}},
-             "mapping": {"facebook": [{"from": "email", "to": "email"}, {"from": "name", "to": "name"}]}}
+             "mapping": {"facebook": [{"from": "email", "to": "email"}, {"from": "name", "to": "name"}], "twitter": {"name": "name"}}}
             """#,
             audited: ["application.rename"]
         ),
@@ -244,6 +281,11 @@ extension Deployment {
             """
         )
         let owner = try await admin()
+        for (part, json) in [
+            ("providers/twitter", #"{"enabled": false, "apps": []}"#), ("mappings/twitter", #"{"name": "name"}"#),
+        ] {
+            try await owner.ask("PUT", "applications/\(application)/\(part)", json)
+        }
         let made = try await owner.ask("POST", "operators", #"{"name": "\#(name)", "role": "viewer"}"#)
         let person = try await owner.get("applications/\(application)/users/\(user.objectID)")
         let `operator` = try await owner.get("operators/\(name)")
