@@ -290,14 +290,6 @@ begin
 end
 $body$;
 
--- Ends all sessions of a user. A statement of its own, so that it sees the sessions of logins for which the caller has waited.
-create or replace function federation.end_sessions(schema_name text, object_id uuid) returns void
-language plpgsql volatile as $body$
-begin
-    execute format('delete from %I.sessions where object_id = $1', schema_name) using object_id;
-end
-$body$;
-
 -- Makes the schema of an application, or brings it up to this file.
 create or replace function federation.create_application_schema(schema_name text) returns void
 language plpgsql as $body$

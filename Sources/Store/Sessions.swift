@@ -48,10 +48,20 @@ extension Store {
 
 extension PostgresConnection {
     /// Locks the user of a live session; nil when the session is unknown or over.
+    ///
+    /// The session is looked at by a statement of its own, once the lock is had: the one that waits for it would see what was there
+    /// before the wait, and whoever was waited for may have ended the session.
     func lockUser(
         ofSession tokenHash: [UInt8],
         of application: Application
     ) async throws(PostgresError) -> (id: ObjectID, status: UserStatus, provedAgo: Int64)? {
+        _ = try await query(
+            """
+            select from \(identifier: application.schema).users where object_id = (
+                select object_id from \(identifier: application.schema).sessions where token_hash = \(tokenHash)
+            ) for no key update
+            """
+        )
         let result = try await query(
             """
             select u.object_id, u.user_status, floor(extract(epoch from now() - s.proved))::bigint
@@ -59,7 +69,6 @@ extension PostgresConnection {
                 join \(identifier: application.schema).users u using (object_id)
             where s.token_hash = \(tokenHash) and s.expires > now()
                 and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
-            for no key update of u
             """
         )
         guard let row = result.first else { return nil }

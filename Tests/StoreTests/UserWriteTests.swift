@@ -199,4 +199,110 @@ struct UserWriteTests {
             #expect(try await tenant.count("sessions") == "0")
         }
     }
+
+    /// Holds a user's row in another transaction, lets the closure begin to wait for it, and does `sql` before it lets go.
+    private func whileWaiting(
+        _ tenant: Tenant,
+        for user: ObjectID,
+        _ sql: String,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let database = tenant.database
+        let waiter = try await database.holding(
+            "select from \(Tenant.users) where object_id = '\(user)' for update; \(sql)"
+        ) {
+            let waiter = Task { try await body() }
+            try await eventually("somebody waits for the user") {
+                try await database.psql(
+                    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+                ).count == 1
+            }
+            return waiter
+        }
+        try await waiter.value
+    }
+
+    @Test("T-33: what waited for a reset of the password finds neither the session nor the password of before")
+    func staleSession() async throws {
+        try await Tenant.lend { tenant in
+            let write = RegistrationWrite(
+                password: password("ann@example.com"),
+                status: .enabled,
+                given: try given(tenant, [("email", .text("ann@example.com"))])
+            )
+            let user = try #require(try await tenant.store.register(write, of: tenant.application))
+            let token = try await session(tenant, of: user.objectID)
+            let attackers = StoredPassword(
+                objectID: user.objectID,
+                login: "ann@example.com",
+                hash: SealedSecret(bytes: [6, 6, 6], keyID: "key")
+            )
+            let change = UserUpdate.LoginChange(
+                login: "ann@example.com",
+                password: attackers,
+                formerHash: write.password.hash
+            )
+            let update = UserUpdate(id: user.objectID, given: GivenProperties(), login: change)
+            try await whileWaiting(
+                tenant,
+                for: user.objectID,
+                "delete from \(Tenant.schema).sessions; update \(Tenant.schema).passwords set hash = '\\x0909'"
+            ) {
+                let failure = await #expect(throws: Failure.self) {
+                    _ = try await tenant.store.update(update, bySession: token, of: tenant.application)
+                }
+                #expect(failure?.reason == .sessionInvalid)
+            }
+            #expect(try await tenant.database.psql("select hash from \(Tenant.schema).passwords") == [["\\x0909"]])
+
+            // The session lives, but the password is another one.
+            let other = try await session(tenant, of: user.objectID)
+            let failure = await #expect(throws: Failure.self) {
+                _ = try await tenant.store.update(update, bySession: other, of: tenant.application)
+            }
+            #expect(failure?.reason == .conflict)
+        }
+    }
+
+    @Test("T-33c: an identity that is linked while the password is being reset goes with the others")
+    func linkedMeanwhile() async throws {
+        try await Tenant.lend { tenant in
+            let write = RegistrationWrite(
+                password: password("ann@example.com"),
+                status: .enabled,
+                given: try given(tenant, [("email", .text("ann@example.com"))])
+            )
+            let user = try #require(try await tenant.store.register(write, of: tenant.application))
+            let link = Tenant.randomHash()
+            try await tenant.store.addEmailProof(
+                EmailProof(user: user.objectID, email: "ann@example.com"),
+                for: .passwordReset,
+                tokenHash: link,
+                seconds: 60,
+                of: tenant.application
+            )
+            let new = password("ann@example.com", of: user.objectID)
+            try await whileWaiting(
+                tenant,
+                for: user.objectID,
+                """
+                insert into \(Tenant.schema).identities (provider, provider_app, subject, object_id)
+                values ('facebook', '42', '666', '\(user.objectID)');
+                insert into \(Tenant.schema).sessions (token_hash, object_id, expires)
+                values (sha256('x'), '\(user.objectID)', now() + interval '1 hour')
+                """
+            ) {
+                let kept = try await tenant.store.resetPassword(
+                    byLink: link,
+                    to: new,
+                    forgetting: Tenant.randomHash(),
+                    in: tenant.application
+                )
+                #expect(kept != nil)
+            }
+            for table in ["identities", "sessions", "email_proofs"] {
+                #expect(try await tenant.count(table) == "0", "\(table)")
+            }
+        }
+    }
 }

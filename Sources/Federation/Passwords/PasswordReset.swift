@@ -52,13 +52,19 @@ extension Federation {
             in: loaded,
             deadline: .now + limits.login
         )
-        let isReset = try await store.resetPassword(
+        let lost = try await store.resetPassword(
             byLink: hash,
             to: stored,
             forgetting: PasswordGuess.accountKey(of: email.login),
             in: loaded.application
         )
-        guard isReset else { throw Self.linkInvalid }
+        guard let lost else { throw Self.linkInvalid }
+        _ = await Farewell(graph: clients.graph, store: store, masterKeys: masterKeys).giveUpPermissions(
+            by: lost,
+            formerlyOf: proof.user,
+            in: loaded,
+            actor: Actor(name: "user:\(proof.user)", source: "password reset")
+        )
         if let user = try await store.person(proof.user, of: loaded.application)?.user {
             await announcePasswordChange(to: proof.email, of: user, in: loaded)
         }

@@ -57,11 +57,14 @@ extension Store {
 extension PostgresConnection {
     /// Makes an identity the user's, unless it is somebody's.
     fileprivate func join(_ joining: Joining, to identity: IdentityKey, of application: Application) async throws {
+        // The login that made the guest this person may have lost its reply: the client repeats it.
+        if case .guest(let id, _) = joining, try await owner(of: identity, in: application) == id { return }
         guard let user = try await lockUser(ofSession: joining.tokenHash, of: application) else {
             throw joining.refusal
         }
         if case .guest(let id, _) = joining, id != user.id || user.status != .guest { throw joining.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
+        // Under the lock: what is the user's own now stays so until the end.
         if let owner = try await owner(of: identity, in: application) { return try joining.take(owner, for: user.id) }
         try joining.requireProof(of: user)
         let inserted = try await query(

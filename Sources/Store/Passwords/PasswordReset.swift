@@ -3,49 +3,56 @@ package import Identity
 import Postgres
 
 extension Store {
-    /// Sets the password of the user whose link it is, in one statement, and leaves nobody else a way in.
+    /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a way in.
     ///
     /// All sessions end, and all links. Whoever reads the mail of the address owns the account: where nobody had shown that before,
-    /// identities that were linked meanwhile are removed (security.md V-32, V-33). The user is locked first, as a login does: a login that
-    /// is under way is over before and its session ends, or it finds another hash.
+    /// identities that were linked meanwhile are removed (security.md V-32, V-33). The first statement locks the user, as a login and
+    /// a linking do; those behind it see what these have left.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
     ///   - password: The new one, of the user whom the link names.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
-    /// - Returns: Whether the link counted.
+    /// - Returns: What was kept with the identities that went: good for giving up our permissions, once. Nil when the link did not count.
     /// - Throws: `login_taken_by_other`, `store_unavailable` and its like; nothing is written then.
     package func resetPassword(
         byLink tokenHash: [UInt8],
         to password: StoredPassword,
         forgetting attemptKey: [UInt8],
         in application: Application
-    ) async throws(Failure) -> Bool {
-        let schema = quoted(application.schema)
-        let statement: Statement = """
-            with \(Self.taking(tokenHash, .passwordReset, of: application)), written as (
-                insert into \(unsafeRaw: schema).passwords (object_id, login, hash, hash_key_id)
-                select object_id, \(password.login), \(password.hash.bytes), \(password.hash.keyID) from used
-                where object_id = \(password.objectID.uuid)
-                on conflict (object_id) do update set
-                    login = excluded.login, hash = excluded.hash, hash_key_id = excluded.hash_key_id, changed = now()
-            ), links as (
-                delete from \(unsafeRaw: schema).email_proofs e using used
-                where e.object_id = used.object_id and e.token_hash <> \(tokenHash)
-            ), intruders as (
-                delete from \(unsafeRaw: schema).identities i using used
-                where i.object_id = used.object_id and not used.email_verified
-            ), attempts as (
-                delete from \(unsafeRaw: schema).attempts a using used where a.key = \(attemptKey)
-            )
-            select federation.end_sessions(\(application.schema), object_id) is null from used
-            """
+    ) async throws(Failure) -> [KeptIdentity]? {
+        let (schema, user) = (application.schema, password.objectID)
         do {
-            return try await postgres.query(statement).first != nil
-        } catch {
-            if error.sqlState == "23505" { throw Self.loginTakenByOther }
+            return try await postgres.withTransaction { connection -> [KeptIdentity]? in
+                let used = try await connection.query(
+                    """
+                    with \(Self.taking(tokenHash, .passwordReset, of: application))
+                    select email_verified from used where object_id = \(user.uuid)
+                    """
+                )
+                guard let wasVerified = try used.first?.decode(0, as: Bool.self) else { return nil }
+                _ = try await connection.query(password.replacement(in: application))
+                for table in ["email_proofs", "sessions"] {
+                    _ = try await connection.query(
+                        "delete from \(identifier: schema).\(identifier: table) where object_id = \(user.uuid)"
+                    )
+                }
+                _ = try await connection.query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
+                guard !wasVerified else { return [] }
+                let kept = try await connection.keptIdentities(of: user, schema: schema)
+                _ = try await connection.query(
+                    "delete from \(identifier: schema).identities where object_id = \(user.uuid)"
+                )
+                return kept
+            }
+        } catch let error as PostgresError {
+            if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
+                throw Self.loginTakenByOther
+            }
             throw await failure(of: error, in: application)
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }
     }
 

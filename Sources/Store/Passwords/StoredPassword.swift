@@ -17,6 +17,18 @@ package struct StoredPassword: Sendable {
     }
 }
 
+extension StoredPassword {
+    /// Makes it the user's, whatever the user had before; a login that is another user's is a violation of `passwords`.
+    func replacement(in application: Application) -> Statement {
+        """
+        insert into \(identifier: application.schema).passwords (object_id, login, hash, hash_key_id)
+        values (\(objectID.uuid), \(login), \(hash.bytes), \(hash.keyID))
+        on conflict (object_id) do update set
+            login = excluded.login, hash = excluded.hash, hash_key_id = excluded.hash_key_id, changed = now()
+        """
+    }
+}
+
 extension Store {
     /// The password behind a login; nil when nobody has it.
     package func password(ofLogin login: String, in application: Application) async throws(Failure) -> StoredPassword? {

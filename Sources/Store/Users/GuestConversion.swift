@@ -22,17 +22,9 @@ extension Store {
         let schema = application.schema
         do {
             return try await postgres.withTransaction { connection -> User? in
-                let guest = try await connection.query(
-                    """
-                    select from \(identifier: schema).users u
-                    where u.object_id = \(write.password.objectID.uuid) and u.user_status = 'GUEST' and exists (
-                        select from \(identifier: schema).sessions s
-                        where s.token_hash = \(tokenHash) and s.object_id = u.object_id and s.expires > now()
-                    )
-                    for no key update of u
-                    """
-                )
-                guard guest.count == 1 else { throw Failure.guestInvalid }
+                guard let guest = try await connection.lockUser(ofSession: tokenHash, of: application),
+                    guest.id == write.password.objectID, guest.status == .guest
+                else { throw Failure.guestInvalid }
                 let claimed = try await connection.query(write.password.claim(in: application))
                 guard claimed.affectedRows == 1 else { return nil }
                 var assignments = UserAssignments(write.given)

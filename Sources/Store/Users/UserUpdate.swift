@@ -74,22 +74,15 @@ private struct UserUpdateWork: Sendable {
     private var schema: String { application.schema }
 
     func perform(_ connection: PostgresConnection) async throws -> User {
-        let locked = try await connection.query(
-            """
-            select p.hash from \(identifier: schema).users u
-            left join \(identifier: schema).passwords p using (object_id)
-            where u.object_id = \(update.id.uuid) and u.user_status <> 'DISABLED' and exists (
-                select from \(identifier: schema).sessions s
-                where s.token_hash = \(tokenHash) and s.object_id = u.object_id and s.expires > now()
-            )
-            for no key update of u
-            """
-        )
-        guard let row = locked.first else {
-            throw Failure(.sessionInvalid, "This session has ended. Log in again.")
-        }
+        guard let owner = try await connection.lockUser(ofSession: tokenHash, of: application),
+            owner.id == update.id, owner.status != .disabled
+        else { throw Failure.sessionInvalid }
         if let login = update.login {
-            guard try row.decode(0, as: [UInt8]?.self) == login.formerHash?.bytes else {
+            // Read under the lock: the password that the change was allowed for must still be the one.
+            let stored = try await connection.query(
+                "select hash from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
+            )
+            guard try stored.first?.decode(0, as: [UInt8].self) == login.formerHash?.bytes else {
                 throw Failure(.conflict, "The password has been changed meanwhile. Look at the account and try again.")
             }
         }
@@ -122,14 +115,7 @@ private struct UserUpdateWork: Sendable {
 
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
         if let password = login.password {
-            _ = try await connection.query(
-                """
-                insert into \(identifier: schema).passwords (object_id, login, hash, hash_key_id)
-                values (\(update.id.uuid), \(login.login), \(password.hash.bytes), \(password.hash.keyID))
-                on conflict (object_id) do update set login = excluded.login, hash = excluded.hash,
-                    hash_key_id = excluded.hash_key_id, changed = now()
-                """
-            )
+            _ = try await connection.query(password.replacement(in: application))
             _ = try await connection.query(
                 """
                 delete from \(identifier: schema).sessions
