@@ -45,10 +45,7 @@ struct LoginRoutes {
             previousToken: request.userToken,
             idempotencyKey: try request.idempotencyKey
         )
-        let result = try await federation.signIn(login, to: application, logger: context.logger)
-        var headers = HTTPFields.missing(result.missingPermissions)
-        headers[.userCreated] = result.created ? "true" : "false"
-        return .json(UserReply.write(result.user, token: result.token), headers: headers)
+        return .signedIn(try await federation.signIn(login, to: application, logger: context.logger))
     }
 }
 

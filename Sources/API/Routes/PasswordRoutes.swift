@@ -19,7 +19,7 @@ struct PasswordRoutes {
                     to: application,
                     logger: context.logger
                 )
-                return .json(UserReply.write(signedIn.user, token: signedIn.token))
+                return .signedIn(signedIn)
             }
             let login = PasswordLogin(
                 login: try PasswordBody.login(in: body),
@@ -29,7 +29,7 @@ struct PasswordRoutes {
                 source: request.source(context, behind: trustedProxies)
             )
             let signedIn = try await federation.logIn(login, to: application, logger: context.logger)
-            return .json(UserReply.write(signedIn.user, token: signedIn.token))
+            return .signedIn(signedIn)
         }
         // The spelling is that of client SDKs (backendless.md §1.3).
         routes.on(.post, "users/verifypassowrd") { request, context, application in

@@ -25,7 +25,7 @@ struct RegistrationRoutes {
                 in: application,
                 logger: context.logger
             )
-            return .json(UserReply.write(guest.user, token: guest.token))
+            return .signedIn(guest)
         }
     }
 }

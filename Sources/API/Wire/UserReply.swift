@@ -1,5 +1,6 @@
 import Federation
 import HTTPTypes
+import Hummingbird
 import Identity
 
 /// The user object of replies.
@@ -66,6 +67,15 @@ enum UserReply {
         func contains(_ key: String) -> Bool {
             names.contains { $0.utf8.elementsEqual(key.utf8) }
         }
+    }
+}
+
+extension Response {
+    /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping missed.
+    static func signedIn(_ signedIn: SignedIn) -> Response {
+        var headers = HTTPFields.missing(signedIn.missingPermissions)
+        headers[.userCreated] = signedIn.created ? "true" : "false"
+        return .json(UserReply.write(signedIn.user, token: signedIn.token), headers: headers)
     }
 }
 
