@@ -146,8 +146,23 @@ package final class ApplicationDirectory: Sendable {
             )
             return
         }
-        if !isLoaded { try MissingMasterKey.check(read.changed, held: masterKeys) }
+        if !isLoaded {
+            try MissingMasterKey.check(read.changed, held: masterKeys)
+            await warnOfPasswords(of: read.changed)
+        }
         take(read, of: look)
+    }
+
+    /// Says where passwords are under a master key that is not held. It is no reason not to start: they can be reset by mail.
+    private func warnOfPasswords(of applications: [StoredApplication]) async {
+        for application in applications {
+            guard let keyID = try? await store.passwordKey(ofSchema: application.schema), !masterKeys.ids.contains(keyID)
+            else { continue }
+            logger.error(
+                "passwords are sealed under a master key that this instance was not given",
+                metadata: ["application": "\(application.id)", "key": "\(keyID)"]
+            )
+        }
     }
 
     private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {

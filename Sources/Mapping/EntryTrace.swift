@@ -7,7 +7,8 @@ extension EntryPlan {
         _ profile: JSONObject,
         _ grantedScopes: [String]?,
         user: User?,
-        lastWritten: JSONValue?
+        lastWritten: JSONValue?,
+        isKept: Bool
     ) -> TracedEntry {
         let current = user?.value(of: target.name)
         func entry(
@@ -34,12 +35,18 @@ extension EntryPlan {
         let lacks = lacks(in: profile, grantedScopes: grantedScopes)
         let lacking = lacks.map { $0.missing(target.name) }
         let decisive = lacking.first { $0.permission != nil } ?? lacking.first
+        func decision(on value: PropertyValue, _ change: TracedEntry.Outcome) -> (TracedEntry.Outcome, String) {
+            guard !isKept else {
+                return (.skipped, "The user logs in by password with it, so no profile takes its place.")
+            }
+            return self.decision(on: value, change, user: user, current: current, lastWritten: lastWritten)
+        }
         switch outcome {
         case .value(let value):
-            let (outcome, why) = decision(on: value, .written, user: user, current: current, lastWritten: lastWritten)
+            let (outcome, why) = decision(on: value, .written)
             return entry(outcome, why, value: value)
         case .fallback(let value):
-            let (outcome, why) = decision(on: value, .defaulted, user: user, current: current, lastWritten: lastWritten)
+            let (outcome, why) = decision(on: value, .defaulted)
             return entry(outcome, "\(lacks.sentences) The default stands in. \(why)", value: value, lacking: decisive)
         case .missing:
             let rest = user == nil ? "The property is empty." : "The property stays as it is."

@@ -50,12 +50,14 @@ package struct MappingTracer: Sendable {
     ///   - grantedScopes: The permissions that the token carries; nil when unknown.
     ///   - user: Who logs in; nil when the login creates the user.
     ///   - written: What the mapping recorded as written last into properties with `untilEdited`.
+    ///   - kept: The properties that are the user's own to change, whatever the mapping says.
     /// - Returns: What becomes of each entry, and why the login would fail.
     package func trace(
         _ profile: JSONObject,
         grantedScopes: [String]?,
         user: User?,
-        written: JSONObject = JSONObject()
+        written: JSONObject = JSONObject(),
+        kept: Set<PropertyName> = []
     ) -> MappingTrace {
         var entries: [TracedEntry] = []
         var refusal = problems?.failure
@@ -76,7 +78,16 @@ package struct MappingTracer: Sendable {
                 case .refused(let failure): refusal = refusal ?? failure
                 }
                 let last = written.present(plan.target.name.text)
-                entries.append(plan.traced(outcome, profile, grantedScopes, user: user, lastWritten: last))
+                entries.append(
+                    plan.traced(
+                        outcome,
+                        profile,
+                        grantedScopes,
+                        user: user,
+                        lastWritten: last,
+                        isKept: kept.contains(plan.target.name)
+                    )
+                )
             }
         }
         if refusal == nil, user == nil,

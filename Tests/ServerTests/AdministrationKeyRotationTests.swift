@@ -61,6 +61,12 @@ extension FaultTests {
             return Set(rows.compactMap { $0.first ?? nil })
         }
 
+        /// The keys under which hashes of passwords are.
+        private func passwordKeys() async throws -> Set<String> {
+            let rows = try await faults.database.psql("select distinct hash_key_id from demo.passwords")
+            return Set(rows.compactMap { $0.first ?? nil })
+        }
+
         /// The token that a person's session gets back at an instance.
         private func givenBack(to session: SignedIn, at instance: Deployment) async throws -> String? {
             let reply = try await instance.get("users/identities/facebook/token", token: session.token)
@@ -84,6 +90,7 @@ extension FaultTests {
             // Their tokens are kept under the old key, and no later login brings new ones: more than one step of them.
             let resting = try await faults.regulars(70)
             let session = try await faults.instances[0].signIn(try #require(resting.first))
+            _ = try await faults.instances[0].register("rotated.canary@example.com")
             let former = try await tokenKeys()
             try #require(former.count == 1)
             let document = FaultDeployment.document
@@ -109,6 +116,7 @@ extension FaultTests {
                 #expect(try await keys()[oldKey] == nil)
                 #expect(left < total, "what was done before it was killed is not done again")
                 #expect(try await tokenKeys().isDisjoint(with: former), "kept tokens are under the new key")
+                #expect(try await passwordKeys().isDisjoint(with: [oldKey]), "hashes of passwords are, too")
                 let again = try await rotate()
                 #expect(again.exitStatus == .exited(0))
 
@@ -119,6 +127,7 @@ extension FaultTests {
             #expect(outcome.failed.isEmpty, "\(outcome.failed.count) of \(outcome.count): \(outcome.failed.prefix(3))")
             #expect(outcome.count > 200)
             #expect(try await givenBack(to: session, at: running[0]) == resting.first?.token)
+            _ = try await running[0].logIn("rotated.canary@example.com")
 
             // Who has the old key alone is told so at once, and opens nothing.
             let refused = try await runFederation(

@@ -96,6 +96,22 @@ struct AdministrationPreviewTests {
         #expect(candidate.compactMap { $0["to"]?.string } == ["greeting"], "the candidate stands in for the stored one")
     }
 
+    @Test("the address that a user logs in with by password stays, as in a login")
+    func passwordLogin() async throws {
+        let user = try #require(try await deployment.register("kept@example.com")["objectId"]?.string)
+        let mapping = #"[{"from": "email", "to": "email"}, {"from": "first_name", "to": "nick"}]"#
+        let preview = try await preview(
+            """
+            {"profile": {"id": "1", "first_name": "Kim", "email": "other@example.com"}, "mapping": \(mapping), "user": "\(user)"}
+            """
+        )
+        let email = try entry("email", of: preview)
+        #expect(email["outcome"]?.string == "skipped")
+        #expect(email["current"]?.string == "kept@example.com")
+        #expect(email["why"]?.string?.contains("password") == true)
+        #expect(try entry("nick", of: preview)["outcome"]?.string == "written")
+    }
+
     @Test("with a live token it asks Facebook, and a permission that is missing is named")
     func liveToken() async throws {
         let cem = try await deployment.newcomer(

@@ -243,6 +243,39 @@ struct AdministrationUserTests {
         #expect(try await deployment.signIn(visitor).objectID != ann.objectID, "who comes back by it is somebody else")
     }
 
+    @Test("a person's password is a way in: what they log in with is shown, and the last identity may go")
+    func password() async throws {
+        _ = try await deployment.register("Pia.Canary@example.com")
+        let pia = try await deployment.logIn("pia.canary@example.com")
+        let visitor = try await deployment.newcomer(#"{"first_name": "Pia"}"#)
+        let linked = try await deployment.send(
+            "POST",
+            "users/identities/facebook",
+            #"{"accessToken": "\#(visitor.token)"}"#,
+            token: pia.token
+        )
+        try #require(linked.status == 200, "\(linked.text)")
+        try await deployment.database.psql(
+            "insert into demo.user_roles (object_id, role) values ('\(pia.objectID)', 'Editor')"
+        )
+        let owner = try await deployment.admin()
+        for path in ["", "/export"] {
+            let reply = try await owner.send("GET", "\(Self.users)/\(pia.objectID)\(path)")
+            let person = try #require(JSON.object(reply.text))
+            #expect(person["password"]?.object?["login"]?.string == "pia.canary@example.com")
+            #expect((person["password"]?.object?["changed"]?.integer ?? 0) > 1_700_000_000_000)
+            #expect(person["roles"]?.array?.map(\.string) == ["Editor"])
+            #expect(!reply.text.contains("argon2"))
+        }
+        let identities = "\(Self.users)/\(pia.objectID)/identities"
+        try await owner.ask("DELETE", "\(identities)/facebook/1234567890/\(visitor.id)")
+        #expect(try await deployment.logIn("pia.canary@example.com").objectID == pia.objectID)
+        try expectProblem(
+            try await owner.send("DELETE", "\(identities)/password/x/pia.canary@example.com"),
+            "not_found"
+        )
+    }
+
     @Test("the export of a person has every value that is stored of them, and no hash of a token")
     func export() async throws {
         let (visitor, ann) = try await person("Ann Exported")

@@ -102,6 +102,23 @@ struct LinkingTests {
         #expect(try await unlink("facebook", session.token).status == 204)
     }
 
+    @Test("T-31: a proof is of the session that gave it, and of the identity that was proved")
+    func boundProof() async throws {
+        let (ann, bird) = (try await deployment.newcomer(), try await deployment.tweeter())
+        let (proved, old) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        try await age(old.token)
+        #expect(try await link(ann, proved.token).status == 200, "this session proves itself once more")
+        try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
+        try expectProblem(try await unlink("facebook", old.token), "reauthentication_required")
+
+        // What somebody else proves about themselves proves nothing about this session.
+        let other = try await deployment.newcomer()
+        _ = try await deployment.signIn(other)
+        try expectProblem(try await link(other, old.token), "identity_taken")
+        try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
+        #expect(try await ways(old.token) == ["facebook"])
+    }
+
     @Test("an identity that is somebody else's stays theirs, and the client learns why")
     func taken() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())

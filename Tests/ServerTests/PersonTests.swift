@@ -66,7 +66,7 @@ struct PersonTests {
         #expect(try await deployment.value("select count(*) from demo.users where email = '\(victim)'") == "1")
     }
 
-    @Test("T-30: the e-mail that Facebook gives is stored, and stays unverified")
+    @Test("T-30, T-36: the e-mail that Facebook gives is stored, and stays unverified")
     func unverified() async throws {
         let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com", "name": "Ann"}"#)
         for _ in 0..<2 {
@@ -83,6 +83,29 @@ struct PersonTests {
         let there = try await deployment.signIn(ann, to: deployment.documents[1])
         #expect(there.created)
         #expect(there.objectID != here.objectID)
+    }
+
+    @Test("T-44: who comes back after an erasure is a new user of the same application, with nothing of before")
+    func recycled() async throws {
+        let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
+        let (first, there) = (
+            try await deployment.signIn(ann), try await deployment.signIn(ann, to: deployment.documents[1])
+        )
+        try await deployment.database.psql(
+            "update demo.users set nick = 'of before' where object_id = '\(first.objectID)'"
+        )
+        let path = "applications/demo/users/\(first.objectID)?confirm=\(first.objectID)"
+        try await deployment.admin().ask("DELETE", path)
+        let token = try await deployment.simulator.mint("long", person: ann.key, app: "1234567890")
+        let second = try await deployment.signIn(Visitor(key: ann.key, id: ann.id, token: token))
+        #expect(second.created && second.objectID != first.objectID)
+        #expect(second.user["nick"] == .null)
+        #expect(try await !deployment.isValid(first.token))
+        let again = try await deployment.signIn(
+            Visitor(key: ann.key, id: ann.id, token: token),
+            to: deployment.documents[1]
+        )
+        #expect(again.objectID == there.objectID, "the other application keeps its own")
     }
 
     @Test("the reply of a login is the user object that client SDKs expect")

@@ -39,7 +39,7 @@ struct SessionTests {
         #expect(try await isValid(session.token, in: deployment.documents[1]) == "false", "another application's")
     }
 
-    @Test("the database has a digest of the token and not the token")
+    @Test("T-66: the database has a digest of the token and not the token")
     func digest() async throws {
         let session = try await deployment.signIn(try await deployment.newcomer())
         let found = try await deployment.value(
@@ -154,6 +154,39 @@ struct SessionTests {
         let reply = try await deployment.login(ann, headers: [("user-token", session.token)])
         try expectProblem(reply, "credential_revoked")
         #expect(try await isValid(session.token) == "true")
+    }
+
+    @Test("T-64: a login that is refused by the last check leaves no session, whichever way it came")
+    func lateRefusal() async throws {
+        let email = "late.canary@example.com"
+        let user = try #require(try await deployment.register(email)["objectId"]?.string)
+        let visitor = try await deployment.newcomer(#"{"first_name": "Late"}"#)
+        let linked = try await deployment.send(
+            "POST",
+            "users/identities/facebook",
+            #"{"accessToken": "\#(visitor.token)"}"#,
+            token: try await deployment.logIn(email).token
+        )
+        try #require(linked.status == 200, "\(linked.text)")
+        try await deployment.database.psql(
+            """
+            delete from demo.sessions where object_id = '\(user)';
+            alter table demo.users add constraint late check (nick is null or nick <> 'Never')
+            """
+        )
+        try await deployment.simulator.patch(person: visitor.key, #"{"first_name": "Never"}"#)
+        try expectProblem(try await deployment.login(visitor), "constraint_violation")
+        try await deployment.simulator.patch(person: visitor.key, #"{"first_name": "Late"}"#)
+        try await deployment.database.psql(
+            """
+            alter table demo.users drop constraint late;
+            update demo.users set user_status = 'DISABLED' where object_id = '\(user)'
+            """
+        )
+        try expectProblem(try await deployment.login(visitor), "account_disabled")
+        let password = #"{"login": "\#(email)", "password": "\#(Deployment.password)"}"#
+        try expectProblem(try await deployment.send("POST", "users/login", password), "account_disabled")
+        #expect(try await deployment.value("select count(*) from demo.sessions where object_id = '\(user)'") == "0")
     }
 
     @Test("a session ends when it has not been used for the idle time, and at the absolute limit in any case")

@@ -132,7 +132,9 @@ struct SignedTokenTests {
         #expect(second["jti"]?.string != claims["jti"]?.string)
     }
 
-    @Test("only a live session of an enabled user gets one, and only where the operator has switched them on")
+    @Test(
+        "T-61: nothing but a live session of an enabled user gets one, so there is nothing to reuse; and only where the operator has switched them on"
+    )
     func refusals() async throws {
         let session = try await deployment.signIn(try await deployment.newcomer())
         for token in [nil, "x", try await token(of: session)] {

@@ -62,7 +62,9 @@ extension Administration {
             profile,
             grantedScopes: scopes,
             user: user?.user,
-            written: user?.lastWritten(for: subject, at: provider) ?? JSONObject()
+            written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
+            // As PropertyWrites has it.
+            kept: user?.password == nil ? [] : [.email]
         )
         var refusal = tracer.refusal ?? trace.refusal
         if refusal == nil, user?.user.status == .disabled { refusal = Store.accountDisabled }

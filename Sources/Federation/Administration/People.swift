@@ -20,8 +20,8 @@ extension Administration {
     }
 
     /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "declinedScopes",
-    /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "sessions": [{"id", "created",
-    /// "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
+    /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "password": {"login", "changed"} or `null`,
+    /// "roles": [name], "sessions": [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
     package func user(_ id: String, of application: String) async throws(Failure) -> Resource {
         try await person(id, of: try await owner(application)).resource
     }
@@ -60,7 +60,7 @@ extension Administration {
     /// Takes an identity away from a user, and gives up our permissions at Facebook if a token is kept.
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.
-    /// - Throws: `conflict` for the last one: nobody could log in to the account any more.
+    /// - Throws: `conflict` for the last way in: nobody could log in to the account any more.
     package func unlink(
         provider: String,
         app: String,
@@ -76,10 +76,10 @@ extension Administration {
                     && $0.subject.hasSameBytes(as: subject)
             }
             guard isLinked else { throw Failure(.notFound, "This user has no such identity.") }
-            guard person.identities.count > 1 else {
+            guard person.waysIn > 1 else {
                 throw Failure(
                     .conflict,
-                    "This is the user's last identity: nobody could log in to the account any more. "
+                    "This is the only way in that the user has: nobody could log in to the account any more. "
                         + "Disable or erase the user instead."
                 )
             }
@@ -128,8 +128,8 @@ extension Administration {
         return try await self.person(id, of: owner).resource
     }
 
-    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, its sessions,
-    /// and the newest 1,000 entries of the audit log that name it.
+    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the login of its
+    /// password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
     package func exportUser(_ id: String, of application: String) async throws(Failure) -> JSONValue {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)

@@ -3,15 +3,8 @@ import Store
 
 /// A person as operators see it.
 extension StoredPerson {
-    /// `{"user", "identities", "sessions"}`, guarded by status and identities: logins change all else.
-    var resource: Resource {
-        let body: JSONObject = [
-            "user": user.operatorJSON,
-            "identities": .array(identities.map { .object($0.json) }),
-            "sessions": .array(sessions.map(\.json)),
-        ]
-        return Resource(.object(body), tag: tag)
-    }
+    /// `{"user", "identities", "password", "roles", "sessions"}`, guarded by status and identities: logins change all else.
+    var resource: Resource { Resource(.object(json(identities.map(\.json))), tag: tag) }
 
     var tag: String {
         EntityTag.of(
@@ -25,18 +18,24 @@ extension StoredPerson {
 
     /// The same as `resource`, with what the mapping wrote last.
     func export(audit: [AuditEntry]) -> JSONValue {
-        .object([
+        let identities = identities.map { identity in
+            var json = identity.json
+            json.append("written", .object(identity.written))
+            return json
+        }
+        var person = json(identities)
+        person.append("audit", .array(audit.map(\.json)))
+        return .object(person)
+    }
+
+    private func json(_ identities: [JSONObject]) -> JSONObject {
+        [
             "user": user.operatorJSON,
-            "identities": .array(
-                identities.map { identity in
-                    var json = identity.json
-                    json.append("written", .object(identity.written))
-                    return .object(json)
-                }
-            ),
+            "identities": .array(identities.map(JSONValue.object)),
+            "password": password.map(\.json) ?? .null,
+            "roles": .array(roles.map(JSONValue.string)),
             "sessions": .array(sessions.map(\.json)),
-            "audit": .array(audit.map(\.json)),
-        ])
+        ]
     }
 }
 
@@ -70,6 +69,10 @@ extension StoredPerson.Identity {
         object.append("checked", checked.map(JSONValue.integer) ?? .null)
         return object
     }
+}
+
+extension StoredPerson.Password {
+    fileprivate var json: JSONValue { .object(["login": .string(login), "changed": .integer(changed)]) }
 }
 
 extension StoredPerson.Session {

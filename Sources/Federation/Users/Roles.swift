@@ -34,8 +34,7 @@ extension Federation {
             return try await ownRoles(token: token, in: loaded)
         }
         guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
-        let given = try await store.roles(of: id, in: loaded.application)
-        return loaded.application.roles(of: person.user, given: given)
+        return loaded.application.roles(of: person.user, given: person.roles)
     }
 
     /// Gives a user a role, or takes it away; what is so already stays so.

@@ -14,7 +14,7 @@ struct UserCommand: ParsableCommand {
 
     struct Show: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a user with identities and sessions.",
+            abstract: "Show a user with identities, password, roles and sessions.",
             discussion: """
                 Example:
                   federation user show demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
@@ -134,8 +134,8 @@ struct UserCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Take an identity away from a user.",
             discussion: """
-                Whoever has that Facebook account becomes a new user at the next login. The last identity of a user cannot be \
-                taken: erase the user instead.
+                Whoever has that account at the provider becomes a new user at the next login. The only way in that a user has \
+                cannot be taken: erase the user instead.
 
                 Example:
                   federation user unlink demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
@@ -146,13 +146,12 @@ struct UserCommand: ParsableCommand {
 
         @OptionGroup var user: UserArgument
 
-        @Option(help: "The provider.", completion: .list(["facebook"]))
-        var provider = "facebook"
+        @OptionGroup var provider: ProviderArgument
 
-        @Option(help: ArgumentHelp("The Facebook app of the identity.", valueName: "id"))
+        @Option(help: ArgumentHelp("The app of the identity at the provider, as user show has it.", valueName: "id"))
         var appID: String
 
-        @Option(help: "The user id that Facebook gives to that app.")
+        @Option(help: "The user id that the provider gives to that app.")
         var subject: String
 
         @OptionGroup var confirmation: ConfirmationOption
@@ -161,7 +160,7 @@ struct UserCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             try confirmation.require(subject, losing: "the identity \(subject) from the user \(user.id)")
             let partings = try await administration.unlink(
-                provider: provider,
+                provider: provider.name.text,
                 app: appID,
                 subject: subject,
                 from: user.id,
@@ -178,8 +177,8 @@ struct UserCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print everything that is stored of a person, as JSON.",
             discussion: """
-                The user, its identities with what the mapping wrote, its sessions, and the entries of the audit log that \
-                name it.
+                The user, its identities with what the mapping wrote, what it logs in with by password, its roles, its \
+                sessions, and the entries of the audit log that name it.
 
                 Example:
                   federation user export demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 -o ann.json
@@ -199,8 +198,8 @@ struct UserCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase a user with identities and sessions.",
             discussion: """
-                Nothing brings the user back. Whoever has that Facebook account becomes a new user at the next login; \
-                disable the user to keep somebody out.
+                Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
+                login; disable the user to keep somebody out.
 
                 Example:
                   federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\

@@ -20,7 +20,7 @@ struct UserSearchCommand: AdministrationCommand {
     @Option(help: ArgumentHelp("The user's objectId.", valueName: "id"))
     var objectID: String?
 
-    @Option(help: "The user id that Facebook gives to an app of the application.")
+    @Option(help: "The user id that a provider gives to an app of the application.")
     var subject: String?
 
     @Option(help: "The e-mail.")

@@ -5,7 +5,9 @@ struct Details {
     private(set) var rows: [(name: String, value: String)] = []
 
     /// The members of our resources that are milliseconds since 1970; no property can have such a name.
-    private static let moments = ["created", "updated", "lastLogin", "user.created", "user.updated", "user.lastLogin"]
+    private static let moments = [
+        "created", "updated", "lastLogin", "user.created", "user.updated", "user.lastLogin", "password.changed",
+    ]
 
     /// Takes an object apart.
     ///

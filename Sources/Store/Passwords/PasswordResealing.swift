@@ -19,6 +19,12 @@ extension Store {
         }
     }
 
+    /// The master key of some hash; but for the time of a rotation all of an application are under one. Nil when there is none.
+    package func passwordKey(ofSchema schema: String) async throws(Failure) -> String? {
+        let result = try await query("select hash_key_id from \(identifier: schema).passwords limit 1")
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
+    }
+
     /// Seals some hashes of passwords of an application anew that are under former master keys, in one short transaction that skips rows
     /// which others hold.
     ///

@@ -43,8 +43,13 @@ struct PersonReader: Sendable {
                         and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
                     order by s.created desc, s.token_hash limit \(Self.sessionsRead)
                 ) live),
+            p.login, p.changed,
+            (select coalesce(array_agg(r.role order by r.role), '{}')
+                from \(identifier: application.schema).user_roles r where r.object_id = u.object_id),
             \(unsafeRaw: columns.list(of: "u"))
-        from \(identifier: application.schema).users u where u.object_id = \(id.uuid)
+        from \(identifier: application.schema).users u
+            left join \(identifier: application.schema).passwords p using (object_id)
+        where u.object_id = \(id.uuid)
         """
     }
 
@@ -58,9 +63,15 @@ struct PersonReader: Sendable {
 
     func person(in result: ResultSet) throws(PostgresError) -> StoredPerson? {
         guard let row = result.first else { return nil }
+        var password: StoredPerson.Password?
+        if let login = try row.decode(2, as: String?.self), let changed = try row.decode(3, as: Timestamp?.self) {
+            password = StoredPerson.Password(login: login, changed: changed.milliseconds)
+        }
         return StoredPerson(
-            user: try columns.user(in: row, from: 2),
+            user: try columns.user(in: row, from: 5),
             identities: Self.elements(try row.decode(0, as: JSONText.self)).compactMap(Self.identity),
+            password: password,
+            roles: try row.decode(4, as: [String].self),
             sessions: Self.elements(try row.decode(1, as: JSONText.self)).compactMap(Self.session)
         )
     }

@@ -5,8 +5,22 @@ package struct StoredPerson: Sendable {
     package let user: User
     /// In the order in which they came.
     package let identities: [Identity]
+    /// Nil for who has no password.
+    package let password: Password?
+    /// What was given, in the order of the names; one that the application has no more is among them.
+    package let roles: [String]
     /// The newest first, at most 1,000; ended ones are not among them.
     package let sessions: [Session]
+
+    /// By how many credentials the person can log in.
+    package var waysIn: Int { identities.count + (password == nil ? 0 : 1) }
+
+    /// What the person logs in with by password; the hash is for nobody to see.
+    package struct Password: Sendable {
+        package let login: String
+        /// When it was chosen.
+        package let changed: Int64
+    }
 
     /// Who the person is at a provider.
     package struct Identity: Sendable {
