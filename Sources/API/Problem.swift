@@ -43,7 +43,6 @@ enum Problem {
         case .accountDisabled: (3090, .forbidden)
         case .loginInvalid: (3003, .unauthorized)
         case .loginIncomplete: (3006, .badRequest)
-        case .loginDisabled: (3034, .forbidden)
         case .tooManyAttempts: (3036, .tooManyRequests)
         case .emailUnconfirmed: (3087, .forbidden)
         case .registrationDisabled: (3009, .forbidden)

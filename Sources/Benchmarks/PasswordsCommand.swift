@@ -66,7 +66,7 @@ struct PasswordsCommand: AsyncParsableCommand {
         report.memory(
             before: memory,
             peak: try service.process.usage().peakResidentBytes,
-            bound: memory + hashes * 19 * 1_048_576
+            bound: memory + hashes * 19 * 1_048_576 + passwords * 32_768
         )
         _ = try await control.send("DELETE", "/faults")
         _ = try await service.process.terminate()

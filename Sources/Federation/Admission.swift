@@ -1,3 +1,4 @@
+import Identity
 import NIOConcurrencyHelpers
 
 /// Counts what is under way and refuses what is beyond the limit (decision D10).
@@ -20,5 +21,18 @@ package final class Admission: Sendable {
 
     package func leave() {
         inside.withLockedValue { $0 -= 1 }
+    }
+}
+
+extension Federation {
+    /// Does what makes a provider work, or refuses it where too much of that is under way.
+    ///
+    /// - Throws: `overloaded`, and what the body throws.
+    func admitted<Result>(_ body: () async throws(Failure) -> Result) async throws(Failure) -> Result {
+        guard admission.enter() else {
+            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
+        }
+        defer { admission.leave() }
+        return try await body()
     }
 }

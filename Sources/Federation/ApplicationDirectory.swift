@@ -153,10 +153,13 @@ package final class ApplicationDirectory: Sendable {
         take(read, of: look)
     }
 
-    /// Says where passwords are under a master key that is not held. It is no reason not to start: they can be reset by mail.
+    /// Says where passwords are under a master key that is not held.
+    ///
+    /// It is no reason not to start: other ways in work, and passwords can be reset by mail.
     private func warnOfPasswords(of applications: [StoredApplication]) async {
         for application in applications {
-            guard let keyID = try? await store.passwordKey(ofSchema: application.schema), !masterKeys.ids.contains(keyID)
+            guard let keyID = try? await store.passwordKey(ofSchema: application.schema),
+                !masterKeys.ids.contains(keyID)
             else { continue }
             logger.error(
                 "passwords are sealed under a master key that this instance was not given",

@@ -7,6 +7,7 @@ extension Federation {
         _ event: String,
         of loaded: LoadedApplication,
         _ logger: Logger,
+        with facts: Logger.Metadata = [:],
         user: (Result) -> ObjectID,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -15,7 +16,7 @@ extension Federation {
             [
                 "application": "\(loaded.application.id)", "outcome": "\(outcome)",
                 "ms": "\(started.duration(to: .now) / .milliseconds(1))",
-            ]
+            ].merging(facts) { own, _ in own }
         }
         do throws(Failure) {
             let result = try await body()

@@ -27,6 +27,8 @@ package struct Federation: Sendable {
     let mailer: Mailer?
     let limits: Limits
     let admission: Admission
+    /// Before the statements that count attempts: more of them at once would not be done sooner, and logins would wait for them.
+    let counting = Turnstile(width: 4)
     /// Counts what goes on when its request has been answered.
     let afterReplies = Admission(limit: 256)
     let signingKeys: SigningKeys

@@ -42,19 +42,17 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) -> RefreshedUser {
         let end = ContinuousClock.now + limits.login
-        guard admission.enter() else {
-            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
-        }
-        defer { admission.leave() }
-        return try await withCurrent(loaded) { (loaded) throws(Failure) in
-            let identity = try await sessionIdentity(of: token, in: loaded)
-            guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
-            let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
-            if let refreshed = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) {
-                return refreshed
+        return try await admitted { () throws(Failure) in
+            try await withCurrent(loaded) { (loaded) throws(Failure) in
+                let identity = try await sessionIdentity(of: token, in: loaded)
+                guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
+                let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+                if let refreshed = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) {
+                    return refreshed
+                }
+                // A login has just read the profile, and its reply tells what it missed.
+                return RefreshedUser(user: try await user(of: token, in: loaded), missingPermissions: [])
             }
-            // A login has just read the profile, and its reply tells what it missed.
-            return RefreshedUser(user: try await user(of: token, in: loaded), missingPermissions: [])
         }
     }
 

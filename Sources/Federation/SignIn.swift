@@ -70,12 +70,10 @@ extension Federation {
     ) async throws(Failure) -> SignedIn {
         let started = ContinuousClock.now
         do throws(Failure) {
-            guard admission.enter() else {
-                throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
-            }
-            defer { admission.leave() }
-            let result = try await withCurrent(loaded) { (loaded) throws(Failure) in
-                try await perform(request, to: loaded, started: started)
+            let result = try await admitted { () throws(Failure) in
+                try await withCurrent(loaded) { (loaded) throws(Failure) in
+                    try await perform(request, to: loaded, started: started)
+                }
             }
             log(.success(result), by: request.provider, of: loaded, started: started, logger: logger)
             return result

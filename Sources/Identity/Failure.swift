@@ -40,7 +40,6 @@ package struct Failure: Error, Sendable {
         case accountDisabled = "account_disabled"
         case loginInvalid = "login_invalid"
         case loginIncomplete = "login_incomplete"
-        case loginDisabled = "login_disabled"
         case tooManyAttempts = "too_many_attempts"
         case emailUnconfirmed = "email_unconfirmed"
         case registrationDisabled = "registration_disabled"

@@ -10,21 +10,22 @@ package enum Mail: Sendable {
     case emailConfirmation(link: Secret, hours: Int, name: String?)
     /// The password has been changed; whoever did not do it has to act.
     case passwordChanged(name: String?)
-    /// Somebody wanted to register with the address of an account that is there.
-    case accountExists(name: String?)
+    /// Somebody can log in to the account by a provider from now on; whoever did not do it has to act.
+    case identityLinked(provider: String, name: String?)
     /// Whether mail works at all.
     case test
 
     /// The names of the templates.
     package enum Template: String, Sendable, CaseIterable {
-        case passwordReset, emailConfirmation, passwordChanged, accountExists, test
+        case passwordReset, emailConfirmation, passwordChanged, identityLinked, test
 
         /// What a template may show; `application` is the name of the application.
         var variables: Set<String> {
             switch self {
             case .passwordReset: ["application", "name", "link", "minutes"]
             case .emailConfirmation: ["application", "name", "link", "hours"]
-            case .passwordChanged, .accountExists: ["application", "name"]
+            case .passwordChanged: ["application", "name"]
+            case .identityLinked: ["application", "name", "provider"]
             case .test: ["application"]
             }
         }
@@ -35,7 +36,7 @@ package enum Mail: Sendable {
         case .passwordReset: .passwordReset
         case .emailConfirmation: .emailConfirmation
         case .passwordChanged: .passwordChanged
-        case .accountExists: .accountExists
+        case .identityLinked: .identityLinked
         case .test: .test
         }
     }
@@ -45,7 +46,7 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
-        case .passwordChanged, .accountExists, .test: 86_400
+        case .passwordChanged, .identityLinked, .test: 86_400
         }
     }
 
@@ -56,7 +57,8 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "minutes": String(minutes)])
         case .emailConfirmation(let link, let hours, let name):
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
-        case .passwordChanged(let name), .accountExists(let name): Self.values(name: name, [:])
+        case .passwordChanged(let name): Self.values(name: name, [:])
+        case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
         case .test: [:]
         }
     }

@@ -13,7 +13,8 @@ struct FederationCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "federation",
-        abstract: "A self-hosted user federation service: login with Facebook into your own PostgreSQL users table.",
+        abstract:
+            "A self-hosted user service: logins with Facebook, Twitter and passwords into your own PostgreSQL users table.",
         discussion: """
             Applications live in the database. Describe one in a document under version control and use check, diff, apply and \
             export; or change it bit by bit with the commands below. Either way every change is checked before it takes effect \
@@ -46,7 +47,7 @@ struct FederationCommand: AsyncParsableCommand {
               65  what was given is wrong, conflicts with what there is, or was changed
                   by somebody else meanwhile
               66  a file cannot be read, or there is no such application, user, …
-              69  the database or Facebook cannot be reached
+              69  the database or a provider cannot be reached
               70  the service itself failed
               73  a file cannot be made
               74  output cannot be written

@@ -89,6 +89,8 @@ package struct WrittenSignIn: Sendable {
     package let user: User
     /// Whether the login created the user.
     package let created: Bool
+    /// Whether this made the identity that of a user who was there before.
+    package internal(set) var joined = false
 }
 
 extension Store {

@@ -29,13 +29,20 @@ package struct Store: Sendable {
     }
 
     /// Runs a transaction and translates what goes wrong; a failure that the closure throws passes through.
+    ///
+    /// - Parameters:
+    ///   - application: Whose users the statements write, if they do: failures name its properties.
+    ///   - body: The statements.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like. Nothing is written then.
     func transaction<Result: Sendable>(
+        of application: Application? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws(Failure) -> Result {
         do {
             return try await postgres.withTransaction(body)
         } catch let error as PostgresError {
-            throw await failure(of: error, in: nil)
+            throw await failure(of: error, in: application)
         } catch let error as Failure {
             throw error
         } catch {

@@ -36,6 +36,9 @@ extension Store {
 
     /// Names the property that a constraint of a users table is about.
     private func constraintFailure(of error: PostgresError, in application: Application?) async -> Failure {
+        if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
+            return Self.loginTakenByOther
+        }
         guard case .server(let server) = error, let application, server.table == "users" else {
             return Failure(.internal, "The service could not write its data.", cause: "\(error)")
         }

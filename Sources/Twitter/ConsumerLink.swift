@@ -8,6 +8,15 @@ final class ConsumerLink: Sendable {
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String
+        let question: Question
+    }
+
+    /// What is asked.
+    ///
+    /// Anybody with an API key may have request tokens made: however many do, logins go on.
+    enum Question {
+        case account
+        case requestToken
     }
 
     private let breaker = NIOLockedValueBox(CircuitBreaker())

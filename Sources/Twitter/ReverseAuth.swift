@@ -21,7 +21,7 @@ extension TwitterClient {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> String {
         let consumer = try Consumer(key: consumerKey, secret: consumerSecret)
-        return try await ask(by: consumer, of: application, repeats: false, deadline: deadline) {
+        return try await ask(by: consumer, of: application, about: .requestToken, repeats: false, deadline: deadline) {
             () async throws(ProviderFault) in
             let reply = try await send(Self.requestToken, by: consumer, token: nil, deadline: deadline)
             let text = try reply.text(about: .consumer, maxBytes: 4096)

@@ -31,6 +31,7 @@ package final class TwitterClient: Sendable {
     /// - Parameters:
     ///   - consumer: As whom.
     ///   - application: Whose consumer it is; others that use the same one learn separately.
+    ///   - subject: What is asked; each of them learns by itself.
     ///   - repeats: Whether asking twice does no harm.
     ///   - deadline: When the answer is worth nothing any more.
     ///   - question: What is asked, and how the reply is read.
@@ -39,11 +40,14 @@ package final class TwitterClient: Sendable {
     func ask<Answer: Sendable>(
         by consumer: Consumer,
         of application: ApplicationID,
+        about subject: ConsumerLink.Question = .account,
         repeats: Bool,
         deadline: ContinuousClock.Instant,
         _ question: () async throws(ProviderFault) -> Answer
     ) async throws(Failure) -> Answer {
-        let link = links.link(ConsumerLink.Key(application: application, consumer: consumer.key))
+        let link = links.link(
+            ConsumerLink.Key(application: application, consumer: consumer.key, question: subject)
+        )
         let pass = try link.pass()
         var last: Significance?
         do throws(ProviderFault) {

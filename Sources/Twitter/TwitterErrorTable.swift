@@ -22,8 +22,9 @@ struct TwitterErrorTable {
     func fault(code: Int64?, status: Int) -> ProviderFault {
         let error = Occurrence(code: code, status: status)
         return switch code {
-        // Counted per person, where a person is asked about.
-        case 88: limited(subject == .userToken ? .user : .app, error)
+        // Where a person is asked about, Twitter counts per person: it says nothing about the others.
+        case 88 where subject == .userToken: ProviderFault(limited(error), .answered)
+        case 88: appIsLimited(error)
         case 130, 131: unavailable(error)
         case 32, 89, 215: refused(error)
         case 63, 64, 231, 326: ProviderFault(actionRequired(error), .answered)
@@ -35,7 +36,7 @@ struct TwitterErrorTable {
 
     private func byStatus(_ error: Occurrence) -> ProviderFault {
         switch error.status {
-        case 429: limited(.app, error)
+        case 429: appIsLimited(error)
         case 500...: unavailable(error)
         case 401: refused(error)
         // 402: the credits of the app are used up.
@@ -44,14 +45,17 @@ struct TwitterErrorTable {
         }
     }
 
-    private func limited(_ scope: RateLimit.Scope, _ error: Occurrence) -> ProviderFault {
-        let failure = Failure.limited(
+    private func appIsLimited(_ error: Occurrence) -> ProviderFault {
+        ProviderFault(limited(error), .limited(RateLimit(scope: .app, seconds: retryAfter)))
+    }
+
+    private func limited(_ error: Occurrence) -> Failure {
+        .limited(
             .twitter,
             details: error.details,
             retryAfter: retryAfter ?? RateLimit.defaultSeconds,
             cause: error.cause
         )
-        return ProviderFault(failure, .limited(RateLimit(scope: scope, seconds: retryAfter)))
     }
 
     private func unavailable(_ error: Occurrence) -> ProviderFault {

@@ -104,6 +104,8 @@ package struct CircuitBreaker: Sendable {
         case .probing(let reason, let since, let advice):
             switch outcome {
             case .answered: enter(.open(failures: 0, userLimits: 0))
+            // The provider answers; a person who asks too often is no reason to keep the others out any longer.
+            case .limited(let limit) where limit.scope == .user: enter(.open(failures: 0, userLimits: 0))
             case .failed: closeUnavailable(at: now)
             case .limited(let limit): close(limit, at: now)
             case .abandoned: enter(.closed(reason, probe: since + Self.probeInterval, advice: advice))

@@ -10,7 +10,8 @@ struct MessageTests {
     func headers(locale: String) async throws {
         for mail: Mail in [
             .passwordReset(link: Sample.link, minutes: 30, name: "Zoë"), .passwordChanged(name: nil), .test,
-            .emailConfirmation(link: Sample.link, hours: 24, name: nil), .accountExists(name: nil),
+            .emailConfirmation(link: Sample.link, hours: 24, name: nil),
+            .identityLinked(provider: "Twitter", name: nil),
         ] {
             let read = try await Sample.read(try Sample.message(of: mail, locale: locale, application: "Käse & Söhne"))
             #expect(read.defects == [])

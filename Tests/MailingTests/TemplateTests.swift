@@ -105,7 +105,8 @@ struct ShownNameTests {
     func leftOut(name: String) async throws {
         for mail: Mail in [
             .passwordReset(link: Sample.link, minutes: 30, name: name), .passwordChanged(name: name),
-            .emailConfirmation(link: Sample.link, hours: 24, name: name), .accountExists(name: name),
+            .emailConfirmation(link: Sample.link, hours: 24, name: name),
+            .identityLinked(provider: "Twitter", name: name),
         ] {
             let text = try await Sample.text(of: mail)
             #expect(text.contains("Hello,"))

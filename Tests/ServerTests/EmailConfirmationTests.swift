@@ -74,6 +74,38 @@ struct EmailConfirmationTests {
         try expectProblem(other, "confirmation_off")
     }
 
+    @Test("T-80: whoever asks for confirmations keeps nobody from the link of a reset")
+    func otherLinks() async throws {
+        let email = "locked.canary@example.com"
+        let id = try await deployment.register(email)["objectId"]?.string ?? ""
+        _ = try await mails.next(to: email)
+        try await deployment.database.psql("update demo.users set email_verified = true where object_id = '\(id)'")
+        for _ in 1...3 {
+            #expect(try await deployment.send("POST", "users/resendconfirmation/\(email)").status == 200)
+        }
+        try expectProblem(
+            try await deployment.send("POST", "users/resendconfirmation/\(email)"),
+            "too_many_attempts"
+        )
+        #expect(try await deployment.send("GET", "users/restorepassword/\(email)").status == 200)
+        _ = try await mails.token(to: email, page: "reset-password")
+    }
+
+    @Test("an address that takes the place of another is asked to be confirmed")
+    func newAddress() async throws {
+        let user = try await deployment.register("moving.canary@example.com")
+        let token = try await mails.token(to: "moving.canary@example.com", page: "confirm-email")
+        #expect(try await submit(token).status == 200)
+        let session = try deployment.signedIn(try await logIn("moving.canary@example.com"))
+        let body = #"{"email": "moved.canary@example.com"}"#
+        let reply = try await deployment.send("PUT", "users/\(session.objectID)", body, token: session.token)
+        #expect(reply.status == 200, "\(reply.text)")
+        let id = user["objectId"]?.string ?? ""
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(false))
+        #expect(try await submit(mails.token(to: "moved.canary@example.com", page: "confirm-email")).status == 200)
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(true))
+    }
+
     @Test("a server gets the link itself, by login or id; nobody else does")
     func serverLink() async throws {
         let user = try await deployment.register("carl.canary@example.com")

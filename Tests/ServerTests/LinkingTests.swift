@@ -119,6 +119,25 @@ struct LinkingTests {
         #expect(try await ways(old.token) == ["facebook"])
     }
 
+    @Test("an operator takes an identity of Twitter away, and with it the sessions that it opened")
+    func byOperator() async throws {
+        let bird = try await deployment.tweeter()
+        let session = try await deployment.signIn(try await deployment.newcomer())
+        #expect(try await link("twitter", bird.credential, session.token).status == 200)
+        let byBird = try deployment.signedIn(try await deployment.login(bird))
+        #expect(byBird.objectID == session.objectID)
+        let subject = try await deployment.value(
+            "select subject from demo.identities where object_id = '\(session.objectID)' and provider = 'twitter'"
+        )
+        let identities = "applications/demo/users/\(session.objectID)/identities"
+        let owner = try await deployment.admin()
+        try expectProblem(try await owner.send("DELETE", "\(identities)/myspace/global/1"), "not_found")
+        try await owner.ask("DELETE", "\(identities)/twitter/global/\(subject ?? "")")
+        #expect(try await ways(session.token) == ["facebook"])
+        #expect(try await !deployment.isValid(byBird.token))
+        #expect(try await deployment.isValid(session.token))
+    }
+
     @Test("an identity that is somebody else's stays theirs, and the client learns why")
     func taken() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())

@@ -172,6 +172,21 @@ struct OwnRecordTests {
         #expect(row["nick"] == .null && row["email"]?.string == "wisher.canary@example.com")
     }
 
+    @Test("T-33d: an old session brings in no address, by which the account would be logged in to and restored later")
+    func plantedAddress() async throws {
+        let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
+        let session = try await deployment.signIn(ann)
+        try await stale(session)
+        let email = #""email": "thief.canary@example.com""#
+        try expectProblem(try await put(session, "{\(email)}"), "reauthentication_required")
+        try expectProblem(try await put(session, #"{\#(email), "nick": "x"}"#), "reauthentication_required")
+        #expect(
+            try await put(session, #"{"nick": "x", "email": null}"#).status == 200,
+            "what changes nothing needs none"
+        )
+        #expect(try await put(try await deployment.signIn(ann), "{\(email)}").status == 200)
+    }
+
     @Test("T-43: a password changes after a fresh proof only, and ends the other sessions")
     func password() async throws {
         let ann = try await account("word")

@@ -25,12 +25,12 @@ struct PasswordResetTests {
         try await deployment.client.get("/demo/reset-password?token=\(token)")
     }
 
-    private func submit(_ token: String, _ password: String) async throws -> HTTPReply {
+    private func submit(_ token: String, _ password: String, _ more: String = "") async throws -> HTTPReply {
         try await deployment.client.send(
             "POST",
             "/demo/reset-password",
             headers: [("Content-Type", "application/x-www-form-urlencoded")],
-            body: Array("token=\(token)&password=\(password.replacing(" ", with: "+"))".utf8)
+            body: Array("token=\(token)&password=\(password.replacing(" ", with: "+"))\(more)".utf8)
         )
     }
 
@@ -155,22 +155,73 @@ struct PasswordResetTests {
         #expect(victim.objectID == id)
     }
 
-    @Test("what the owner linked stays when the address was verified before")
-    func ownIdentities() async throws {
+    /// Somebody with a password, an address that was verified, and an identity.
+    private func linked(_ email: String) async throws -> (id: String, person: Visitor) {
         let person = try await deployment.newcomer()
-        let facebook = try await deployment.signIn(person)
-        let account = try await deployment.register("owner.canary@example.com")
-        let id = account["objectId"]?.string ?? ""
-        try await deployment.database.psql(
-            """
-            update demo.identities set object_id = '\(id)' where object_id = '\(facebook.objectID)';
-            update demo.users set email_verified = true where object_id = '\(id)'
-            """
-        )
-        #expect(try await restore("owner.canary@example.com").status == 200)
-        let token = try await mails.token(to: "owner.canary@example.com", page: "reset-password")
+        let id = try await deployment.register(email)["objectId"]?.string ?? ""
+        try await deployment.database.psql("update demo.users set email_verified = true where object_id = '\(id)'")
+        let session = try await deployment.logIn(email)
+        let body = #"{"accessToken": "\#(person.token)"}"#
+        let reply = try await deployment.send("POST", "users/identities/facebook", body, token: session.token)
+        try #require(reply.status == 200, "\(reply.text)")
+        let notice = try await mails.next(to: email)
+        #expect(notice.contains("Facebook"), "the owner hears of it")
+        return (id, person)
+    }
+
+    @Test("what is linked stays when the person says that it is their own, and the page asks where there is something")
+    func ownIdentities() async throws {
+        for (number, byPage) in [true, false].enumerated() {
+            let email = "owner\(number).canary@example.com"
+            let (id, person) = try await linked(email)
+            #expect(try await restore(email).status == 200)
+            let token = try await mails.token(to: email, page: "reset-password")
+            #expect(try await page(token).text.contains(#"name="keepIdentities""#))
+            if byPage {
+                #expect(try await submit(token, "my own canary sentence", "&keepIdentities=on").status == 200)
+            } else {
+                let body = #"{"token": "\#(token)", "password": "my own canary sentence", "keepIdentities": true}"#
+                #expect(try await deployment.send("POST", "users/resetpassword", body).status == 200)
+            }
+            #expect(try await deployment.signIn(person).objectID == id)
+        }
+        _ = try await deployment.register("alone.canary@example.com")
+        #expect(try await restore("alone.canary@example.com").status == 200)
+        let token = try await mails.token(to: "alone.canary@example.com", page: "reset-password")
+        #expect(try await !page(token).text.contains("keepIdentities"))
+        let body = #"{"token": "\#(token)", "password": "my own canary sentence", "keepIdentities": "yes"}"#
+        try expectProblem(try await deployment.send("POST", "users/resetpassword", body), "malformed_request")
+    }
+
+    @Test("T-33c: a verified address is no reason to trust who linked what")
+    func verifiedTrojan() async throws {
+        let (id, attacker) = try await linked("confirmed.canary@example.com")
+        #expect(try await restore("confirmed.canary@example.com").status == 200)
+        let token = try await mails.token(to: "confirmed.canary@example.com", page: "reset-password")
         #expect(try await submit(token, "my own canary sentence").status == 200)
-        #expect(try await deployment.signIn(person).objectID == id)
+        let token2 = try await deployment.simulator.mint("long", person: attacker.key, app: "1234567890")
+        let outside = try await deployment.signIn(Visitor(key: attacker.key, id: attacker.id, token: token2))
+        #expect(outside.objectID != id)
+    }
+
+    @Test("of a changed password no more notices come than of anything else that somebody causes")
+    func notices() async throws {
+        let email = "noticed.canary@example.com"
+        _ = try await deployment.register(email)
+        let session = try await deployment.logIn(email)
+        for number in 1...5 {
+            let body = #"{"password": "canary sentence number \#(number)"}"#
+            let reply = try await deployment.send("PUT", "users/\(session.objectID)", body, token: session.token)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        // Mails go out one after the other, so what comes after them shows that all are there.
+        #expect(try await restore(email).status == 200)
+        var texts: [String] = []
+        try await eventually("the mail of the reset") {
+            texts += try mails.take(to: email)
+            return texts.contains { $0.contains("/reset-password?") }
+        }
+        #expect(texts.count == 3 + 1)
     }
 
     @Test("T-60: of twenty uses of one link at once one counts, by the page and by the app's own call alike")

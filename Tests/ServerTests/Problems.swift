@@ -37,7 +37,6 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "account_disabled": (3090, 403),
     "login_invalid": (3003, 401),
     "login_incomplete": (3006, 400),
-    "login_disabled": (3034, 403),
     "too_many_attempts": (3036, 429),
     "email_unconfirmed": (3087, 403),
     "registration_disabled": (3009, 403),

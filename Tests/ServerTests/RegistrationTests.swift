@@ -176,6 +176,24 @@ struct RegistrationTests {
         try expectProblem(try await deployment.send("POST", "users/login", login, to: careful), "email_unconfirmed")
     }
 
+    @Test(
+        "T-83: an account that takes one address after the other to find out whose they are is stopped like who registers"
+    )
+    func addressesTried() async throws {
+        let few = try document("few")
+        let user = try await deployment.register("seeker.canary@example.com", to: few)
+        let session = try await deployment.logIn("seeker.canary@example.com", to: few)
+        var statuses: [Int] = []
+        for number in 1...4 {
+            let body = #"{"email": "found\#(number).canary@example.com"}"#
+            let path = "users/\(user["objectId"]?.string ?? "")"
+            let reply = try await deployment.send("PUT", path, body, token: session.token, to: few)
+            statuses.append(reply.status)
+        }
+        #expect(statuses.first == 200 && statuses.last == 429, "\(statuses)")
+        try await deployment.database.psql("delete from few.attempts; delete from few.users")
+    }
+
     @Test("one network address makes as many accounts in an hour as the operator says, guests among them")
     func limit() async throws {
         let few = try document("few")

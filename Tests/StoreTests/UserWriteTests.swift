@@ -295,6 +295,7 @@ struct UserWriteTests {
                 let kept = try await tenant.store.resetPassword(
                     byLink: link,
                     to: new,
+                    keepingIdentities: false,
                     forgetting: Tenant.randomHash(),
                     in: tenant.application
                 )

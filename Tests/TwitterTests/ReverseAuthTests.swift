@@ -56,4 +56,17 @@ struct ReverseAuthTests {
             #expect(await twitter.reverseAuth().reason == .providerBadReply)
         }
     }
+
+    @Test(
+        "F-10: a limit of request tokens, which anybody with an API key can bring about, keeps nobody from logging in"
+    )
+    func limit() async throws {
+        try await TwitterSide.run { twitter in
+            let limit = GraphSimulator.Fault.Effect.reply(status: 429, headers: [], body: [])
+            twitter.simulator.add(.init(limit, path: "oauth/request_token", count: 1))
+            for _ in 1...2 { #expect(await twitter.reverseAuth().reason == .providerRateLimited) }
+            #expect(twitter.requests.count == 1)
+            #expect(await twitter.verify().value != nil)
+        }
+    }
 }

@@ -7,14 +7,13 @@ import Upstream
 
 @Suite("What Twitter's errors mean")
 struct TwitterErrorTableTests {
-    private static let byUser = Significance.limited(RateLimit(scope: .user, seconds: nil))
     private static let byApp = Significance.limited(RateLimit(scope: .app, seconds: nil))
 
     private static let rows: [(Int64?, Int, Failure.Reason, Significance)] = [
         (32, 401, .credentialInvalid, .answered), (89, 401, .credentialInvalid, .answered),
         (215, 400, .credentialInvalid, .answered), (63, 403, .userActionRequired, .answered),
         (64, 403, .userActionRequired, .answered), (231, 401, .userActionRequired, .answered),
-        (326, 403, .userActionRequired, .answered), (88, 429, .providerRateLimited, byUser),
+        (326, 403, .userActionRequired, .answered), (88, 429, .providerRateLimited, .answered),
         (nil, 429, .providerRateLimited, byApp), (135, 401, .providerMisconfigured, .answered),
         (453, 403, .providerMisconfigured, .answered), (416, 401, .providerMisconfigured, .answered),
         (34, 404, .providerMisconfigured, .answered), (220, 403, .providerMisconfigured, .answered),

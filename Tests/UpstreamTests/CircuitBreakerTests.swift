@@ -145,6 +145,15 @@ struct CircuitBreakerTests {
         #expect(trace.admit() == .refused(.rateLimited, retryAfter: 60))
     }
 
+    @Test("F-10: a probe of somebody who asks too often shows that the others are answered")
+    func limitedProbe() throws {
+        var trace = Trace()
+        try trace.login(Self.limited)
+        trace.wait(.seconds(1))
+        try trace.login(Self.limitedUser)
+        #expect(trace.admit().isPass)
+    }
+
     @Test("a probe that meets the other trouble changes the reason")
     func changeOfReason() throws {
         var trace = Trace.closed()

@@ -78,10 +78,11 @@ struct DialogRoutes {
 }
 
 extension APIContext {
-    /// Holds the provider in the path to the one that there is, in whatever case it is written.
+    /// Holds the provider in the path to the one that has such a path, in whatever case it is written.
     func requireFacebook() throws(Failure) {
-        guard parameters.get("provider")?.lowercased() == "facebook" else {
-            throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
+        let provider = try ProviderName(inPath: parameters.get("provider"))
+        guard provider == .facebook else {
+            throw Failure(.notFound, "\(provider.title) has no such path; Facebook has.")
         }
     }
 

@@ -2,6 +2,7 @@ import Federation
 import HTTPTypes
 import Hummingbird
 import Identity
+import Logging
 
 /// The pages to which the links of mails lead: `/{applicationId}/reset-password` and `/{applicationId}/confirm-email`.
 ///
@@ -20,7 +21,7 @@ struct LinkPages {
     }
 
     private typealias Show = @Sendable (_ token: String, LoadedApplication) async throws(Failure) -> Response
-    private typealias Take = @Sendable (FormFields, LoadedApplication) async throws(Failure) -> Response
+    private typealias Take = @Sendable (FormFields, LoadedApplication, Logger) async throws(Failure) -> Response
 
     private func page(
         _ purpose: EmailProofPurpose,
@@ -41,7 +42,11 @@ struct LinkPages {
             }
             router.post(RouterPath("/\(first)/\(purpose.page)")) { request, context in
                 await Self.respond { () throws(Failure) in
-                    try await take(try await request.formBody(upTo: Self.formLimit), try application(context))
+                    try await take(
+                        try await request.formBody(upTo: Self.formLimit),
+                        try application(context),
+                        context.logger
+                    )
                 }
             }
         }
@@ -53,23 +58,32 @@ struct LinkPages {
     }
 
     @Sendable private func showReset(_ token: String, _ loaded: LoadedApplication) async throws(Failure) -> Response {
-        let email = try await federation.linkedEmail(token, for: .passwordReset, in: loaded)
-        return LinkPage.passwordForm(token: token, email: email, application: loaded.application.name)
+        let account = try await federation.linkedAccount(token, for: .passwordReset, in: loaded)
+        return LinkPage.passwordForm(token: token, account: account, application: loaded.application.name)
     }
 
-    @Sendable private func takeReset(_ form: FormFields, _ loaded: LoadedApplication) async throws(Failure) -> Response
-    {
+    @Sendable private func takeReset(
+        _ form: FormFields,
+        _ loaded: LoadedApplication,
+        _ logger: Logger
+    ) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
         do throws(Failure) {
             let password = Secret(try form.value("password") ?? "")
-            try await federation.resetPassword(by: token, to: password, in: loaded)
+            try await federation.resetPassword(
+                by: token,
+                to: password,
+                keepingIdentities: try form.value("keepIdentities") != nil,
+                in: loaded,
+                logger: logger
+            )
             return LinkPage.passwordIsSet(application: loaded.application.name)
         } catch {
             guard error.reason == .passwordNotAllowed else { throw error }
-            let email = try await federation.linkedEmail(token, for: .passwordReset, in: loaded)
+            let account = try await federation.linkedAccount(token, for: .passwordReset, in: loaded)
             return LinkPage.passwordForm(
                 token: token,
-                email: email,
+                account: account,
                 application: loaded.application.name,
                 refusal: error
             )
@@ -80,15 +94,16 @@ struct LinkPages {
         _ token: String,
         _ loaded: LoadedApplication
     ) async throws(Failure) -> Response {
-        let email = try await federation.linkedEmail(token, for: .confirmation, in: loaded)
-        return LinkPage.confirmationForm(token: token, email: email, application: loaded.application.name)
+        let account = try await federation.linkedAccount(token, for: .confirmation, in: loaded)
+        return LinkPage.confirmationForm(token: token, email: account.email, application: loaded.application.name)
     }
 
     @Sendable private func takeConfirmation(
         _ form: FormFields,
-        _ loaded: LoadedApplication
+        _ loaded: LoadedApplication,
+        _ logger: Logger
     ) async throws(Failure) -> Response {
-        try await federation.confirmEmail(by: try form.value("token") ?? "", in: loaded)
+        try await federation.confirmEmail(by: try form.value("token") ?? "", in: loaded, logger: logger)
         return LinkPage.emailIsConfirmed(application: loaded.application.name)
     }
 }

@@ -36,18 +36,24 @@ struct PasswordMailRoutes {
             writer.object { $0.member("confirmationURL", url.reveal()) }
             return .json(writer)
         }
-        routes.on(.post, "users/resetpassword") { request, _, application in
+        routes.on(.post, "users/resetpassword") { request, context, application in
             let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
             try await federation.resetPassword(
                 by: try LoginBody.text("token", in: body) ?? "",
                 to: try PasswordBody.password("password", in: body),
-                in: application
+                keepingIdentities: try LoginBody.flag("keepIdentities", in: body),
+                in: application,
+                logger: context.logger
             )
             return .empty
         }
-        routes.on(.post, "users/confirmemail") { request, _, application in
+        routes.on(.post, "users/confirmemail") { request, context, application in
             let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
-            try await federation.confirmEmail(by: try LoginBody.text("token", in: body) ?? "", in: application)
+            try await federation.confirmEmail(
+                by: try LoginBody.text("token", in: body) ?? "",
+                in: application,
+                logger: context.logger
+            )
             return .empty
         }
     }

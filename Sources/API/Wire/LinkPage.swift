@@ -1,3 +1,4 @@
+import Federation
 import HTTPTypes
 import Hummingbird
 import Identity
@@ -6,8 +7,18 @@ import Identity
 ///
 /// They run no script, load nothing, and send their form to themselves alone.
 enum LinkPage {
-    static func passwordForm(token: String, email: String, application: String, refusal: Failure? = nil) -> Response {
+    static func passwordForm(
+        token: String,
+        account: LinkedAccount,
+        application: String,
+        refusal: Failure? = nil
+    ) -> Response {
         let problem = refusal.map { "<p role=\"alert\">\(WebPage.escaped($0.message))</p>" } ?? ""
+        let keep = """
+            <p><label><input type="checkbox" name="keepIdentities"> The accounts at Facebook, Twitter and the like that are linked to \
+            this account are mine: keep them. Leave this empty if you are not sure; you can link yours again.</label></p>
+
+            """
         return page(
             "Choose a password",
             """
@@ -17,10 +28,10 @@ enum LinkPage {
             <form method="post">
             <input type="hidden" name="token" value="\(WebPage.escaped(token))">
             <p><label>E-mail address<br>
-            <input type="email" autocomplete="username" value="\(WebPage.escaped(email))" readonly></label></p>
+            <input type="email" autocomplete="username" value="\(WebPage.escaped(account.email))" readonly></label></p>
             <p><label>New password<br>
             <input type="password" name="password" autocomplete="new-password" required></label></p>
-            <p><button>Set password</button></p>
+            \(account.hasIdentities ? keep : "")<p><button>Set password</button></p>
             </form>
             """,
             status: refusal.map { Problem.row(of: $0.reason).status } ?? .ok

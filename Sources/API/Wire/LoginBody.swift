@@ -85,6 +85,15 @@ enum LoginBody {
         return text
     }
 
+    /// A member that is true or false; false when it is absent.
+    static func flag(_ key: String, in body: JSONObject) throws(Failure) -> Bool {
+        guard let value = body.present(key) else { return false }
+        guard let flag = value.bool else {
+            throw Failure(.malformedRequest, "\(key) must be true or false, it is \(value.kind).")
+        }
+        return flag
+    }
+
     /// The client's mapping: under either key, as an object or as a text that holds one.
     static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
         let first = try mapping("fieldsMapping", in: body)

@@ -103,7 +103,10 @@ extension StoredApplication {
             let title = IdentityProviders.named(name)?.title ?? name.text
             throw Failure(
                 .notFound,
-                "Login with \(title) is not set up for this application. It begins with an app id and an app secret."
+                """
+                Login with \(title) is not set up for this application. It begins with \(name.appMembers.id) and \
+                \(name.appMembers.secret) of an app.
+                """
             )
         }
         return (type, settings)

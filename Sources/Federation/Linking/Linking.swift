@@ -1,5 +1,6 @@
 package import Identity
 package import Logging
+import Mailing
 import Mapping
 import Store
 
@@ -28,33 +29,42 @@ extension Federation {
         // Nobody makes the provider work, or uses a credential up, without a session that lives.
         let before = try await user(of: token, in: loaded)
         guard let token, let provider = IdentityProviders.named(request.provider) else { throw .sessionInvalid }
-        guard admission.enter() else {
-            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
+        let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
+        let (linked, isNew) = try await logging(
+            "link",
+            of: loaded,
+            logger,
+            with: facts,
+            user: { $0.linked.user.objectID }
+        ) {
+            () async throws(Failure) -> (linked: LinkedUser, isNew: Bool) in
+            try await admitted { () throws(Failure) in
+                let attempt = LoginAttempt(
+                    request: request,
+                    loaded: loaded,
+                    end: .now + limits.login,
+                    limits: limits
+                )
+                return try await link(try await provider.prove(attempt, in: self), to: token, in: attempt)
+            }
         }
-        defer { admission.leave() }
-        let end = ContinuousClock.now + limits.login
-        var metadata: Logger.Metadata = [
-            "application": "\(loaded.application.id)", "provider": "\(request.provider)", "user": "\(before.objectID)",
-        ]
-        do throws(Failure) {
-            let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
-            let linked = try await link(try await provider.prove(attempt, in: self), to: token, in: attempt)
-            logger.info("link", metadata: metadata)
-            return linked
-        } catch {
-            metadata["outcome"] = "\(error.reason.rawValue)"
-            if let cause = error.cause { metadata["cause"] = "\(cause)" }
-            logger.notice("link", metadata: metadata)
-            throw error.withoutCause
+        if isNew, let email = before.email {
+            let mail = Mail.identityLinked(provider: provider.title, name: before.name)
+            await notify(mail, at: email, of: before, in: loaded, logger: logger)
         }
+        return linked
     }
 
     private func link(
         _ proved: ProvedLogin,
         to token: SessionToken,
         in attempt: LoginAttempt
-    ) async throws(Failure) -> LinkedUser {
-        func write(_ proof: Proof, _ plan: LoginPlan, _ attempt: LoginAttempt) async throws(Failure) -> LinkedUser {
+    ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
+        func write(
+            _ proof: Proof,
+            _ plan: LoginPlan,
+            _ attempt: LoginAttempt
+        ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
             let person = proof.person
             let mapped = try plan.mapping.apply(to: person.profile, grantedScopes: person.scopes)
             let written = try await self.write(
@@ -65,7 +75,8 @@ extension Federation {
                 by: plan,
                 in: attempt
             )
-            return LinkedUser(user: written.user, missingPermissions: mapped.missingPermissions)
+            let linked = LinkedUser(user: written.user, missingPermissions: mapped.missingPermissions)
+            return (linked, written.joined)
         }
         switch proved {
         case .repeatable(let proof, let plan):
@@ -105,28 +116,22 @@ extension Federation {
         logger: Logger
     ) async throws(Failure) {
         let user = try await user(of: token, in: loaded)
-        var metadata: Logger.Metadata = [
-            "application": "\(loaded.application.id)", "provider": "\(way.provider)", "user": "\(user.objectID)",
-        ]
-        do throws(Failure) {
-            let lost = try await store.removeWayIn(
+        let facts: Logger.Metadata = ["provider": "\(way.provider)", "user": "\(user.objectID)"]
+        let lost = try await logging("unlink", of: loaded, logger, with: facts, user: { _ in user.objectID }) {
+            () throws(Failure) in
+            try await store.removeWayIn(
                 way,
                 fromUserOf: token?.hash ?? [],
                 provedWithin: Self.proofSeconds,
                 in: loaded.application
             )
-            logger.info("unlink", metadata: metadata)
-            let farewell = Farewell(graph: clients.graph, store: store, masterKeys: masterKeys)
-            _ = await farewell.giveUpPermissions(
-                by: lost,
-                formerlyOf: user.objectID,
-                in: loaded,
-                actor: Actor(name: "user:\(user.objectID)", source: "unlink")
-            )
-        } catch {
-            metadata["outcome"] = "\(error.reason.rawValue)"
-            logger.notice("unlink", metadata: metadata)
-            throw error
         }
+        let farewell = Farewell(graph: clients.graph, store: store, masterKeys: masterKeys)
+        _ = await farewell.giveUpPermissions(
+            by: lost,
+            formerlyOf: user.objectID,
+            in: loaded,
+            actor: Actor(name: "user:\(user.objectID)", source: "unlink")
+        )
     }
 }

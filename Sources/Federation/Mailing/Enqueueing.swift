@@ -1,6 +1,7 @@
 import FoundationEssentials
 package import Identity
 package import Mailing
+import Logging
 import Store
 
 extension Federation {
@@ -26,12 +27,7 @@ extension Federation {
         user: ObjectID,
         of loaded: LoadedApplication
     ) async throws(Failure) {
-        guard let mailer else {
-            throw Failure(
-                .mailOff,
-                "This service does not send mails. Its operator can name a mail server (FEDERATION_SMTP_URL)."
-            )
-        }
+        guard let mailer else { throw .mailOff }
         guard let recipient = MailAddress(address) else {
             throw Failure(
                 .emailInvalid,
@@ -65,4 +61,52 @@ extension Federation {
             of: application
         )
     }
+
+    /// Tells a user by mail what has become of the account; where no mail can be sent nobody is told, and nothing else fails.
+    ///
+    /// - Parameters:
+    ///   - mail: What has happened.
+    ///   - email: The address of before it: whoever did it may have changed that as well.
+    ///   - user: Whose account it is.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line when the mail could not be written.
+    func notify(
+        _ mail: Mail,
+        at email: String,
+        of user: User,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async {
+        guard canSendMail, let address = EmailAddress(email) else { return }
+        do throws(Failure) {
+            let kind = mail.template.rawValue
+            // Whoever has the account could otherwise fill a mailbox that may not be theirs.
+            let waiting = try await countMail(kind, to: address.login, from: "\(user.objectID)", in: loaded.application)
+            guard waiting == nil else { return }
+            try await enqueue(
+                mail,
+                event: "\(kind)/\(Random.objectID())",
+                to: email,
+                locale: user.locale,
+                user: user.objectID,
+                of: loaded
+            )
+        } catch {
+            logger.warning(
+                "a notice could not be sent",
+                metadata: [
+                    "mail": "\(mail.template.rawValue)", "user": "\(user.objectID)",
+                    "reason": "\(error.reason.rawValue)",
+                    "cause": "\(error.cause ?? "")",
+                ]
+            )
+        }
+    }
+}
+
+extension Failure {
+    static let mailOff = Failure(
+        .mailOff,
+        "This service does not send mails. Its operator can name a mail server (FEDERATION_SMTP_URL)."
+    )
 }

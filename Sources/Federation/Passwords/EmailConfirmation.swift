@@ -56,11 +56,16 @@ extension Federation {
 
     /// Notes that the person whose link it is owns the address, and lets a user in who waited for that.
     ///
+    /// Says in one log line how it went.
+    ///
     /// - Throws: `link_invalid`.
-    package func confirmEmail(by token: String, in loaded: LoadedApplication) async throws(Failure) {
-        guard let hash = OneTimeText(received: token)?.hash,
-            try await store.confirmEmail(byLink: hash, in: loaded.application)
-        else { throw Self.linkInvalid }
+    package func confirmEmail(by token: String, in loaded: LoadedApplication, logger: Logger) async throws(Failure) {
+        _ = try await logging("email confirmation", of: loaded, logger, user: \.self) { () throws(Failure) in
+            guard let hash = OneTimeText(received: token)?.hash,
+                let user = try await store.confirmEmail(byLink: hash, in: loaded.application)
+            else { throw Self.linkInvalid }
+            return user
+        }
     }
 
     private static func requireConfirmation(in loaded: LoadedApplication) throws(Failure) {

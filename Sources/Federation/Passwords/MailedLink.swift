@@ -104,12 +104,8 @@ extension Federation {
         try requireMail()
         // Nobody logs in with any other text, and so nobody learns anything.
         guard let email = EmailAddress(identity) else { return }
-        let keys = AttemptKeys(
-            source: Digest.sha256("mails " + source.name),
-            account: Digest.sha256("mails to " + email.login),
-            kind: .mail
-        )
-        if let seconds = try await store.countAttempt(keys, of: loaded.application) {
+        let waiting = try await countMail(purpose.rawValue, to: email.login, from: source.name, in: loaded.application)
+        if let seconds = waiting {
             throw Failure(
                 .tooManyAttempts,
                 "Too many mails have been asked for. Look into your mailbox, or try again later.",
@@ -137,16 +133,30 @@ extension Federation {
         }
     }
 
+    /// Counts a mail that somebody causes.
+    ///
+    /// Of each kind by itself: nobody keeps the link of a reset from its owner by asking for something else.
+    ///
+    /// - Returns: Nil when it may go out; else the seconds to wait.
+    func countMail(
+        _ kind: String,
+        to login: String,
+        from source: String,
+        in application: Application
+    ) async throws(Failure) -> Int? {
+        let keys = AttemptKeys(
+            source: Digest.sha256("mails " + source),
+            account: Digest.sha256("mails \(kind) to \(login)"),
+            kind: .mail
+        )
+        return try await counting.pass { () throws(Failure) in try await store.countAttempt(keys, of: application) }
+    }
+
     /// Holds the deployment to being able to send links.
     ///
     /// - Throws: `mail_off`.
     func requireMail() throws(Failure) {
         _ = try linkBase()
-        guard canSendMail else {
-            throw Failure(
-                .mailOff,
-                "This service does not send mails. Its operator can name a mail server (FEDERATION_SMTP_URL)."
-            )
-        }
+        guard canSendMail else { throw .mailOff }
     }
 }

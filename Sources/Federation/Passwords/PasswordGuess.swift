@@ -38,7 +38,10 @@ extension Federation {
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
     ) async throws(Failure) -> StoredPassword {
-        if let seconds = try await store.countAttempt(guess.keys, of: application) {
+        let waiting = try await counting.pass { () throws(Failure) in
+            try await store.countAttempt(guess.keys, of: application)
+        }
+        if let seconds = waiting {
             throw Failure(
                 .tooManyAttempts,
                 "Too many attempts with a wrong password. Wait \(seconds) s, use another way in, or ask for a link to set another password.",
@@ -50,7 +53,9 @@ extension Federation {
         do throws(Failure) {
             verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
         } catch {
-            try await store.withdrawAttempt(guess.keys, of: application)
+            try await counting.pass { () throws(Failure) in
+                try await store.withdrawAttempt(guess.keys, of: application)
+            }
             throw error
         }
         guard let stored, case .matches(let outdated) = verdict else { throw Self.loginInvalid }

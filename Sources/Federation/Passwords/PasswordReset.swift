@@ -4,6 +4,13 @@ import Mailing
 import Passwords
 import Store
 
+/// Where a link of a mail leads.
+package struct LinkedAccount: Sendable {
+    package let email: String
+    /// Whether anybody can log in to it by a provider.
+    package let hasIdentities: Bool
+}
+
 extension Federation {
     /// Sends the owner of a login a link under which to choose another password.
     ///
@@ -20,29 +27,53 @@ extension Federation {
         try await mailLink(.passwordReset, toLogin: identity, from: source, in: loaded, logger: logger) { _ in true }
     }
 
-    /// The address of the user whose link it is; nothing is used up.
+    /// The account to which a link leads; nothing is used up.
     ///
     /// - Throws: `link_invalid`.
-    package func linkedEmail(
+    package func linkedAccount(
         _ token: String,
         for purpose: EmailProofPurpose,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> String {
-        try await proof(by: token, for: purpose, in: loaded).proof.email
+    ) async throws(Failure) -> LinkedAccount {
+        let proof = try await proof(by: token, for: purpose, in: loaded).proof
+        return LinkedAccount(
+            email: proof.email,
+            hasIdentities: try await store.hasIdentities(proof.user, in: loaded.application)
+        )
     }
 
-    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities that others may have linked.
+    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities, which others may have linked.
+    ///
+    /// Says in one log line how it went, and by mail that the password is another one.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - password: What the person chose.
+    ///   - keepsIdentities: Whether the person has said that the identities of the account are their own.
     ///   - loaded: The application.
+    ///   - logger: Of the request.
     /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`; the link stays good then, but for the first.
     package func resetPassword(
         by token: String,
         to password: Secret,
-        in loaded: LoadedApplication
+        keepingIdentities keepsIdentities: Bool,
+        in loaded: LoadedApplication,
+        logger: Logger
     ) async throws(Failure) {
+        let proof = try await logging("password reset", of: loaded, logger, user: \.user) { () throws(Failure) in
+            try await reset(by: token, to: password, keepingIdentities: keepsIdentities, in: loaded)
+        }
+        if let user = try await store.person(proof.user, of: loaded.application)?.user {
+            await notify(.passwordChanged(name: user.name), at: proof.email, of: user, in: loaded, logger: logger)
+        }
+    }
+
+    private func reset(
+        by token: String,
+        to password: Secret,
+        keepingIdentities keepsIdentities: Bool,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> EmailProof {
         let (hash, proof) = try await proof(by: token, for: .passwordReset, in: loaded)
         guard let email = EmailAddress(proof.email) else { throw Self.linkInvalid }
         let stored = try await newPassword(
@@ -55,6 +86,7 @@ extension Federation {
         let lost = try await store.resetPassword(
             byLink: hash,
             to: stored,
+            keepingIdentities: keepsIdentities,
             forgetting: PasswordGuess.accountKey(of: email.login),
             in: loaded.application
         )
@@ -65,31 +97,7 @@ extension Federation {
             in: loaded,
             actor: Actor(name: "user:\(proof.user)", source: "password reset")
         )
-        if let user = try await store.person(proof.user, of: loaded.application)?.user {
-            await announcePasswordChange(to: proof.email, of: user, in: loaded)
-        }
-    }
-
-    /// Tells a user by mail that the password is another one; where no mail can be sent nobody is told.
-    ///
-    /// - Parameters:
-    ///   - email: The address of before the change: whoever did it may have changed that as well.
-    ///   - user: Whose password it is.
-    ///   - loaded: The application.
-    func announcePasswordChange(to email: String, of user: User, in loaded: LoadedApplication) async {
-        guard canSendMail else { return }
-        do throws(Failure) {
-            try await enqueue(
-                .passwordChanged(name: user.name),
-                event: "passwordChanged/\(Random.objectID())",
-                to: email,
-                locale: user.locale,
-                user: user.objectID,
-                of: loaded
-            )
-        } catch {
-            // The password is changed; a mail about it is a courtesy.
-        }
+        return proof
     }
 
     /// What a link proves that came back.

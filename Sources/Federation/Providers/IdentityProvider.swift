@@ -108,7 +108,10 @@ extension LoadedApplication {
         guard let settings = application.providers[provider], settings.enabled, !settings.apps.isEmpty else {
             throw Failure(
                 .providerNotConfigured,
-                "Login with \(provider.title) is not set up for this application: it needs an app id and an app secret."
+                """
+                Login with \(provider.title) is not set up for this application: its operator enables it, with \
+                \(provider.appMembers.id) and \(provider.appMembers.secret) of an app.
+                """
             )
         }
         guard let appID else { return settings.apps }

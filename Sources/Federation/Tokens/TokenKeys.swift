@@ -24,7 +24,7 @@ final class TokenKeys: Sendable {
 
     /// The key that signs; the first one is made when it is needed.
     ///
-    /// - Throws: `provider_misconfigured` when no master key at hand opens it; `store_unavailable` and its like.
+    /// - Throws: `internal` when no master key at hand opens it; `store_unavailable` and its like.
     func signing() async throws(Failure) -> TokenKey {
         var copy = try await fresh()
         if !copy.keys.contains(where: { $0.retired == nil }) {
@@ -33,12 +33,12 @@ final class TokenKeys: Sendable {
         }
         guard let key = copy.signing else {
             throw Failure(
-                .providerMisconfigured,
-                """
-                The key that signs tokens cannot be opened. The operator has to give its master key, or to make another one: \
-                federation token-key rotate --at-once.
-                """,
-                retryAfter: 60
+                .internal,
+                "The service cannot sign tokens.",
+                cause: """
+                    the key that signs tokens is under a master key that is not at hand: give that, or make another key by \
+                    federation token-key rotate --at-once
+                    """
             )
         }
         return key

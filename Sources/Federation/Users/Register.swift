@@ -101,10 +101,13 @@ extension Federation {
     }
 
     /// - Throws: `rate_limited` when too many accounts come from one place.
-    private func countRegistration(from source: RequestSource, of application: Application) async throws(Failure) {
+    func countRegistration(from source: RequestSource, of application: Application) async throws(Failure) {
         let most = application.settings.registration.mostPerHour
         let key = Digest.sha256("registrations " + source.name)
-        guard let seconds = try await store.countRegistration(from: key, most: most, of: application) else { return }
+        let waiting = try await counting.pass { () throws(Failure) in
+            try await store.countRegistration(from: key, most: most, of: application)
+        }
+        guard let seconds = waiting else { return }
         throw Failure(
             .rateLimited,
             "Too many accounts have been made from this network address. Try again later.",

@@ -1,14 +1,16 @@
 package import Identity
 package import Logging
+import Mailing
 import Passwords
 import Store
 
 extension Federation {
     /// Changes the session's own user.
     ///
-    /// The whole object may come back: what a client may not write is passed over. The e-mail address of an account with a password, and
-    /// the password, change only when the session's person has just shown who they are, or sends `currentPassword` along. A password that
-    /// is the account's already changes nothing: client SDKs go on sending the one that they registered with.
+    /// The whole object may come back: what a client may not write is passed over. The e-mail address, to which links are mailed and by
+    /// which a password logs in, and the password change only when the session's person has just shown who they are, or sends
+    /// `currentPassword` along. A password that is the account's already changes nothing: client SDKs go on sending the one that they
+    /// registered with. An address that comes to log in counts as a registration: whether it is taken is told as there.
     ///
     /// - Parameters:
     ///   - id: Whose record the path names.
@@ -47,7 +49,10 @@ extension Federation {
                     of: loaded.application
                 )
                 if login?.password != nil, let former = user.email {
-                    await announcePasswordChange(to: former, of: user, in: loaded)
+                    await notify(.passwordChanged(name: user.name), at: former, of: user, in: loaded, logger: logger)
+                }
+                if login != nil, changed.email != user.email, loaded.application.settings.registration.confirmEmail {
+                    await sendConfirmation(to: changed, in: loaded, logger: logger)
                 }
                 return changed
             }
@@ -76,8 +81,7 @@ extension Federation {
         if let sent = password, let matched = try await match(sent, stored, from: source, in: loaded) {
             (stored, password, isProven) = (matched, nil, true)
         }
-        // The address of somebody who has no password is a property like others.
-        guard password != nil || (stored != nil && email != nil) else { return nil }
+        guard password != nil || email != nil else { return nil }
         if let current = record.currentPassword, !isProven {
             guard let matched = try await match(current, stored, from: source, in: loaded) else {
                 throw Self.loginInvalid
@@ -86,12 +90,16 @@ extension Federation {
         } else if !isProven {
             try await requireProof(of: session, in: loaded)
         }
+        guard password != nil || stored != nil else { return nil }
         let address = email.map(\.value) ?? (stored?.login ?? user.email).flatMap { EmailAddress($0) }
         guard let address else {
             throw Failure(
                 .loginMissing,
                 "An account with a password needs an e-mail address to log in by. Send it as \"email\"."
             )
+        }
+        if stored?.login.hasSameBytes(as: address.login) != true {
+            try await countRegistration(from: source, of: loaded.application)
         }
         var new: StoredPassword?
         if let password {

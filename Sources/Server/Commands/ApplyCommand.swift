@@ -8,13 +8,13 @@ struct ApplyCommand: AdministrationCommand {
         abstract: "Make an application what its document says.",
         discussion: """
             Prints what it is going to change, as diff does, and does it in one transaction: the application and its \
-            PostgreSQL schema, columns of declared properties, API keys, the Facebook apps and the mapping. Secrets come from \
+            PostgreSQL schema, columns of declared properties, API keys, the apps at providers and the mappings. Secrets come from \
             the environment variables that the document names. Properties that the document does not name stay. When anything \
             is wrong, all of it is said, and nothing changes.
 
             Examples:
               federation apply mappings/demo.json --dry-run
-              DEMO_API_KEY=… DEMO_FACEBOOK_APP_SECRET=… \\
+              DEMO_API_KEY=… DEMO_FACEBOOK_APP_SECRET=… DEMO_TWITTER_CONSUMER_SECRET=… \\
                 federation apply mappings/demo.json
               federation export demo | FEDERATION_DATABASE_URL=… federation apply -
             """

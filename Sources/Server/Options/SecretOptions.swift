@@ -70,7 +70,7 @@ extension SecretOptions {
     }
 }
 
-/// The secret of an app at Facebook.
+/// The secret of an app at a provider.
 struct AppSecretOptions: SecretOptions {
     static let option = "secret"
 

@@ -31,41 +31,43 @@ extension Store {
     ) async throws(Failure) -> WrittenSignIn {
         let statement = statement.joining(joining)
         let application = statement.application
-        do {
-            return try await postgres.withTransaction { connection in
-                try await connection.join(joining, to: write.person.identity, of: application)
-                let result = try await connection.query(statement.filled(with: write))
-                guard let written = try outcome(of: result, by: statement) else {
-                    throw Failure(
-                        .storeUnavailable,
-                        "The login met too many others of the same person. Try again shortly.",
-                        retryAfter: 1
-                    )
-                }
-                return written
+        return try await transaction(of: application) { connection in
+            let isNew = try await connection.join(joining, to: write.person.identity, of: application)
+            let result = try await connection.query(statement.filled(with: write))
+            guard var written = try outcome(of: result, by: statement) else {
+                throw Failure(
+                    .storeUnavailable,
+                    "The login met too many others of the same person. Try again shortly.",
+                    retryAfter: 1
+                )
             }
-        } catch let error as PostgresError {
-            throw await failure(of: error, in: application)
-        } catch let error as Failure {
-            throw error
-        } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            written.joined = isNew
+            return written
         }
     }
 }
 
 extension PostgresConnection {
     /// Makes an identity the user's, unless it is somebody's.
-    fileprivate func join(_ joining: Joining, to identity: IdentityKey, of application: Application) async throws {
+    ///
+    /// - Returns: Whether it was nobody's before.
+    fileprivate func join(
+        _ joining: Joining,
+        to identity: IdentityKey,
+        of application: Application
+    ) async throws -> Bool {
         // The login that made the guest this person may have lost its reply: the client repeats it.
-        if case .guest(let id, _) = joining, try await owner(of: identity, in: application) == id { return }
+        if case .guest(let id, _) = joining, try await owner(of: identity, in: application) == id { return false }
         guard let user = try await lockUser(ofSession: joining.tokenHash, of: application) else {
             throw joining.refusal
         }
         if case .guest(let id, _) = joining, id != user.id || user.status != .guest { throw joining.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
         // Under the lock: what is the user's own now stays so until the end.
-        if let owner = try await owner(of: identity, in: application) { return try joining.take(owner, for: user.id) }
+        if let owner = try await owner(of: identity, in: application) {
+            try joining.take(owner, for: user.id)
+            return false
+        }
         try joining.requireProof(of: user)
         let inserted = try await query(
             """
@@ -81,12 +83,14 @@ extension PostgresConnection {
         )
         if inserted.affectedRows == 1 {
             if user.status == .guest { try await admit(user.id, by: identity, joining, in: application) }
-        } else if let owner = try await self.owner(of: identity, in: application) {
-            // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait for it.
-            try joining.take(owner, for: user.id)
-        } else {
+            return true
+        }
+        guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
         }
+        // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait for it.
+        try joining.take(owner, for: user.id)
+        return false
     }
 
     private func owner(

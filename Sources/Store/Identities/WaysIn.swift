@@ -103,7 +103,7 @@ extension Store {
 
 extension PostgresConnection {
     /// Removes a way in, and the sessions that it opened but for one; with a password its unused links go, too.
-    fileprivate func remove(
+    func remove(
         _ way: (provider: String, app: String),
         of user: ObjectID,
         sparing tokenHash: [UInt8],

@@ -56,6 +56,15 @@ extension Store {
         }
     }
 
+    /// Whether a user has identities of providers.
+    package func hasIdentities(_ user: ObjectID, in application: Application) async throws(Failure) -> Bool {
+        let result = try await query(
+            "select from \(identifier: application.schema).identities where object_id = \(user.uuid) limit 1",
+            of: application
+        )
+        return result.count == 1
+    }
+
     static func counts(_ tokenHash: [UInt8], _ purpose: EmailProofPurpose) -> Statement {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
@@ -68,13 +77,13 @@ extension Store {
     ) -> Statement {
         """
         person as (
-            select u.object_id, u.email_verified from \(identifier: application.schema).users u
+            select u.object_id from \(identifier: application.schema).users u
             join \(identifier: application.schema).email_proofs e using (object_id)
             where \(counts(tokenHash, purpose)) and u.email = e.email and u.user_status <> 'DISABLED'
             for update of u
         ), used as (
             delete from \(identifier: application.schema).email_proofs e using person
-            where e.token_hash = \(tokenHash) returning person.object_id, person.email_verified
+            where e.token_hash = \(tokenHash) returning person.object_id
         ), verified as (
             update \(identifier: application.schema).users u set email_verified = true, user_status = case u.user_status
                 when 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED' else u.user_status end

@@ -19,7 +19,9 @@ extension Store {
         }
     }
 
-    /// The master key of some hash; but for the time of a rotation all of an application are under one. Nil when there is none.
+    /// The master key of some hash of an application; nil when there is none.
+    ///
+    /// But for the time of a rotation all are under one.
     package func passwordKey(ofSchema schema: String) async throws(Failure) -> String? {
         let result = try await query("select hash_key_id from \(identifier: schema).passwords limit 1")
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }

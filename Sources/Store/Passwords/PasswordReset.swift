@@ -5,13 +5,14 @@ import Postgres
 extension Store {
     /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a way in.
     ///
-    /// All sessions end, and all links. Whoever reads the mail of the address owns the account: where nobody had shown that before,
-    /// identities that were linked meanwhile are removed (security.md V-32, V-33). The first statement locks the user, as a login and
-    /// a linking do; those behind it see what these have left.
+    /// All sessions end, and all links. Whoever reads the mail of the address owns the account, and who chose the former password may have
+    /// been somebody else: identities go, too, unless the reader says that they are their own (security.md V-32, V-33). The first
+    /// statement locks the user, as a login and a linking do; those behind it see what these have left.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
     ///   - password: The new one, of the user whom the link names.
+    ///   - keepsIdentities: Whether the reader has said that the identities are their own.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
     /// - Returns: What was kept with the identities that went: good for giving up our permissions, once. Nil when the link did not count.
@@ -19,57 +20,54 @@ extension Store {
     package func resetPassword(
         byLink tokenHash: [UInt8],
         to password: StoredPassword,
+        keepingIdentities keepsIdentities: Bool,
         forgetting attemptKey: [UInt8],
         in application: Application
     ) async throws(Failure) -> [KeptIdentity]? {
         let (schema, user) = (application.schema, password.objectID)
-        do {
-            return try await postgres.withTransaction { connection -> [KeptIdentity]? in
-                let used = try await connection.query(
-                    """
-                    with \(Self.taking(tokenHash, .passwordReset, of: application))
-                    select email_verified from used where object_id = \(user.uuid)
-                    """
-                )
-                guard let wasVerified = try used.first?.decode(0, as: Bool.self) else { return nil }
-                _ = try await connection.query(password.replacement(in: application))
-                for table in ["email_proofs", "sessions"] {
-                    _ = try await connection.query(
-                        "delete from \(identifier: schema).\(identifier: table) where object_id = \(user.uuid)"
-                    )
-                }
-                _ = try await connection.query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
-                guard !wasVerified else { return [] }
-                let kept = try await connection.keptIdentities(of: user, schema: schema)
+        return try await transaction(of: application) { connection -> [KeptIdentity]? in
+            let used = try await connection.query(
+                """
+                with \(Self.taking(tokenHash, .passwordReset, of: application))
+                select from used where object_id = \(user.uuid)
+                """
+            )
+            guard used.count == 1 else { return nil }
+            _ = try await connection.query(password.replacement(in: application))
+            for table in ["email_proofs", "sessions"] {
                 _ = try await connection.query(
-                    "delete from \(identifier: schema).identities where object_id = \(user.uuid)"
+                    "delete from \(identifier: schema).\(identifier: table) where object_id = \(user.uuid)"
                 )
-                return kept
             }
-        } catch let error as PostgresError {
-            if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
-                throw Self.loginTakenByOther
-            }
-            throw await failure(of: error, in: application)
-        } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+            _ = try await connection.query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
+            guard !keepsIdentities else { return [] }
+            let kept = try await connection.keptIdentities(of: user, schema: schema)
+            _ = try await connection.query(
+                "delete from \(identifier: schema).identities where object_id = \(user.uuid)"
+            )
+            return kept
         }
     }
 
     /// Notes that the user whose link it is has shown to own the address, and lets a user in who waited for that.
     ///
-    /// - Returns: Whether the link counted.
-    package func confirmEmail(byLink tokenHash: [UInt8], in application: Application) async throws(Failure) -> Bool {
+    /// - Returns: The user; nil when the link did not count.
+    package func confirmEmail(
+        byLink tokenHash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> ObjectID? {
         let result = try await query(
             """
             with \(Self.taking(tokenHash, .confirmation, of: application)), links as (
                 delete from \(identifier: application.schema).email_proofs e using used
                 where e.object_id = used.object_id and e.purpose = 'confirmation' and e.token_hash <> \(tokenHash)
             )
-            select from used
+            select object_id from used
             """,
             of: application
         )
-        return result.count == 1
+        return try read { () throws(PostgresError) in
+            try result.first.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
+        }
     }
 }

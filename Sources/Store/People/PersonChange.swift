@@ -7,6 +7,7 @@ package enum PersonChange: Sendable {
     case setStatus(UserStatus)
     case endSessions
     case endSession(id: String)
+    /// An identity that the person has; the sessions that it opened end as well.
     case unlink(provider: String, app: String, subject: String)
     case giveRole(String)
     case takeRole(String)
@@ -128,16 +129,17 @@ private struct PersonWork: Sendable {
             )
             return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
         case .unlink(let provider, let app, let subject):
-            let unlinked = try await connection.query(
-                """
-                delete from \(identifier: schema).identities where object_id = \(id.uuid)
-                    and provider = \(provider) and provider_app = \(app) and subject = \(subject)
-                """
-            )
+            try await connection.remove((provider, app), of: id, sparing: [], schema: schema)
             let identity: JSONObject = [
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
             ]
-            return entry("user.unlink", if: unlinked, from: .object(identity))
+            return AuditRecord(
+                application: application,
+                action: "user.unlink",
+                target: id.description,
+                from: .object(identity),
+                to: nil
+            )
         case .giveRole(let role):
             let given = try await connection.query(
                 """

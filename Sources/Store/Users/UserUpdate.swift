@@ -55,9 +55,6 @@ extension Store {
         } catch let error as Failure {
             throw error
         } catch let error as PostgresError {
-            if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
-                throw Self.loginTakenByOther
-            }
             throw await failure(ofUserWrite: error, in: application)
         } catch {
             throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
@@ -86,12 +83,13 @@ private struct UserUpdateWork: Sendable {
                 throw Failure(.conflict, "The password has been changed meanwhile. Look at the account and try again.")
             }
         }
-        let user = try await write(connection)
+        let (user, hasNewEmail) = try await write(connection)
         if let login = update.login { try await change(login, connection) }
+        if hasNewEmail || update.login != nil { try await checkLogin(of: user, connection) }
         return user
     }
 
-    private func write(_ connection: PostgresConnection) async throws -> User {
+    private func write(_ connection: PostgresConnection) async throws -> (user: User, hasNewEmail: Bool) {
         let columns = UserColumns(application: application)
         let assignments = UserAssignments(update.given)
         let former = try await connection.query(
@@ -106,11 +104,23 @@ private struct UserUpdateWork: Sendable {
         guard let row = result.first else { throw Failure.noSuchUser }
         let user = try columns.user(in: row, from: 0)
         let email = try former.first?.decode(0, as: String?.self)
-        if email.map({ .text($0) }) != user.properties.first(where: { $0.name == .email })?.value {
-            try await endLinks(connection)
-        }
+        let isChanged = email.map({ .text($0) }) != user.properties.first(where: { $0.name == .email })?.value
+        if isChanged { try await endLinks(connection) }
         try user.checkDynamicSize()
-        return user
+        return (user, isChanged)
+    }
+
+    /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed meanwhile.
+    private func checkLogin(of user: User, _ connection: PostgresConnection) async throws {
+        let stored = try await connection.query(
+            "select login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
+        )
+        guard let login = try stored.first?.decode(0, as: String.self) else { return }
+        guard case .text(let email) = user.properties.first(where: { $0.name == .email })?.value,
+            EmailAddress(email)?.login.hasSameBytes(as: login) == true
+        else {
+            throw Failure(.conflict, "The account has been changed meanwhile. Look at it and try again.")
+        }
     }
 
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {

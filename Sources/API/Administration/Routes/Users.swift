@@ -65,11 +65,8 @@ extension AdministrationRoute {
             try await endSessions(call["sessionId"], call)
         },
         .init(.delete, user + "/identities/{provider}/{appId}/{subject}", .owner) { call in
-            guard call["provider"].hasSameBytes(as: "facebook") else {
-                throw Failure(.notFound, "There is no such login provider. Known is: facebook.")
-            }
             _ = try await call.administration.unlink(
-                provider: call["provider"],
+                provider: try ProviderName(inPath: call["provider"]).text,
                 app: call["appId"],
                 subject: call["subject"],
                 from: call["objectId"],

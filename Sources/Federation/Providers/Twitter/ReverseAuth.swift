@@ -13,19 +13,17 @@ extension Federation {
     ///
     /// - Throws: `provider_not_configured`, `overloaded`, and what Twitter has against it.
     package func reverseAuth(appID: String?, of loaded: LoadedApplication) async throws(Failure) -> ReverseAuth {
-        guard admission.enter() else {
-            throw Failure(.overloaded, "Too many logins are under way. Try again shortly.", retryAfter: 1)
+        try await admitted { () throws(Failure) in
+            guard let app = try loaded.apps(of: .twitter, appID: appID).first else {
+                throw LoadedApplication.unusable(cause: "the application has no Twitter app")
+            }
+            let parameters = try await clients.twitter.reverseAuthParameters(
+                consumerKey: app.id.text,
+                consumerSecret: app.secret,
+                application: loaded.application.id,
+                deadline: .now + limits.login
+            )
+            return ReverseAuth(consumerKey: app.id.text, parameters: parameters)
         }
-        defer { admission.leave() }
-        guard let app = try loaded.apps(of: .twitter, appID: appID).first else {
-            throw LoadedApplication.unusable(cause: "the application has no Twitter app")
-        }
-        let parameters = try await clients.twitter.reverseAuthParameters(
-            consumerKey: app.id.text,
-            consumerSecret: app.secret,
-            application: loaded.application.id,
-            deadline: .now + limits.login
-        )
-        return ReverseAuth(consumerKey: app.id.text, parameters: parameters)
     }
 }
