@@ -49,7 +49,7 @@ extension Request {
     /// Whether a media type is this one, with or without parameters, in any case.
     static func essence(of type: String, is expected: String) -> Bool {
         let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.lazy.filter { $0 != 0x20 && $0 != 0x09 }
-        return essence.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }.elementsEqual(expected.utf8)
+        return essence.map(\.asciiLowercased).elementsEqual(expected.utf8)
     }
 }
 

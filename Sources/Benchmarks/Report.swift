@@ -83,7 +83,7 @@ struct Report {
         print(
             """
 
-            Memory at its peak: \(megabytes(before)) MB before, \(megabytes(peak)) MB in the end (before + slots × 19 MiB: \(megabytes(bound)))
+            Memory at its peak: \(megabytes(before)) MB before, \(megabytes(peak)) MB in the end (before + slots × 19 MiB + 32 KiB for each login: \(megabytes(bound)))
             """
         )
     }

@@ -94,5 +94,8 @@ extension UInt8 {
     /// `a`–`z`.
     package var isASCIILowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
 
+    /// The small letter of a capital one; every other byte as it is.
+    package var asciiLowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+
     package var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
 }

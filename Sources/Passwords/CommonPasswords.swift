@@ -1,3 +1,5 @@
+import Identity
+
 /// The passwords that people choose most, in lower case.
 ///
 /// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest 30,000, as counted from
@@ -37,6 +39,6 @@ struct CommonPasswords: Sendable {
 
     /// ASCII letters in lower case; whoever writes them large changes little for a guesser.
     private static func folded(_ text: String) -> [UInt8] {
-        text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+        text.utf8.map(\.asciiLowercased)
     }
 }

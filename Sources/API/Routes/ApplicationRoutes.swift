@@ -75,7 +75,7 @@ extension Request {
     /// A target in absolute form counts more than the header (RFC 9112 §3.2.2). Forwarded names are not believed.
     var hostName: Substring? {
         guard let host = (uri.host ?? head.authority)?.utf8, host.count <= 300 else { return nil }
-        let lowered = host.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+        let lowered = host.map(\.asciiLowercased)
         // The colons of an IPv6 address stand in brackets.
         let port = lowered.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
             lowered[colon...].dropFirst().allSatisfy(\.isASCIIDigit) ? colon : nil

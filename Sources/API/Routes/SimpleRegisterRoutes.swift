@@ -33,7 +33,15 @@ struct SimpleRegisterRoutes {
             }
             return members
         }
-        return try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+        do throws(Failure) {
+            return try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+        } catch {
+            guard error.reason == .unsupportedMediaType else { throw error }
+            throw Failure(
+                .unsupportedMediaType,
+                "The body must be a form (Content-Type: application/x-www-form-urlencoded) or JSON (application/json)."
+            )
+        }
     }
 
     private func registerByPassword(

@@ -90,7 +90,7 @@ extension ProviderName {
     ///
     /// - Throws: `not_found` before anything is asked of the database (security.md V-84).
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
-        let lowered = text.map { $0.utf8.prefix(33).map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 } } ?? []
+        let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let known = Self.known.first(where: { lowered.elementsEqual($0.text.utf8) }) else {
             let names = Self.known.map(\.text).joined(separator: ", ")
             throw Failure(.notFound, "There is no such login provider. Known are: \(names).")
