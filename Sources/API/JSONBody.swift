@@ -4,6 +4,16 @@ import Identity
 import NIOCore
 
 extension Request {
+    /// Bytes of the largest body that the public API reads.
+    static let bodyLimit = JSONLimits.request.bytes
+
+    /// The JSON object that the body is.
+    ///
+    /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
+    func jsonObject() async throws(Failure) -> JSONObject {
+        try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit))
+    }
+
     /// The whole body.
     ///
     /// - Parameters:
@@ -67,5 +77,36 @@ extension JSONParser {
                 details: ["offset": .integer(Int64(error.offset))]
             )
         }
+    }
+}
+
+extension JSONObject {
+    /// The object that a body is.
+    ///
+    /// - Throws: `malformed_request`, `payload_too_large`.
+    init(body bytes: [UInt8]) throws(Failure) {
+        let value = try JSONParser.parse(body: bytes, limits: .request)
+        guard let object = value.object else {
+            throw Failure(.malformedRequest, "The body must be a JSON object, it is \(value.kind).")
+        }
+        self = object
+    }
+
+    /// A member that is a text; nil when it is absent.
+    func text(_ key: String) throws(Failure) -> String? {
+        guard let value = present(key) else { return nil }
+        guard let text = value.string else {
+            throw Failure(.malformedRequest, "\(key) must be a text, it is \(value.kind).")
+        }
+        return text
+    }
+
+    /// A member that is true or false; false when it is absent.
+    func flag(_ key: String) throws(Failure) -> Bool {
+        guard let value = present(key) else { return false }
+        guard let flag = value.bool else {
+            throw Failure(.malformedRequest, "\(key) must be true or false, it is \(value.kind).")
+        }
+        return flag
     }
 }

@@ -58,7 +58,7 @@ extension Failure {
         case .notFound:
             self.init(.notFound, "There is nothing at this path.")
         case .contentTooLarge:
-            self.init(.payloadTooLarge, "The body is larger than \(LoginRoutes.bodyLimit) bytes.")
+            self.init(.payloadTooLarge, "The body is larger than \(Request.bodyLimit) bytes.")
         default:
             self.init(.malformedRequest, "The request is not one that this service understands.")
         }

@@ -7,8 +7,8 @@ extension Federation {
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [OwnSession] {
-        let (user, hash) = try await userAndHash(of: token, in: loaded)
-        return try await store.ownSessions(of: user.objectID, asking: hash, in: loaded.application)
+        let (user, token) = try await session(of: token, in: loaded)
+        return try await store.ownSessions(of: user.objectID, asking: token.hash, in: loaded.application)
     }
 
     /// Ends all sessions of the user but the one that asks.
@@ -18,8 +18,8 @@ extension Federation {
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
-        let (user, hash) = try await userAndHash(of: token, in: loaded)
-        return try await store.endOtherSessions(of: user.objectID, keeping: hash, in: loaded.application)
+        let (user, token) = try await session(of: token, in: loaded)
+        return try await store.endOtherSessions(of: user.objectID, keeping: token.hash, in: loaded.application)
     }
 
     /// Ends one session of the session's own user, which may be the one that asks.
@@ -30,21 +30,11 @@ extension Federation {
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) {
-        let (user, _) = try await userAndHash(of: token, in: loaded)
+        let user = try await user(of: token, in: loaded)
         guard id.utf8.count == 32, id.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }),
             try await store.endOwnSession(id, of: user.objectID, in: loaded.application)
         else {
             throw Failure(.notFound, "There is no such session, or it is not one of this user's.")
         }
-    }
-
-    /// The user of a live session, and the hash that the session is stored under.
-    private func userAndHash(
-        of token: SessionToken?,
-        in loaded: LoadedApplication
-    ) async throws(Failure) -> (User, hash: [UInt8]) {
-        let user = try await user(of: token, in: loaded)
-        // A user comes of a token only.
-        return (user, token?.hash ?? [])
     }
 }

@@ -33,6 +33,17 @@ extension Federation {
         return user
     }
 
+    /// The user of a live session, and its token.
+    ///
+    /// - Throws: As `user(of:in:)`.
+    func session(
+        of token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (user: User, token: SessionToken) {
+        guard let token else { throw .sessionInvalid }
+        return (try await user(of: token, in: loaded), token)
+    }
+
     /// The user of the token's session, disabled or not.
     private func liveUser(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) -> User? {
         try await withCurrent(loaded) { (loaded) throws(Failure) in
@@ -59,4 +70,9 @@ extension Federation {
 extension UserStatus {
     /// Whether a session of such a user counts.
     fileprivate var mayAct: Bool { self != .disabled }
+}
+
+extension SessionToken {
+    /// What the database knows of the token.
+    var hash: [UInt8] { Digest.sha256(secret.reveal()) }
 }

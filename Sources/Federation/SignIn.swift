@@ -126,8 +126,3 @@ extension Federation {
         }
     }
 }
-
-extension SessionToken {
-    /// What the database knows of the token.
-    var hash: [UInt8] { Digest.sha256(secret.reveal()) }
-}

@@ -43,6 +43,17 @@ package struct User: Sendable {
     }
 }
 
+extension User {
+    /// The value of the built-in property.
+    package var email: String? { text(of: .email) }
+    package var name: String? { text(of: .name) }
+
+    private func text(of name: PropertyName) -> String? {
+        guard case .text(let text) = properties.first(where: { $0.name == name })?.value else { return nil }
+        return text
+    }
+}
+
 /// What a user may do, in the words of client SDKs (backendless.md §3.2).
 package enum UserStatus: String, Sendable {
     case enabled = "ENABLED"

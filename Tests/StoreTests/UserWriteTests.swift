@@ -306,4 +306,57 @@ struct UserWriteTests {
             }
         }
     }
+
+    @Test("T-33d: an address that comes while a password is set, or the other way round, is not what it logs in by")
+    func crossing() async throws {
+        try await Tenant.lend { tenant in
+            let write = RegistrationWrite(
+                password: password("ann@example.com"),
+                status: .enabled,
+                given: try given(tenant, [("email", .text("ann@example.com"))])
+            )
+            let user = try #require(try await tenant.store.register(write, of: tenant.application)).objectID
+            let token = try await session(tenant, of: user)
+            let first = UserUpdate.LoginChange(
+                login: "ann@example.com",
+                password: password("ann@example.com", of: user),
+                formerHash: nil
+            )
+            func expectConflict(_ update: UserUpdate, _ sql: String) async throws {
+                try await whileWaiting(tenant, for: user, sql) {
+                    let failure = await #expect(throws: Failure.self) {
+                        _ = try await tenant.store.update(update, bySession: token, of: tenant.application)
+                    }
+                    #expect(failure?.reason == .conflict)
+                }
+            }
+            try await tenant.database.psql("delete from \(Tenant.schema).passwords")
+            try await expectConflict(
+                UserUpdate(id: user, given: GivenProperties(), login: first),
+                "update \(Tenant.users) set email = 'thief@example.com'"
+            )
+            #expect(try await tenant.count("passwords") == "0")
+            try await expectConflict(
+                UserUpdate(id: user, given: try given(tenant, [("email", .text("other@example.com"))]), login: nil),
+                """
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                values ('\(user)', 'thief@example.com', '\\x01', 'key')
+                """
+            )
+            #expect(try await tenant.database.psql("select email from \(Tenant.users)") == [["thief@example.com"]])
+
+            // What an operator has edited keeps nobody from another password.
+            try await tenant.database.psql("update \(Tenant.users) set email = 'edited@example.com'")
+            let second = UserUpdate.LoginChange(
+                login: "thief@example.com",
+                password: password("thief@example.com", of: user),
+                formerHash: SealedSecret(bytes: [1], keyID: "key")
+            )
+            _ = try await tenant.store.update(
+                UserUpdate(id: user, given: GivenProperties(), login: second),
+                bySession: token,
+                of: tenant.application
+            )
+        }
+    }
 }

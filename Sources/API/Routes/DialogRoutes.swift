@@ -28,7 +28,7 @@ struct DialogRoutes {
         _ application: LoadedApplication
     ) async throws(Failure) -> Response {
         let body = try DialogBody(
-            try await request.jsonBodyIfAny(upTo: LoginRoutes.bodyLimit),
+            try await request.jsonBodyIfAny(upTo: Request.bodyLimit),
             origin: request.headers[.origin],
             base: context.base(of: request)
         )

@@ -7,9 +7,6 @@ import Identity
 struct LoginRoutes {
     let federation: Federation
 
-    /// Bytes of the largest body that is read.
-    static let bodyLimit = JSONLimits.request.bytes
-
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/loginWithFacebook") { request, context, application in
             try await login(request, by: .facebook, context: context, application: application)
@@ -37,7 +34,7 @@ struct LoginRoutes {
         context: APIContext,
         application: LoadedApplication
     ) async throws -> Response {
-        let body = try await request.jsonBody(upTo: Self.bodyLimit)
+        let body = try await request.jsonBody(upTo: Request.bodyLimit)
         // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
         let login = try LoginBody.parse(
             body,

@@ -37,20 +37,20 @@ struct PasswordMailRoutes {
             return .json(writer)
         }
         routes.on(.post, "users/resetpassword") { request, context, application in
-            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let body = try await request.jsonObject()
             try await federation.resetPassword(
-                by: try LoginBody.text("token", in: body) ?? "",
+                by: try body.text("token") ?? "",
                 to: try PasswordBody.password("password", in: body),
-                keepingIdentities: try LoginBody.flag("keepIdentities", in: body),
+                keepingIdentities: try body.flag("keepIdentities"),
                 in: application,
                 logger: context.logger
             )
             return .empty
         }
         routes.on(.post, "users/confirmemail") { request, context, application in
-            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let body = try await request.jsonObject()
             try await federation.confirmEmail(
-                by: try LoginBody.text("token", in: body) ?? "",
+                by: try body.text("token") ?? "",
                 in: application,
                 logger: context.logger
             )

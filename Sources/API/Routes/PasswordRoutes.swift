@@ -10,7 +10,7 @@ struct PasswordRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/login") { request, context, application in
-            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let body = try await request.jsonObject()
             if let id = body.present("objectId"), body.present("login") == nil {
                 let signedIn = try await federation.logIn(
                     as: id.string.flatMap { ObjectID($0) },
@@ -33,7 +33,7 @@ struct PasswordRoutes {
         }
         // The spelling is that of client SDKs (backendless.md §1.3).
         routes.on(.post, "users/verifypassowrd") { request, context, application in
-            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let body = try await request.jsonObject()
             let isValid = try await federation.verifyPassword(
                 try PasswordBody.password("password", in: body),
                 ofSession: request.userToken,

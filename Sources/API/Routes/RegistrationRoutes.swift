@@ -9,7 +9,7 @@ struct RegistrationRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/register") { request, context, application in
-            let record = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let record = try await request.jsonObject()
             let user = try await federation.register(
                 record,
                 token: request.userToken,

@@ -8,10 +8,10 @@ struct ReverseAuthRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/oauth/twitter/reverse_auth") { request, _, application in
-            let body = try await request.jsonBodyIfAny(upTo: LoginRoutes.bodyLimit)
-            let members = try body.map { (body) throws(Failure) in try LoginBody.object(in: body) } ?? JSONObject()
+            let body = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
+            let members = try body.map { (body) throws(Failure) in try JSONObject(body: body) } ?? JSONObject()
             let result = try await federation.reverseAuth(
-                appID: try LoginBody.text("appId", in: members),
+                appID: try members.text("appId"),
                 of: application
             )
             var writer = JSONWriter(capacity: 512)

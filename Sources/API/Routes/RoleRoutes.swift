@@ -21,9 +21,9 @@ struct RoleRoutes {
         }
         for (path, isGiven) in [("users/assignRole", true), ("users/unassignRole", false)] {
             routes.on(.post, path) { request, context, application in
-                let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
-                guard let user = try LoginBody.text("user", in: body),
-                    let role = try LoginBody.text("roleName", in: body)
+                let body = try await request.jsonObject()
+                guard let user = try body.text("user"),
+                    let role = try body.text("roleName")
                 else { throw Failure(.malformedRequest, "The body needs the texts user and roleName.") }
                 try await federation.setRole(role, of: user, isGiven: isGiven, by: context.server, in: application)
                 return .empty

@@ -8,9 +8,9 @@ struct ServerRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.put, "users/:objectId/status") { request, context, application in
-            let body = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            let body = try await request.jsonObject()
             let allowed = [UserStatus.enabled, .disabled]
-            let status = try LoginBody.text("userStatus", in: body)
+            let status = try body.text("userStatus")
             guard let status = allowed.first(where: { status?.hasSameBytes(as: $0.rawValue) ?? false }) else {
                 throw Failure(.malformedRequest, "userStatus must be ENABLED or DISABLED.")
             }

@@ -26,7 +26,7 @@ struct SimpleRegisterRoutes {
     private func members(of request: Request) async throws(Failure) -> JSONObject {
         if let type = request.headers[.contentType], Request.essence(of: type, is: "application/x-www-form-urlencoded")
         {
-            let form = try await request.formBody(upTo: LoginRoutes.bodyLimit)
+            let form = try await request.formBody(upTo: Request.bodyLimit)
             var members = JSONObject()
             for name in SimpleRegisterFields.names {
                 if let value = try form.value(name) { members.append(name, .string(value)) }
@@ -34,7 +34,7 @@ struct SimpleRegisterRoutes {
             return members
         }
         do throws(Failure) {
-            return try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+            return try await request.jsonObject()
         } catch {
             guard error.reason == .unsupportedMediaType else { throw error }
             throw Failure(

@@ -29,7 +29,7 @@ struct UserRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async throws -> Response {
-        let record = try LoginBody.object(in: try await request.jsonBody(upTo: LoginRoutes.bodyLimit))
+        let record = try await request.jsonObject()
         let user = try await federation.update(
             context.objectID,
             with: record,

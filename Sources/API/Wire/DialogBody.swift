@@ -15,7 +15,7 @@ struct DialogBody {
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {
-        let body = try bytes.map { bytes throws(Failure) in try LoginBody.object(in: bytes) } ?? JSONObject()
+        let body = try bytes.map { bytes throws(Failure) in try JSONObject(body: bytes) } ?? JSONObject()
         var dialog = DialogRequest(base: base)
         dialog.mapping = try LoginBody.mapping(in: body)
         dialog.permissions = try Self.permissions(in: body)
@@ -30,7 +30,7 @@ struct DialogBody {
     }
 
     private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
-        guard let text = try LoginBody.text(key, in: body), !text.utf8.isEmpty else { return nil }
+        guard let text = try body.text(key), !text.utf8.isEmpty else { return nil }
         return text
     }
 

@@ -14,21 +14,21 @@ enum LoginBody {
         previousToken: SessionToken?,
         idempotencyKey: String?
     ) throws(Failure) -> LoginRequest {
-        let body = try object(in: bytes)
+        let body = try JSONObject(body: bytes)
         return LoginRequest(
             provider: provider,
             credential: CredentialFields(
                 accessToken: try accessToken(in: body),
-                accessTokenSecret: try text("accessTokenSecret", in: body),
-                idToken: try text("idToken", in: body),
-                nonce: try text("nonce", in: body),
-                code: try text("code", in: body),
-                redirectURI: try text("redirectUri", in: body),
-                codeVerifier: try text("codeVerifier", in: body),
-                loginCode: try text("loginCode", in: body)
+                accessTokenSecret: try body.text("accessTokenSecret"),
+                idToken: try body.text("idToken"),
+                nonce: try body.text("nonce"),
+                code: try body.text("code"),
+                redirectURI: try body.text("redirectUri"),
+                codeVerifier: try body.text("codeVerifier"),
+                loginCode: try body.text("loginCode")
             ),
             mapping: try mapping(in: body),
-            appID: try text("appId", in: body),
+            appID: try body.text("appId"),
             previousToken: previousToken,
             idempotencyKey: idempotencyKey,
             guest: try guest(in: body, previousToken: previousToken)
@@ -56,8 +56,8 @@ enum LoginBody {
     /// The access token, also where Facebook's own SDK for browsers puts it, whose answer JS SDK 3 sends as it is.
     private static func accessToken(in body: JSONObject) throws(Failure) -> String? {
         let answer = body.present("authResponse")?.object
-        let inner = try answer.flatMap { (answer) throws(Failure) in try text("accessToken", in: answer) }
-        let outer = try text("accessToken", in: body)
+        let inner = try answer.flatMap { (answer) throws(Failure) in try answer.text("accessToken") }
+        let outer = try body.text("accessToken")
         if let outer, let inner, !outer.hasSameBytes(as: inner) {
             throw Failure(
                 .credentialAmbiguous,
@@ -65,33 +65,6 @@ enum LoginBody {
             )
         }
         return outer ?? inner
-    }
-
-    /// The object that the body is.
-    static func object(in bytes: [UInt8]) throws(Failure) -> JSONObject {
-        let value = try JSONParser.parse(body: bytes, limits: .request)
-        guard let object = value.object else {
-            throw Failure(.malformedRequest, "The body must be a JSON object, it is \(value.kind).")
-        }
-        return object
-    }
-
-    /// A member that is a text; nil when it is absent.
-    static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
-        guard let value = body.present(key) else { return nil }
-        guard let text = value.string else {
-            throw Failure(.malformedRequest, "\(key) must be a text, it is \(value.kind).")
-        }
-        return text
-    }
-
-    /// A member that is true or false; false when it is absent.
-    static func flag(_ key: String, in body: JSONObject) throws(Failure) -> Bool {
-        guard let value = body.present(key) else { return false }
-        guard let flag = value.bool else {
-            throw Failure(.malformedRequest, "\(key) must be true or false, it is \(value.kind).")
-        }
-        return flag
     }
 
     /// The client's mapping: under either key, as an object or as a text that holds one.

@@ -13,6 +13,6 @@ enum PasswordBody {
 
     /// A password; empty when it is absent.
     static func password(_ key: String, in body: JSONObject) throws(Failure) -> Secret {
-        Secret(try LoginBody.text(key, in: body) ?? "")
+        Secret(try body.text(key) ?? "")
     }
 }

@@ -21,7 +21,7 @@ extension Administration {
         of application: String,
         _ request: JSONValue
     ) async throws(Failure) -> JSONValue {
-        guard let type = IdentityProviders.named(provider) else { throw .noSuchProvider }
+        let type = try IdentityProviders.type(of: provider)
         let stored = try await existing(application)
         let request = try Self.read(request)
         let loaded = LoadedApplication(stored, masterKeys: masterKeys)
@@ -160,8 +160,4 @@ extension StoredPerson {
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
         return (same ?? ours.max { $0.lastUsed < $1.lastUsed })?.written
     }
-}
-
-extension Failure {
-    fileprivate static let noSuchProvider = Failure(.notFound, "There is no such login provider.")
 }

@@ -27,8 +27,8 @@ extension Federation {
         logger: Logger
     ) async throws(Failure) -> LinkedUser {
         // Nobody makes the provider work, or uses a credential up, without a session that lives.
-        let before = try await user(of: token, in: loaded)
-        guard let token, let provider = IdentityProviders.named(request.provider) else { throw .sessionInvalid }
+        let (before, token) = try await session(of: token, in: loaded)
+        let provider = try IdentityProviders.type(of: request.provider)
         let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
         let (linked, isNew) = try await logging(
             "link",
@@ -94,8 +94,8 @@ extension Federation {
         ofUserOf token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [WayIn] {
-        let user = try await user(of: token, in: loaded)
-        return try await store.waysIn(of: user.objectID, session: token?.hash ?? [], in: loaded.application)
+        let (user, token) = try await session(of: token, in: loaded)
+        return try await store.waysIn(of: user.objectID, session: token.hash, in: loaded.application)
     }
 
     /// Takes a way in from the user of a session: an identity of a provider, or the password.
@@ -115,13 +115,13 @@ extension Federation {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let user = try await user(of: token, in: loaded)
+        let (user, token) = try await session(of: token, in: loaded)
         let facts: Logger.Metadata = ["provider": "\(way.provider)", "user": "\(user.objectID)"]
         let lost = try await logging("unlink", of: loaded, logger, with: facts, user: { _ in user.objectID }) {
             () throws(Failure) in
             try await store.removeWayIn(
                 way,
-                fromUserOf: token?.hash ?? [],
+                fromUserOf: token.hash,
                 provedWithin: Self.proofSeconds,
                 in: loaded.application
             )

@@ -54,14 +54,3 @@ extension Federation {
         try await store.noteProof(tokenHash: token.hash, in: application)
     }
 }
-
-extension User {
-    /// The value of the built-in property.
-    var email: String? { text(of: .email) }
-    var name: String? { text(of: .name) }
-
-    private func text(of name: PropertyName) -> String? {
-        guard case .text(let text) = properties.first(where: { $0.name == name })?.value else { return nil }
-        return text
-    }
-}

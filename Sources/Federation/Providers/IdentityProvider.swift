@@ -67,6 +67,14 @@ enum IdentityProviders {
 
     static let names = all.map { $0.name }
 
+    /// The provider of a name that is to be there.
+    ///
+    /// - Throws: `not_found`.
+    static func type(of name: ProviderName) throws(Failure) -> any IdentityProvider.Type {
+        guard let type = named(name) else { throw .noSuchProvider }
+        return type
+    }
+
     /// The provider of a name; nil when there is none.
     static func named(_ name: ProviderName) -> (any IdentityProvider.Type)? {
         all.first { $0.name == name }
@@ -92,8 +100,7 @@ extension ProviderName {
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let known = Self.known.first(where: { lowered.elementsEqual($0.text.utf8) }) else {
-            let names = Self.known.map(\.text).joined(separator: ", ")
-            throw Failure(.notFound, "There is no such login provider. Known are: \(names).")
+            throw .noSuchProvider
         }
         self = known
     }
@@ -154,4 +161,11 @@ enum ProvedLogin: Sendable {
     /// It cannot, so that a login that meets a changed configuration is written once more. The client's mapping may have come with an
     /// earlier step.
     case usedUp(Proof, mapping: JSONValue?)
+}
+
+extension Failure {
+    fileprivate static var noSuchProvider: Failure {
+        let names = ProviderName.known.map(\.text).joined(separator: ", ")
+        return Failure(.notFound, "There is no such login provider. Known are: \(names).")
+    }
 }

@@ -74,18 +74,19 @@ private struct UserUpdateWork: Sendable {
         guard let owner = try await connection.lockUser(ofSession: tokenHash, of: application),
             owner.id == update.id, owner.status != .disabled
         else { throw Failure.sessionInvalid }
-        if let login = update.login {
-            // Read under the lock: the password that the change was allowed for must still be the one.
-            let stored = try await connection.query(
-                "select hash from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
-            )
-            guard try stored.first?.decode(0, as: [UInt8].self) == login.formerHash?.bytes else {
-                throw Failure(.conflict, "The password has been changed meanwhile. Look at the account and try again.")
-            }
+        let former = try await connection.query(
+            "select hash, login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
+        )
+        let formerLogin = try former.first?.decode(1, as: String.self)
+        // Read under the lock: the password that the change was allowed for must still be the one.
+        if let change = update.login {
+            guard try former.first?.decode(0, as: [UInt8].self) == change.formerHash?.bytes else { throw Self.changed }
         }
         let (user, hasNewEmail) = try await write(connection)
-        if let login = update.login { try await change(login, connection) }
-        if hasNewEmail || update.login != nil { try await checkLogin(of: user, connection) }
+        if let change = update.login { try await self.change(change, connection) }
+        // An operator may have edited one of them, which keeps nobody from changing the password.
+        let login = update.login?.login ?? formerLogin
+        if let login, hasNewEmail || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
         return user
     }
 
@@ -104,24 +105,22 @@ private struct UserUpdateWork: Sendable {
         guard let row = result.first else { throw Failure.noSuchUser }
         let user = try columns.user(in: row, from: 0)
         let email = try former.first?.decode(0, as: String?.self)
-        let isChanged = email.map({ .text($0) }) != user.properties.first(where: { $0.name == .email })?.value
+        let isChanged = email != user.email
         if isChanged { try await endLinks(connection) }
         try user.checkDynamicSize()
         return (user, isChanged)
     }
 
     /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed meanwhile.
-    private func checkLogin(of user: User, _ connection: PostgresConnection) async throws {
-        let stored = try await connection.query(
-            "select login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
-        )
-        guard let login = try stored.first?.decode(0, as: String.self) else { return }
-        guard case .text(let email) = user.properties.first(where: { $0.name == .email })?.value,
-            EmailAddress(email)?.login.hasSameBytes(as: login) == true
-        else {
-            throw Failure(.conflict, "The account has been changed meanwhile. Look at it and try again.")
-        }
+    private func check(_ login: String, of user: User) throws(Failure) {
+        let address = user.email.flatMap { EmailAddress($0) }
+        guard address?.login.hasSameBytes(as: login) == true else { throw Self.changed }
     }
+
+    private static let changed = Failure(
+        .conflict,
+        "The account has been changed meanwhile. Look at it and try again."
+    )
 
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
         if let password = login.password {
