@@ -1,3 +1,4 @@
+import Identity
 import NIOConcurrencyHelpers
 
 /// Lets a bounded number do something at once; the others wait in the order in which they came.
@@ -10,6 +11,19 @@ final class Turnstile: Sendable {
         /// In the order of arrival from `next` on; those before it have gone through.
         var waiting: [CheckedContinuation<Void, Never>] = []
         var next = 0
+
+        mutating func takeNext() -> CheckedContinuation<Void, Never>? {
+            guard next < waiting.count else {
+                free += 1
+                return nil
+            }
+            defer {
+                next += 1
+                // Half of the list at once, so that each element is moved once on average.
+                if next * 2 > waiting.count { (waiting, next) = (Array(waiting[next...]), 0) }
+            }
+            return waiting[next]
+        }
     }
 
     private let state: NIOLockedValueBox<State>
@@ -18,12 +32,22 @@ final class Turnstile: Sendable {
         state = NIOLockedValueBox(State(free: width))
     }
 
-    /// Does it when it is its turn; whoever waits has no limit of time but that of those in front.
-    func pass<Result, Problem>(
-        _ body: () async throws(Problem) -> Result
-    ) async throws(Problem) -> Result {
+    /// Does something when it is its turn.
+    ///
+    /// - Parameters:
+    ///   - deadline: When nobody waits for it any more. Where what is done takes long, those whose time is over go through at once.
+    ///   - body: What is done.
+    /// - Returns: What the body returns.
+    /// - Throws: `overloaded` when the deadline is over first, and what the body throws.
+    func pass<Result>(
+        before deadline: ContinuousClock.Instant,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
         await enter()
         defer { leave() }
+        guard .now < deadline else {
+            throw Failure(.overloaded, "Too many are waiting for the same. Try again shortly.", retryAfter: 1)
+        }
         return try await body()
     }
 
@@ -42,16 +66,6 @@ final class Turnstile: Sendable {
     }
 
     private func leave() {
-        let next: CheckedContinuation<Void, Never>? = state.withLockedValue { state in
-            guard state.next < state.waiting.count else {
-                state.free += 1
-                return nil
-            }
-            let next = state.waiting[state.next]
-            state.next += 1
-            if state.next == state.waiting.count { (state.waiting, state.next) = ([], 0) }
-            return next
-        }
-        next?.resume()
+        state.withLockedValue { $0.takeNext() }?.resume()
     }
 }

@@ -68,12 +68,13 @@ struct LinkPages {
         _ logger: Logger
     ) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
+        let keepsIdentities = try form.value("keepIdentities") != nil
         do throws(Failure) {
             let password = Secret(try form.value("password") ?? "")
             try await federation.resetPassword(
                 by: token,
                 to: password,
-                keepingIdentities: try form.value("keepIdentities") != nil,
+                keepingIdentities: keepsIdentities,
                 in: loaded,
                 logger: logger
             )
@@ -85,6 +86,7 @@ struct LinkPages {
                 token: token,
                 account: account,
                 application: loaded.application.name,
+                keepsIdentities: keepsIdentities,
                 refusal: error
             )
         }

@@ -11,11 +11,12 @@ enum LinkPage {
         token: String,
         account: LinkedAccount,
         application: String,
+        keepsIdentities: Bool = false,
         refusal: Failure? = nil
     ) -> Response {
         let problem = refusal.map { "<p role=\"alert\">\(WebPage.escaped($0.message))</p>" } ?? ""
         let keep = """
-            <p><label><input type="checkbox" name="keepIdentities"> The accounts at Facebook, Twitter and the like that are linked to \
+            <p><label><input type="checkbox" name="keepIdentities"\(keepsIdentities ? " checked" : "")> The accounts at Facebook, Twitter and the like that are linked to \
             this account are mine: keep them. Leave this empty if you are not sure; you can link yours again.</label></p>
 
             """

@@ -48,7 +48,10 @@ extension Federation {
                 return try await link(try await provider.prove(attempt, in: self), to: token, in: attempt)
             }
         }
-        if isNew, let email = before.email {
+        // Other addresses may be anybody's, and only who has a password gets a link of ours.
+        if isNew, let email = before.email,
+            (try? await store.password(of: before.objectID, in: loaded.application)) != nil
+        {
             let mail = Mail.identityLinked(provider: provider.title, name: before.name)
             await notify(mail, at: email, of: before, in: loaded, logger: logger)
         }

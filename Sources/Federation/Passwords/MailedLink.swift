@@ -149,7 +149,9 @@ extension Federation {
             account: Digest.sha256("mails \(kind) to \(login)"),
             kind: .mail
         )
-        return try await counting.pass { () throws(Failure) in try await store.countAttempt(keys, of: application) }
+        return try await counting.pass(before: .now + limits.login) { () throws(Failure) in
+            try await store.countAttempt(keys, of: application)
+        }
     }
 
     /// Holds the deployment to being able to send links.

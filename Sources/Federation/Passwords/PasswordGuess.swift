@@ -38,7 +38,7 @@ extension Federation {
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
     ) async throws(Failure) -> StoredPassword {
-        let waiting = try await counting.pass { () throws(Failure) in
+        let waiting = try await counting.pass(before: deadline) { () throws(Failure) in
             try await store.countAttempt(guess.keys, of: application)
         }
         if let seconds = waiting {
@@ -53,7 +53,7 @@ extension Federation {
         do throws(Failure) {
             verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
         } catch {
-            try await counting.pass { () throws(Failure) in
+            try await counting.pass(before: .now + limits.login) { () throws(Failure) in
                 try await store.withdrawAttempt(guess.keys, of: application)
             }
             throw error

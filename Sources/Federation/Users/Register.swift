@@ -104,7 +104,7 @@ extension Federation {
     func countRegistration(from source: RequestSource, of application: Application) async throws(Failure) {
         let most = application.settings.registration.mostPerHour
         let key = Digest.sha256("registrations " + source.name)
-        let waiting = try await counting.pass { () throws(Failure) in
+        let waiting = try await counting.pass(before: .now + limits.login) { () throws(Failure) in
             try await store.countRegistration(from: key, most: most, of: application)
         }
         guard let seconds = waiting else { return }

@@ -66,15 +66,22 @@ extension Store {
             guard user.provedAgo <= seconds else { throw Failure.reauthenticationRequired }
             let found = try await connection.query(
                 """
-                select provider, provider_app from \(identifier: schema).identities where object_id = \(user.id.uuid)
+                select provider, provider_app, subject from \(identifier: schema).identities
+                where object_id = \(user.id.uuid)
                 union all
-                select \(ProviderName.password.text), '' from \(identifier: schema).passwords
+                select \(ProviderName.password.text), '', login from \(identifier: schema).passwords
                 where object_id = \(user.id.uuid)
                 """
             )
-            var ways: [(provider: String, app: String)] = []
+            var ways: [StoredWayIn] = []
             for row in found.rows {
-                ways.append((try row.decode(0, as: String.self), try row.decode(1, as: String.self)))
+                ways.append(
+                    StoredWayIn(
+                        provider: try row.decode(0, as: String.self),
+                        app: try row.decode(1, as: String.self),
+                        subject: try row.decode(2, as: String.self)
+                    )
+                )
             }
             let meant = ways.filter { candidate in
                 candidate.provider.hasSameBytes(as: way.provider)
@@ -93,7 +100,7 @@ extension Store {
                 )
             }
             let kept = try await connection.keptIdentities(of: user.id, schema: schema)
-            try await connection.remove(chosen, of: user.id, sparing: tokenHash, schema: schema)
+            _ = try await connection.remove(chosen, of: user.id, sparing: tokenHash, schema: schema)
             return kept.filter { kept in
                 kept.key.provider.text.hasSameBytes(as: chosen.provider) && kept.app.text.hasSameBytes(as: chosen.app)
             }
@@ -101,34 +108,50 @@ extension Store {
     }
 }
 
+/// What makes a way in this one; of a password the subject is the login.
+struct StoredWayIn: Sendable {
+    let provider: String
+    let app: String
+    let subject: String
+}
+
 extension PostgresConnection {
     /// Removes a way in, and the sessions that it opened but for one; with a password its unused links go, too.
+    ///
+    /// - Returns: Whether it was there.
     func remove(
-        _ way: (provider: String, app: String),
+        _ way: StoredWayIn,
         of user: ObjectID,
         sparing tokenHash: [UInt8],
         schema: String
-    ) async throws(PostgresError) {
+    ) async throws(PostgresError) -> Bool {
+        let isPassword = way.provider.hasSameBytes(as: ProviderName.password.text)
+        if isPassword {
+            _ = try await query(
+                """
+                delete from \(identifier: schema).email_proofs
+                where object_id = \(user.uuid) and purpose = 'passwordReset'
+                """
+            )
+        }
+        // A password opens sessions under its login of then.
+        let itself: Statement =
+            isPassword ? "" : "and provider_app = \(way.app) and subject = \(way.subject)"
         _ = try await query(
             """
             delete from \(identifier: schema).sessions
-            where object_id = \(user.uuid) and provider = \(way.provider) and provider_app = \(way.app)
-                and token_hash <> \(tokenHash)
+            where object_id = \(user.uuid) and provider = \(way.provider) \(itself) and token_hash <> \(tokenHash)
             """
         )
-        guard way.provider.hasSameBytes(as: ProviderName.password.text) else {
-            _ = try await query(
-                """
+        let removed = try await query(
+            isPassword
+                ? "delete from \(identifier: schema).passwords where object_id = \(user.uuid)"
+                : """
                 delete from \(identifier: schema).identities
-                where object_id = \(user.uuid) and provider = \(way.provider) and provider_app = \(way.app)
+                where object_id = \(user.uuid) and provider = \(way.provider) \(itself)
                 """
-            )
-            return
-        }
-        _ = try await query(
-            "delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and purpose = 'passwordReset'"
         )
-        _ = try await query("delete from \(identifier: schema).passwords where object_id = \(user.uuid)")
+        return removed.affectedRows == 1
     }
 }
 

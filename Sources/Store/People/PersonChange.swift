@@ -129,7 +129,8 @@ private struct PersonWork: Sendable {
             )
             return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
         case .unlink(let provider, let app, let subject):
-            try await connection.remove((provider, app), of: id, sparing: [], schema: schema)
+            let way = StoredWayIn(provider: provider, app: app, subject: subject)
+            guard try await connection.remove(way, of: id, sparing: [], schema: schema) else { return nil }
             let identity: JSONObject = [
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
             ]
