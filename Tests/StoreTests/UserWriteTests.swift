@@ -200,6 +200,17 @@ struct UserWriteTests {
         }
     }
 
+    /// Ann with her password, and the hash that is stored of it.
+    private func ann(_ tenant: Tenant) async throws -> (user: ObjectID, hash: SealedSecret) {
+        let write = RegistrationWrite(
+            password: password("ann@example.com"),
+            status: .enabled,
+            given: try given(tenant, [("email", .text("ann@example.com"))])
+        )
+        let user = try #require(try await tenant.store.register(write, of: tenant.application))
+        return (user.objectID, write.password.hash)
+    }
+
     /// Holds a user's row in another transaction, lets the closure begin to wait for it, and does `sql` before it lets go.
     private func whileWaiting(
         _ tenant: Tenant,
@@ -225,27 +236,22 @@ struct UserWriteTests {
     @Test("T-33: what waited for a reset of the password finds neither the session nor the password of before")
     func staleSession() async throws {
         try await Tenant.lend { tenant in
-            let write = RegistrationWrite(
-                password: password("ann@example.com"),
-                status: .enabled,
-                given: try given(tenant, [("email", .text("ann@example.com"))])
-            )
-            let user = try #require(try await tenant.store.register(write, of: tenant.application))
-            let token = try await session(tenant, of: user.objectID)
+            let (user, hash) = try await ann(tenant)
+            let token = try await session(tenant, of: user)
             let attackers = StoredPassword(
-                objectID: user.objectID,
+                objectID: user,
                 login: "ann@example.com",
                 hash: SealedSecret(bytes: [6, 6, 6], keyID: "key")
             )
             let change = UserUpdate.LoginChange(
                 login: "ann@example.com",
                 password: attackers,
-                formerHash: write.password.hash
+                formerHash: hash
             )
-            let update = UserUpdate(id: user.objectID, given: GivenProperties(), login: change)
+            let update = UserUpdate(id: user, given: GivenProperties(), login: change)
             try await whileWaiting(
                 tenant,
-                for: user.objectID,
+                for: user,
                 "delete from \(Tenant.schema).sessions; update \(Tenant.schema).passwords set hash = '\\x0909'"
             ) {
                 let failure = await #expect(throws: Failure.self) {
@@ -256,7 +262,7 @@ struct UserWriteTests {
             #expect(try await tenant.database.psql("select hash from \(Tenant.schema).passwords") == [["\\x0909"]])
 
             // The session lives, but the password is another one.
-            let other = try await session(tenant, of: user.objectID)
+            let other = try await session(tenant, of: user)
             let failure = await #expect(throws: Failure.self) {
                 _ = try await tenant.store.update(update, bySession: other, of: tenant.application)
             }
@@ -267,29 +273,24 @@ struct UserWriteTests {
     @Test("T-33c: an identity that is linked while the password is being reset goes with the others")
     func linkedMeanwhile() async throws {
         try await Tenant.lend { tenant in
-            let write = RegistrationWrite(
-                password: password("ann@example.com"),
-                status: .enabled,
-                given: try given(tenant, [("email", .text("ann@example.com"))])
-            )
-            let user = try #require(try await tenant.store.register(write, of: tenant.application))
+            let user = try await ann(tenant).user
             let link = Tenant.randomHash()
             try await tenant.store.addEmailProof(
-                EmailProof(user: user.objectID, email: "ann@example.com"),
+                EmailProof(user: user, email: "ann@example.com"),
                 for: .passwordReset,
                 tokenHash: link,
                 seconds: 60,
                 of: tenant.application
             )
-            let new = password("ann@example.com", of: user.objectID)
+            let new = password("ann@example.com", of: user)
             try await whileWaiting(
                 tenant,
-                for: user.objectID,
+                for: user,
                 """
                 insert into \(Tenant.schema).identities (provider, provider_app, subject, object_id)
-                values ('facebook', '42', '666', '\(user.objectID)');
+                values ('facebook', '42', '666', '\(user)');
                 insert into \(Tenant.schema).sessions (token_hash, object_id, expires)
-                values (sha256('x'), '\(user.objectID)', now() + interval '1 hour')
+                values (sha256('x'), '\(user)', now() + interval '1 hour')
                 """
             ) {
                 let kept = try await tenant.store.resetPassword(
@@ -310,12 +311,7 @@ struct UserWriteTests {
     @Test("T-33d: an address that comes while a password is set, or the other way round, is not what it logs in by")
     func crossing() async throws {
         try await Tenant.lend { tenant in
-            let write = RegistrationWrite(
-                password: password("ann@example.com"),
-                status: .enabled,
-                given: try given(tenant, [("email", .text("ann@example.com"))])
-            )
-            let user = try #require(try await tenant.store.register(write, of: tenant.application)).objectID
+            let user = try await ann(tenant).user
             let token = try await session(tenant, of: user)
             let first = UserUpdate.LoginChange(
                 login: "ann@example.com",

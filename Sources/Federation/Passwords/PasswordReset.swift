@@ -63,7 +63,8 @@ extension Federation {
         let proof = try await logging("password reset", of: loaded, logger, user: \.user) { () throws(Failure) in
             try await reset(by: token, to: password, keepingIdentities: keepsIdentities, in: loaded)
         }
-        if let user = try await store.person(proof.user, of: loaded.application)?.user {
+        // The password counts by now, and the link does no more: what fails from here on must not tell the person otherwise.
+        if let user = (try? await store.person(proof.user, of: loaded.application))?.user {
             await notify(.passwordChanged(name: user.name), at: proof.email, of: user, in: loaded, logger: logger)
         }
     }
