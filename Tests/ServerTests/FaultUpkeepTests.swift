@@ -108,7 +108,7 @@ extension FaultTests {
                 {
                     _ in
                     try await makeDue(database)
-                    try await eventually("much is checked", every: .milliseconds(20)) {
+                    try await eventually("much is checked", within: .seconds(120), every: .milliseconds(20)) {
                         try await count(isChecked, in: database) > Self.people / 5
                     }
                     try await two.service.process.kill()

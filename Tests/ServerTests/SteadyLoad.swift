@@ -89,6 +89,12 @@ actor SteadyLoad {
         try await eventually("what is under way has ended") { former.allSatisfy { underWay[$0, default: 0] == 0 } }
     }
 
+    /// Returns when so many more logins have ended, well or not.
+    func waitForMore(_ count: Int) async throws {
+        let enough = outcome.count + count
+        try await eventually("more logins have ended", within: .seconds(30)) { outcome.count >= enough }
+    }
+
     private func end() { isOver = true }
 
     private func next(_ number: Int) -> Deployment {
