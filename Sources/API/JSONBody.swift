@@ -10,6 +10,8 @@ extension Request {
     /// The JSON object that the body is.
     ///
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
+    // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
+    @inline(never)
     func jsonObject() async throws(Failure) -> JSONObject {
         try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit))
     }

@@ -5,7 +5,8 @@ extension AppCheck.Outcome {
     /// What an error means that an app got for its own token.
     init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
         let fault = reply.fault(error, of: .appToken, isGraphToken: false)
-        guard fault.significance == .answered, fault.failure.reason != .providerBadReply else {
+        let saysNothing: [Failure.Reason] = [.providerBadReply, .providerRateLimited]
+        guard fault.significance == .answered, !saysNothing.contains(fault.failure.reason) else {
             self = .unknown(fault.failure)
             return
         }

@@ -22,15 +22,14 @@ struct GraphErrorTable {
 
     /// Reads an error that came with an HTTP status.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
-        if let scope = Self.limitScope(error, status: status) {
-            let limit = RateLimit(scope: scope, seconds: retryAfter)
+        if let significance = limitSignificance(error, status: status) {
             let failure = Failure.limited(
                 .facebook,
                 details: error.details,
                 retryAfter: retryAfter ?? RateLimit.defaultSeconds,
                 cause: cause(error, status)
             )
-            return ProviderFault(failure, .limited(limit))
+            return ProviderFault(failure, significance)
         }
         if let answer = answer(error, status: status) { return ProviderFault(answer, .answered) }
         guard error.isTransient || error.code == 1 || error.code == 2 || status >= 500 else {
@@ -39,13 +38,14 @@ struct GraphErrorTable {
         return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
     }
 
+    /// What a rate limit says about Graph; nil when the error is none.
+    ///
     /// Codes of facebook.md §3.2; 17 alone counts one person's questions.
-    private static func limitScope(_ error: GraphError, status: Int) -> RateLimit.Scope? {
+    private func limitSignificance(_ error: GraphError, status: Int) -> Significance? {
         switch error.code {
-        case 17: .user
-        case 4, 9, 32, 341, 613: .app
-        case .some(80000...80014): .app
-        default: status == 429 ? .app : nil
+        case 17: .answered
+        case 4, 9, 32, 341, 613, .some(80000...80014): .limited(RateLimit(seconds: retryAfter))
+        default: status == 429 ? .limited(RateLimit(seconds: retryAfter)) : nil
         }
     }
 

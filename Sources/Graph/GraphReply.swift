@@ -70,7 +70,7 @@ struct GraphReply {
         switch status {
         case 429:
             let failure = Failure.limited(.facebook, retryAfter: retryAfter ?? RateLimit.defaultSeconds, cause: cause)
-            return ProviderFault(failure, .limited(RateLimit(scope: .app, seconds: retryAfter)))
+            return ProviderFault(failure, .limited(RateLimit(seconds: retryAfter)))
         case 500...:
             return ProviderFault(.unavailable(.facebook, cause: cause), .transient)
         default:

@@ -46,7 +46,7 @@ struct TwitterErrorTable {
     }
 
     private func appIsLimited(_ error: Occurrence) -> ProviderFault {
-        ProviderFault(limited(error), .limited(RateLimit(scope: .app, seconds: retryAfter)))
+        ProviderFault(limited(error), .limited(RateLimit(seconds: retryAfter)))
     }
 
     private func limited(_ error: Occurrence) -> Failure {

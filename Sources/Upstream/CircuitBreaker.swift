@@ -47,7 +47,7 @@ package struct CircuitBreaker: Sendable {
 
     private enum State {
         /// Every login passes. Goes to `closed` after a run of failures or a rate limit.
-        case open(failures: Int, userLimits: Int)
+        case open(failures: Int)
         /// No login passes until `probe`. Goes to `probing` with the first one after it.
         case closed(Reason, probe: Instant, advice: Instant)
         /// One login is trying. Goes to `open` when it gets an answer, otherwise back to `closed`.
@@ -56,14 +56,12 @@ package struct CircuitBreaker: Sendable {
 
     /// Logins in a row that close the way.
     package static let longestRun = 8
-    /// Rate limits in a row of single people that count as one of the app; one person alone must not shut out the others.
-    static let longestRunOfUserLimits = 5
     /// Least time between two probes.
     static let probeInterval: Duration = .seconds(1)
     /// Longest time that a rate limit keeps us from probing.
     static let longestSilence = 60
 
-    private var state = State.open(failures: 0, userLimits: 0)
+    private var state = State.open(failures: 0)
     /// Counts the changes of state, so that a pass of an earlier one is known as such.
     private var generation: UInt64 = 0
 
@@ -99,13 +97,11 @@ package struct CircuitBreaker: Sendable {
     package mutating func record(_ outcome: Outcome, of pass: Pass, at now: Instant) {
         guard pass.generation == generation else { return }
         switch state {
-        case .open(let failures, let userLimits):
-            recordOpen(outcome, failures: failures, userLimits: userLimits, at: now)
+        case .open(let failures):
+            recordOpen(outcome, failures: failures, at: now)
         case .probing(let reason, let since, let advice):
             switch outcome {
-            case .answered: enter(.open(failures: 0, userLimits: 0))
-            // The provider answers; a person who asks too often is no reason to keep the others out any longer.
-            case .limited(let limit) where limit.scope == .user: enter(.open(failures: 0, userLimits: 0))
+            case .answered: enter(.open(failures: 0))
             case .failed: closeUnavailable(at: now)
             case .limited(let limit): close(limit, at: now)
             case .abandoned: enter(.closed(reason, probe: since + Self.probeInterval, advice: advice))
@@ -116,18 +112,16 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    private mutating func recordOpen(_ outcome: Outcome, failures: Int, userLimits: Int, at now: Instant) {
+    private mutating func recordOpen(_ outcome: Outcome, failures: Int, at now: Instant) {
         switch outcome {
         case .answered:
-            state = .open(failures: 0, userLimits: 0)
+            state = .open(failures: 0)
         case .failed where failures + 1 >= Self.longestRun:
             closeUnavailable(at: now)
         case .failed:
-            state = .open(failures: failures + 1, userLimits: userLimits)
-        case .limited(let limit) where limit.scope == .app || userLimits + 1 >= Self.longestRunOfUserLimits:
+            state = .open(failures: failures + 1)
+        case .limited(let limit):
             close(limit, at: now)
-        case .limited:
-            state = .open(failures: 0, userLimits: userLimits + 1)
         case .abandoned:
             break
         }
@@ -186,8 +180,8 @@ extension CircuitBreaker.Outcome {
         self = .answered
         for significance in [one, other] {
             switch (significance, self) {
-            case (.limited(let limit), .limited(let known)):
-                self = .limited(limit.scope == .app ? limit : known)
+            case (.limited, .limited):
+                break
             case (.limited(let limit), _):
                 self = .limited(limit)
             case (.transient, .answered), (.failed, .answered), (.transient, .abandoned), (.failed, .abandoned):

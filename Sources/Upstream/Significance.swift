@@ -2,31 +2,25 @@ internal import Identity
 
 /// What a fault says about the provider itself: it decides about asking again and feeds the circuit breaker.
 package enum Significance: Sendable, Equatable {
-    /// The provider is in order; the fault is the token's, the app's or the request's (security.md F-11).
+    /// The provider is in order; the fault is the token's, the app's or the request's (security.md F-11), or one person's who
+    /// asks too often: a limit that is counted per person says nothing about the others, and must not shut them out.
     case answered
     /// The provider failed, and the same question may succeed a moment later.
     case transient
     /// The provider failed, and asking again at once would only add to what it or the network suffers from.
     case failed
-    /// The provider refuses to answer for a while.
+    /// The provider refuses to answer the app for a while, whoever asks.
     case limited(RateLimit)
     /// Nothing: the provider was not asked, or nobody waited for the answer.
     case untold
 }
 
-/// A refusal because of too many questions.
+/// A refusal because of too many questions of an app.
 package struct RateLimit: Sendable, Equatable {
-    /// Whose questions were too many.
-    package enum Scope: Sendable {
-        case app, user
-    }
-
-    package let scope: Scope
     /// How long it lasts, if the provider said so.
     package let seconds: Int?
 
-    package init(scope: Scope, seconds: Int?) {
-        self.scope = scope
+    package init(seconds: Int?) {
         self.seconds = seconds
     }
 

@@ -152,7 +152,8 @@ struct AppCheckTests {
         arguments: [
             (GraphSimulator.Fault.Effect.error(.init(code: 2)), "provider_unavailable"),
             (.error(.init(code: 190, isTransient: true)), "provider_unavailable"),
-            (.error(.init(code: 4)), "provider_rate_limited"), (.error(.init(code: 9999)), "provider_bad_reply"),
+            (.error(.init(code: 4)), "provider_rate_limited"), (.error(.init(code: 17)), "provider_rate_limited"),
+            (.error(.init(code: 9999)), "provider_bad_reply"),
             (.interrupt(.request, .reset), "provider_unavailable"), (.interrupt(.request, .hang), "provider_timeout"),
             (.reply(status: 502, headers: [], body: Array("<html>".utf8)), "provider_unavailable"),
             (.reply(status: 200, headers: [], body: Array(#"{"id":"2345678901"}"#.utf8)), "provider_bad_reply"),

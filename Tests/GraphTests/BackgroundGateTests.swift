@@ -29,13 +29,13 @@ struct BackgroundGateTests {
         #expect(gate.pace(at: start + .seconds(601)) == .full)
     }
 
-    @Test("a rate limit stops it for as long as Graph says, or a minute", arguments: [RateLimit.Scope.app, .user])
-    func limited(scope: RateLimit.Scope) {
+    @Test("a rate limit stops it for as long as Graph says, or a minute")
+    func limited() {
         var gate = BackgroundGate()
-        gate.note(.limited(RateLimit(scope: scope, seconds: 300)), at: start)
+        gate.note(.limited(RateLimit(seconds: 300)), at: start)
         #expect(gate.pace(at: start + .seconds(299)) == .none)
         #expect(gate.pace(at: start + .seconds(300)) == .full)
-        gate.note(.limited(RateLimit(scope: scope, seconds: nil)), at: start)
+        gate.note(.limited(RateLimit(seconds: nil)), at: start)
         #expect(gate.pace(at: start + .seconds(59)) == .none)
         #expect(gate.pace(at: start + .seconds(60)) == .full)
     }
@@ -65,7 +65,7 @@ struct BackgroundGateTests {
         #expect(link.backgroundPace() == .none)
 
         let other = AppLink()
-        other.record(.limited(RateLimit(scope: .app, seconds: 30)), of: try other.pass())
+        other.record(.limited(RateLimit(seconds: 30)), of: try other.pass())
         #expect(other.backgroundPace() == .none)
     }
 }

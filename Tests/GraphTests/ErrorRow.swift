@@ -177,15 +177,15 @@ extension ErrorRow {
         .me(400, 200, "(#200) Requires extended permission: email", .permissionMissing).named("permission", "email"),
     ]
 
-    static let byApp = Significance.limited(RateLimit(scope: .app, seconds: nil))
-    static let byUser = Significance.limited(RateLimit(scope: .user, seconds: nil))
+    static let byApp = Significance.limited(RateLimit(seconds: nil))
 
     static let limits: [ErrorRow] =
         [4, 9, 32, 341, 613, 80000, 80004, 80014].map {
             .me(400, $0, "limit", .providerRateLimited).with(byApp).calledTransient
         } + [
             .debug(403, 4, "(#4) Application request limit reached", .providerRateLimited).with(byApp),
-            .me(400, 17, "(#17) User request limit reached", .providerRateLimited).with(byUser),
+            .me(400, 17, "(#17) User request limit reached", .providerRateLimited),
+            .debug(400, 17, "(#17) User request limit reached", .providerRateLimited),
             .me(429, nil, "slow down", .providerRateLimited).with(byApp),
             .me(429, 2, "slow down", .providerRateLimited).with(byApp),
         ]

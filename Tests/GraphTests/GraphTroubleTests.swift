@@ -80,6 +80,23 @@ struct GraphTroubleTests {
         #expect(graph.count == 2)
     }
 
+    @Test(
+        "F-10: limits of single people, however many in a row, are passed on and shut nobody else out",
+        arguments: [("me", "token, provider_rate_limited"), ("debug_token", "provider_rate_limited, user")]
+    )
+    func userLimits(path: String, words: String) async throws {
+        let limit = LoopbackServer.Answer.reply(
+            400,
+            #"{"error":{"code":17,"message":"(#17) User request limit reached"}}"#
+        )
+        let script = Script(["/v25.0/\(path)": Array(repeating: limit, count: 40)])
+        let graph = try FakeGraph { script.next($0) }
+        defer { graph.stop() }
+        for _ in 0..<40 { #expect(await graph.evidence().words == words) }
+        #expect(graph.count == 80, "no question is repeated, and none left out")
+        #expect(await graph.evidence().words == "token, user")
+    }
+
     @Test("F-11: bad tokens are the users' own trouble, however many come")
     func badTokens() async throws {
         let graph = try FakeGraph { request in

@@ -237,7 +237,7 @@ struct ReplyTests {
                 try ProfileFetch.answer(.made(429, body, headers), isGraphToken: true)
             }
             #expect(fault?.failure.retryAfter == seconds ?? 60)
-            #expect(fault?.significance == .limited(RateLimit(scope: .app, seconds: seconds)))
+            #expect(fault?.significance == .limited(RateLimit(seconds: seconds)))
         }
     }
 

@@ -7,7 +7,7 @@ import Upstream
 
 @Suite("What Twitter's errors mean")
 struct TwitterErrorTableTests {
-    private static let byApp = Significance.limited(RateLimit(scope: .app, seconds: nil))
+    private static let byApp = Significance.limited(RateLimit(seconds: nil))
 
     private static let rows: [(Int64?, Int, Failure.Reason, Significance)] = [
         (32, 401, .credentialInvalid, .answered), (89, 401, .credentialInvalid, .answered),

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("The circuit breaker, as a trace of events")
 struct CircuitBreakerTests {
-    private static let limited = CircuitBreaker.Outcome.limited(RateLimit(scope: .app, seconds: nil))
-    private static let limitedUser = CircuitBreaker.Outcome.limited(RateLimit(scope: .user, seconds: nil))
+    private static let limited = CircuitBreaker.Outcome.limited(RateLimit(seconds: nil))
 
     @Test("F-03: eight failed logins in a row close the way, seven do not")
     func closes() throws {
@@ -124,33 +123,11 @@ struct CircuitBreakerTests {
     )
     func retryAfter(seconds: Int, silence: Int, advice: Int) throws {
         var trace = Trace()
-        try trace.login(.limited(RateLimit(scope: .app, seconds: seconds)))
+        try trace.login(.limited(RateLimit(seconds: seconds)))
         #expect(trace.admit() == .refused(.rateLimited, retryAfter: advice))
         trace.wait(.seconds(silence) - .milliseconds(1))
         #expect(!trace.admit().isPass)
         trace.wait(.milliseconds(1))
-        #expect(trace.admit().isPass)
-    }
-
-    @Test("F-10: one person's rate limit closes nothing, five in a row do")
-    func userLimit() throws {
-        var trace = Trace()
-        for _ in 0..<10 {
-            for _ in 0..<4 { try trace.login(Self.limitedUser) }
-            try trace.login(.answered)
-        }
-        for _ in 0..<4 { try trace.login(Self.limitedUser) }
-        #expect(trace.admit().isPass)
-        try trace.login(Self.limitedUser)
-        #expect(trace.admit() == .refused(.rateLimited, retryAfter: 60))
-    }
-
-    @Test("F-10: a probe of somebody who asks too often shows that the others are answered")
-    func limitedProbe() throws {
-        var trace = Trace()
-        try trace.login(Self.limited)
-        trace.wait(.seconds(1))
-        try trace.login(Self.limitedUser)
         #expect(trace.admit().isPass)
     }
 
@@ -196,11 +173,8 @@ struct CircuitBreakerTests {
             (.failed, .answered, .failed),
             (.untold, nil, .abandoned), (.untold, .answered, .abandoned), (.untold, .failed, .failed),
             (.untold, .untold, .abandoned),
-            (.limited(RateLimit(scope: .user, seconds: 1)), .failed, .limited(RateLimit(scope: .user, seconds: 1))),
-            (
-                .limited(RateLimit(scope: .user, seconds: 1)), .limited(RateLimit(scope: .app, seconds: 2)),
-                .limited(RateLimit(scope: .app, seconds: 2))
-            ),
+            (.limited(RateLimit(seconds: 1)), .failed, .limited(RateLimit(seconds: 1))),
+            (.limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2))),
         ] as [(Significance?, Significance?, CircuitBreaker.Outcome)]
     )
     func outcomes(one: Significance?, other: Significance?, outcome: CircuitBreaker.Outcome) {

@@ -8,15 +8,19 @@ struct ServerRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.put, "users/:objectId/status") { request, context, application in
-            let body = try await request.jsonObject()
-            let allowed = [UserStatus.enabled, .disabled]
-            let status = try body.text("userStatus")
-            guard let status = allowed.first(where: { status?.hasSameBytes(as: $0.rawValue) ?? false }) else {
-                throw Failure(.malformedRequest, "userStatus must be ENABLED or DISABLED.")
-            }
+            let status = try Self.status(in: try await request.jsonObject())
             try await federation.setStatus(status, of: context.objectID, by: context.server, in: application)
             return .empty
         }
+    }
+
+    /// The status that a server gives a user.
+    private static func status(in body: JSONObject) throws(Failure) -> UserStatus {
+        let text = try body.text("userStatus")
+        for status in [UserStatus.enabled, .disabled] where text?.hasSameBytes(as: status.rawValue) ?? false {
+            return status
+        }
+        throw Failure(.malformedRequest, "userStatus must be ENABLED or DISABLED.")
     }
 }
 
