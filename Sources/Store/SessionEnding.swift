@@ -3,9 +3,13 @@ import Postgres
 
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may have so many only.
 ///
-/// The latter happens in a function, whose statements see what has been committed since the login's own began: of two simultaneous
+/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them.
+/// Where an application allows fewer, that happens in a function, whose statements see what has been committed since the login's own began: of two simultaneous
 /// logins the one that waited for the lock on the user ends the other's session, too.
 struct SessionEnding {
+    /// Sessions of one user where the application names no number; about as many when logins of the user come at once.
+    static let mostOfAll = 1000
+
     private let schema: String
     private let most: Int64?
     private let opened: String
@@ -22,20 +26,32 @@ struct SessionEnding {
         self.previous = previous
     }
 
-    /// A CTE over `person`, whose `object_id` is the user's.
+    /// CTEs over `person`, whose `object_id` is the user's.
     ///
-    /// Its one column is `ended`, and it must be joined to the result: what only reads is not run otherwise.
-    var sql: String {
+    /// The one column of `previous` is `ended`, and it must be joined to the result: what only reads is not run otherwise.
+    var expressions: String {
+        let sessions = "\(quoted(schema)).sessions"
         guard let most else {
             return """
-                delete from \(quoted(schema)).sessions s using person
-                where s.token_hash = \(previous) and s.token_hash <> \(opened) and s.object_id = person.object_id
-                returning true as ended
+                previous as (
+                    delete from \(sessions) s using person
+                    where s.token_hash = \(previous) and s.token_hash <> \(opened) and s.object_id = person.object_id
+                    returning true as ended
+                ), surplus as (
+                    delete from \(sessions) s using person cross join lateral (
+                        select o.token_hash from \(sessions) o where o.object_id = person.object_id
+                        order by o.created desc, o.token_hash offset \(Self.mostOfAll - 1)
+                    ) old
+                    where s.token_hash = old.token_hash and s.token_hash <> \(opened)
+                )
                 """
         }
         return """
-            select federation.limit_sessions(\(literal(schema)), object_id, \(opened), \(previous), \(most)) is null as ended
-            from person
+            previous as (
+                select federation.limit_sessions(\(literal(schema)), object_id, \(opened), \(previous), \(most)) is null
+                    as ended
+                from person
+            )
             """
     }
 }

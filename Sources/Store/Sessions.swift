@@ -47,7 +47,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a live session; nil when the session is unknown or over.
+    /// Locks the user of a live session, and the session, which ends after the transaction or not at all; nil when it is unknown or over.
     ///
     /// The session is looked at by a statement of its own, once the lock is had: the one that waits for it would see what was there
     /// before the wait, and whoever was waited for may have ended the session.
@@ -69,6 +69,7 @@ extension PostgresConnection {
                 join \(identifier: application.schema).users u using (object_id)
             where s.token_hash = \(tokenHash) and s.expires > now()
                 and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
+            for no key update of s
             """
         )
         guard let row = result.first else { return nil }

@@ -16,7 +16,7 @@ import Postgres
 ///   statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a session has
 ///   shown once more who they are;
-/// - `previous`: ends the sessions that the login takes the place of; see `SessionEnding`.
+/// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see `SessionEnding`.
 ///
 /// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the winner's
 /// identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite` runs it once more.
@@ -108,7 +108,7 @@ package struct SignInStatement: Sendable {
             schema: application.schema
         )
 
-        let previous = SessionEnding(application: application, opened: "$4", previous: "$9").sql
+        let ending = SessionEnding(application: application, opened: "$4", previous: "$9").expressions
 
         let token = tokens.map { tokenColumns(first: commonParameters + 1, $0) } ?? []
         let once = use == .once ? singleUse(of: application, provider: provider.name, first: firstOnce) : nil
@@ -152,9 +152,7 @@ package struct SignInStatement: Sendable {
                 insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
                 select $4, object_id, now() + make_interval(secs => $5), \(provider.name), $1, $2 from person
                 on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
-            ), previous as (
-                \(previous)
-            )
+            ), \(ending)
             select case when person.object_id is not null then null
                     \(once?.refusals ?? "")when exists (
                         select from \(schema).identities i join \(schema).users u using (object_id)

@@ -43,6 +43,8 @@ struct TokenKeyTests {
         )
         // The first key is rotated before it is ten minutes old.
         #expect(signs(Self.key("a", age: 20, retired: 10), Self.key("b", age: 10)) == "a")
+        // The key between them is gone with its master key: what is not published any more does not sign.
+        #expect(signs(Self.key("a", age: 99_999, retired: 4260), Self.key("c", age: 10)) == "c")
     }
 
     @Test("a key is published as long as a token of it may live, and whatever signs is published")

@@ -106,6 +106,40 @@ struct EmailConfirmationTests {
         #expect(try await deployment.row(of: id)?["email_verified"] == .bool(true))
     }
 
+    @Test("T-80: an address that is given again and again, in other letters, is sent three mails an hour")
+    func sameAddress() async throws {
+        _ = try await deployment.register("steady.canary@example.com")
+        let token = try await mails.token(to: "steady.canary@example.com", page: "confirm-email")
+        #expect(try await submit(token).status == 200)
+        let session = try deployment.signedIn(try await logIn("steady.canary@example.com"))
+        for address in ["Victim", "vIctim", "viCtim", "vicTim", "victIm", "victiM", "victim"] {
+            let body = #"{"email": "\#(address).canary@example.com"}"#
+            let reply = try await deployment.send("PUT", "users/\(session.objectID)", body, token: session.token)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        let links =
+            "select count(*) from demo.mails where object_id = '\(session.objectID)' and event like 'confirmation/%'"
+        #expect(try await deployment.value(links) == "4", "one of them for the registration")
+    }
+
+    @Test(
+        "who waits for the confirmation, is disabled and enabled again, waits still; an operator can vouch for the address"
+    )
+    func enabled() async throws {
+        let user = try await deployment.register("moderated.canary@example.com")
+        let id = user["objectId"]?.string ?? ""
+        func set(_ status: String) async throws {
+            let body = #"{"userStatus": "\#(status)"}"#
+            let reply = try await deployment.send("PUT", "users/\(id)/status", body, key: Canary.serverAPIKey)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        try await set("DISABLED")
+        try await set("ENABLED")
+        try expectProblem(try await logIn("moderated.canary@example.com"), "email_unconfirmed")
+        try await set("ENABLED")
+        #expect(try await logIn("moderated.canary@example.com").status == 200)
+    }
+
     @Test("a server gets the link itself, by login or id; nobody else does")
     func serverLink() async throws {
         let user = try await deployment.register("carl.canary@example.com")

@@ -247,10 +247,18 @@ struct LinkingTests {
         #expect(try await count("demo.identities where subject = '\(ann.id)'") == "0", "nothing is written")
 
         let known = try await deployment.signIn(ann)
+        try await deployment.database.psql(
+            "update demo.users set joined = 'Corrected' where object_id = '\(known.objectID)'"
+        )
         let right =
             #"{"accessToken": "\#(ann.token)", "guestUser": {"objectId": "\#(other.id)", "user-token": "\#(other.token)"}}"#
         let again = try deployment.signedIn(try await deployment.login(body: right))
         #expect(again.objectID == known.objectID, "who is known stays who they are")
         #expect(try await deployment.isValid(other.token), "and so does the guest")
+        let itself =
+            #"{"accessToken": "\#(ann.token)", "guestUser": {"objectId": "\#(known.objectID)", "user-token": "\#(other.token)"}}"#
+        _ = try deployment.signedIn(try await deployment.login(body: itself))
+        let row = try await deployment.row(of: known.objectID)
+        #expect(row?["joined"]?.string == "Corrected", "whoever is named as the guest, this was no first login")
     }
 }

@@ -97,6 +97,12 @@ struct ServerKeyTests {
         let body = #"{"objectId": "\#(ann.objectID)"}"#
         let session = try deployment.signedIn(try await server("POST", "users/login", body))
         #expect(session.objectID == ann.objectID)
+        try await eventually("the log says by which key") {
+            deployment.service.process.standardOutput.split(separator: "\n").contains {
+                $0.contains(#""message":"server login""#) && $0.contains(#""key":"key:server""#)
+                    && $0.contains(ann.objectID)
+            }
+        }
         let change = try await deployment.send(
             "PUT",
             "users/\(ann.objectID)",
@@ -108,6 +114,33 @@ struct ServerKeyTests {
             try await server("POST", "users/login", #"{"objectId": "00000000-0000-0000-0000-000000000000"}"#),
             "not_found"
         )
+    }
+
+    @Test("with a server's key there is no dialog, whose address would show it to the person and to Facebook")
+    func dialog() async throws {
+        let reply = try await server("POST", "users/oauth/facebook/request_url", "{}")
+        try expectProblem(reply, "malformed_request")
+        #expect(reply.text.contains("that is no server's") && !reply.text.contains(Canary.serverAPIKey))
+        let deletion = try await deployment.client.send(
+            "POST",
+            "/demo/\(Canary.serverAPIKey)/users/oauth/facebook/deletion",
+            headers: [("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array("signed_request=a.b".utf8)
+        )
+        try expectProblem(deletion, "malformed_request")
+        #expect(deletion.text.contains("that is no server's"))
+    }
+
+    @Test("a guest who is disabled and enabled again is a guest still")
+    func guest() async throws {
+        let guest = try #require(JSON.object(try await deployment.send("POST", "users/register/guest").text))
+        let id = try #require(guest["objectId"]?.string)
+        for status in ["ENABLED", "DISABLED", "ENABLED"] {
+            let body = #"{"userStatus": "\#(status)"}"#
+            #expect(try await server("PUT", "users/\(id)/status", body).status == 200)
+        }
+        let row = try await deployment.row(of: id)
+        #expect(row?["user_status"]?.string == "GUEST", "\(String(describing: row))")
     }
 
     @Test("T-117: with a plain key none of it is to be had, for the own user neither")

@@ -93,6 +93,30 @@ struct PasswordSessionTests {
         }
     }
 
+    @Test("of one user there are a thousand sessions, the newest, where the application names no number")
+    func mostOfAll() async throws {
+        try await lend { tenant, user in
+            let hash = Tenant.randomHash()
+            _ = try await tenant.store.openPasswordSession(session(user, token: hash), of: tenant.application)
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires, provider, provider_app, subject)
+                select sha256(n::text::bytea), '\(user)', now() - make_interval(secs => n), now() + interval '1 day',
+                    'password', '', 'ann@example.com'
+                from generate_series(1, 1500) n
+                """
+            )
+            let last = Tenant.randomHash()
+            _ = try await tenant.store.openPasswordSession(session(user, token: last), of: tenant.application)
+            #expect(try await tenant.count("sessions") == "1000")
+            for hash in [hash, last] {
+                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) != nil)
+            }
+            let oldest = "select ceil(extract(epoch from now() - min(created))) < 1010 from \(Tenant.schema).sessions"
+            #expect(try await tenant.database.psql(oldest) == [["t"]])
+        }
+    }
+
     @Test("a login that waits for a change of the password opens nothing by the former one")
     func race() async throws {
         try await lend { tenant, user in

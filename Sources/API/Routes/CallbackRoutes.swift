@@ -21,7 +21,7 @@ struct CallbackRoutes {
             try context.requireFacebook()
             let receipt = try await federation.requestDeletion(
                 try await Self.signedRequest(request),
-                at: context.base(of: request),
+                at: try context.base(of: request),
                 of: application,
                 logger: context.logger
             )

@@ -30,7 +30,7 @@ struct DialogRoutes {
         let body = try DialogBody(
             try await request.jsonBodyIfAny(upTo: Request.bodyLimit),
             origin: request.headers[.origin],
-            base: context.base(of: request)
+            base: try context.base(of: request)
         )
         let url = try federation.openDialog(body.dialog, of: application)
         if body.redirect { return .seeOther(url) }
@@ -86,8 +86,17 @@ extension APIContext {
         }
     }
 
-    /// By which base a request has found its application.
-    func base(of request: Request) -> PublicBase {
-        apiKey.map { .key($0.text.reveal()) } ?? .host(String(request.hostName ?? ""))
+    /// By which base a request has found its application; addresses of ours begin with it that browsers are sent to.
+    ///
+    /// - Throws: `malformed_request` for a server's key, which everybody would then read in the browser.
+    func base(of request: Request) throws(Failure) -> PublicBase {
+        guard let apiKey else { return .host(String(request.hostName ?? "")) }
+        guard !apiKey.isServer else {
+            throw Failure(
+                .malformedRequest,
+                "The addresses that this leads to hold the API key, and people's browsers show them. Call it with a key that is no server's."
+            )
+        }
+        return .key(apiKey.text.reveal())
     }
 }

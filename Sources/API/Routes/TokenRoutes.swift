@@ -19,9 +19,12 @@ struct TokenRoutes {
         }
         routes.router.get("/.well-known/jwks.json") { _, _ in
             var writer = JSONWriter(capacity: 1024)
-            writer.value(try await federation.tokenKeySet())
+            let keys = try await federation.tokenKeySet()
+            writer.value(keys.set)
             var response = Response.json(writer)
-            response.headers[.cacheControl] = "public, max-age=\(Federation.tokenKeySetSeconds)"
+            // The first key signs at once: whoever kept the empty set would refuse what it signs.
+            response.headers[.cacheControl] =
+                keys.isEmpty ? "no-store" : "public, max-age=\(Federation.tokenKeySetSeconds)"
             return response
         }
     }

@@ -26,7 +26,8 @@ extension Administration {
         try await person(id, of: try await owner(application)).resource
     }
 
-    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all sessions.
+    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all sessions, and who is
+    /// enabled may still have to confirm the address.
     package func changeUser(
         _ id: String,
         of application: String,
@@ -35,7 +36,10 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let status = try UserPatch(patch).status
-        let changed = try await change(id, of: application, if: precondition, by: actor) { _ in .setStatus(status) }
+        let owner = try await owner(application)
+        let changed = try await change(id, of: application, if: precondition, by: actor) {
+            owner.change(of: $0, to: status)
+        }
         guard let person = changed.person else { throw .noSuchUser }
         return person.resource
     }
@@ -174,7 +178,7 @@ extension Administration {
         of application: String,
         if precondition: Precondition,
         by actor: Actor,
-        plan: @escaping @Sendable (StoredPerson) throws -> PersonChange
+        plan: @escaping @Sendable (StoredPerson) throws -> PersonChange?
     ) async throws(Failure) -> ChangedPerson {
         let owner = try await owner(application)
         guard let id = ObjectID(id) else { throw .noSuchUser }

@@ -3,10 +3,27 @@ package import Logging
 import Store
 
 extension Federation {
-    /// Sends a user who has just registered the link that confirms the address; asking for another mail is the way on if that fails.
-    func sendConfirmation(to user: User, in loaded: LoadedApplication, logger: Logger) async {
+    /// Sends a user the link that confirms an address that has just been given; asking for another mail is the way on if that fails.
+    ///
+    /// A registration is counted as one, and has an address once. A user can give one again and again, in other letters, too: such a mail
+    /// is counted like one that somebody asks for, so that nobody's mailbox is filled.
+    ///
+    /// - Parameters:
+    ///   - user: Whose address it is.
+    ///   - source: Where the change comes from; nil for a registration.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line when nothing comes of it.
+    func sendConfirmation(
+        to user: User,
+        causedBy source: RequestSource? = nil,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async {
         do throws(Failure) {
             try requireMail()
+            if let source, let email = user.email.flatMap({ EmailAddress($0) }) {
+                try await countLink(.confirmation, to: email, from: source, in: loaded)
+            }
             try await mailLink(.confirmation, to: user, in: loaded)
         } catch {
             logger.warning("a confirmation could not be sent", metadata: ["reason": "\(error.reason.rawValue)"])

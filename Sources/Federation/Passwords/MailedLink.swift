@@ -104,14 +104,7 @@ extension Federation {
         try requireMail()
         // Nobody logs in with any other text, and so nobody learns anything.
         guard let email = EmailAddress(identity) else { return }
-        let waiting = try await countMail(purpose.rawValue, to: email.login, from: source.name, in: loaded.application)
-        if let seconds = waiting {
-            throw Failure(
-                .tooManyAttempts,
-                "Too many mails have been asked for. Look into your mailbox, or try again later.",
-                retryAfter: seconds
-            )
-        }
+        try await countLink(purpose, to: email, from: source, in: loaded)
         guard afterReplies.enter() else {
             throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
         }
@@ -131,6 +124,24 @@ extension Federation {
                 )
             }
         }
+    }
+
+    /// Counts a link that somebody causes to be sent.
+    ///
+    /// - Throws: `too_many_attempts`, and nothing was counted then.
+    func countLink(
+        _ purpose: EmailProofPurpose,
+        to email: EmailAddress,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let waiting = try await countMail(purpose.rawValue, to: email.login, from: source.name, in: loaded.application)
+        guard let seconds = waiting else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "Too many mails have been asked for. Look into your mailbox, or try again later.",
+            retryAfter: seconds
+        )
     }
 
     /// Counts a mail that somebody causes.

@@ -51,8 +51,8 @@ extension Federation {
         return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
     }
 
-    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5).
-    package func tokenKeySet() async throws(Failure) -> JSONValue {
+    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and whether there is none yet.
+    package func tokenKeySet() async throws(Failure) -> (set: JSONValue, isEmpty: Bool) {
         let keys = try await tokenKeys.published().map { key in
             JSONValue.object(
                 JSONObject(
@@ -62,7 +62,7 @@ extension Federation {
                 )
             )
         }
-        return .object(["keys": .array(keys)])
+        return (.object(["keys": .array(keys)]), keys.isEmpty)
     }
 
     /// Seconds for which the key set may be kept.

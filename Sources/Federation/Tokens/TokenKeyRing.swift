@@ -3,7 +3,7 @@ import Store
 /// Which keys sign tokens and which are published, of those that are stored.
 ///
 /// A key is published at once and signs only when every service that keeps the published keys for their time has come to know it;
-/// its predecessor signs meanwhile. The first key of all signs at once, since there is no other.
+/// its predecessor signs meanwhile. The first key of all signs at once, since there is no other, and nobody keeps the empty set of before.
 enum TokenKeyRing {
     /// Seconds for which others may keep the published keys.
     static let publishedSeconds = 300
@@ -12,8 +12,9 @@ enum TokenKeyRing {
     /// Seconds for which a retired key is published: it signs during the overlap, and what it has signed then lives for an hour at most.
     static let keptSeconds = overlapSeconds + 3600 + 60
 
-    /// The key that signs; nil when there is none.
+    /// The key that signs, which is always a published one; nil when there is none.
     static func signing(among keys: [StoredTokenKey]) -> StoredTokenKey? {
+        let keys = published(among: keys)
         let known = keys.filter { $0.age >= Double(overlapSeconds) }
         return known.min { $0.age < $1.age } ?? keys.max { $0.age < $1.age }
     }

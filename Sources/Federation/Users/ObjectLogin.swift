@@ -15,7 +15,9 @@ extension Federation {
         to loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> SignedIn {
-        try await logging("server login", of: loaded, logger, user: \.user.objectID) { () throws(Failure) in
+        let key = server.map { ["key": "\($0.actor.name)"] as Logger.Metadata } ?? [:]
+        return try await logging("server login", of: loaded, logger, with: key, user: \.user.objectID) {
+            () throws(Failure) in
             guard server != nil else {
                 throw Failure(
                     .objectLoginForbidden,

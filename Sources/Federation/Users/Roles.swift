@@ -100,10 +100,8 @@ extension Federation {
     ) async throws(Failure) {
         guard let server else { throw .serverKeyRequired }
         guard let id else { throw .noSuchUser }
-        try await change(id, of: loaded.application, by: server) { person in
-            // A guest who is not disabled is what a guest can be.
-            status == .enabled && person.user.status == .guest ? nil : .setStatus(status)
-        }
+        let application = loaded.application
+        try await change(id, of: application, by: server) { application.change(of: $0, to: status) }
     }
 
     private func change(

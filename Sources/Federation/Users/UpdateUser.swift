@@ -52,7 +52,7 @@ extension Federation {
                     await notify(.passwordChanged(name: user.name), at: former, of: user, in: loaded, logger: logger)
                 }
                 if login != nil, changed.email != user.email, loaded.application.settings.registration.confirmEmail {
-                    await sendConfirmation(to: changed, in: loaded, logger: logger)
+                    await sendConfirmation(to: changed, causedBy: source, in: loaded, logger: logger)
                 }
                 return changed
             }

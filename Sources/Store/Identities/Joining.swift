@@ -29,10 +29,12 @@ extension Store {
         by statement: SignInStatement,
         joining: Joining
     ) async throws(Failure) -> WrittenSignIn {
-        let statement = statement.joining(joining)
+        let first = statement.joining(joining)
         let application = statement.application
         return try await transaction(of: application) { connection in
             let isNew = try await connection.join(joining, to: write.person.identity, of: application)
+            // What is the user's already logs in like every other identity.
+            let statement = isNew ? first : statement
             let result = try await connection.query(statement.filled(with: write))
             guard var written = try outcome(of: result, by: statement) else {
                 throw Failure(

@@ -53,7 +53,7 @@ extension Store {
             select u.object_id, u.user_status from \(schema).users u join \(schema).passwords p using (object_id)
             where u.object_id = $1 and p.hash = $6 for no key update of u, p
             """
-        let previous = SessionEnding(application: application, opened: "$2", previous: "$3").sql
+        let ending = SessionEnding(application: application, opened: "$2", previous: "$3").expressions
         let sql = """
             with proven as (
                 \(proven)
@@ -67,9 +67,7 @@ extension Store {
                 select $2, object_id, now() + make_interval(secs => $4), 'password', '', $5,
                     case when $6::bytea is null then to_timestamp(0) else now() end
                 from person
-            ), previous as (
-                \(previous)
-            )
+            ), \(ending)
             select proven.user_status, person.*, previous.ended
             from proven left join person on true left join previous on true
             """

@@ -78,7 +78,7 @@ extension Store {
     }
 
     /// The word of client SDKs for users who came by no provider (backendless.md §3.2).
-    static let ownAccount = "BACKENDLESS"
+    package static let ownAccount = "BACKENDLESS"
 
     private func onlyUser(
         by statement: Statement,

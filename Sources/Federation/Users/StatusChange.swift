@@ -1,0 +1,27 @@
+import Identity
+import Store
+
+extension Application {
+    /// What it takes to disable a person, or to enable one again; nil when nothing.
+    ///
+    /// Enabling undoes a disabling and no more: who had to confirm an address before the first login has to after it, too. Who waits for
+    /// that and is not disabled is enabled: an operator vouches for the address. A guest who is not disabled is what a guest can be.
+    func change(of person: StoredPerson, to status: UserStatus) -> PersonChange? {
+        switch (person.user.status, status) {
+        case (.guest, .enabled): nil
+        case (.disabled, .enabled) where waitsForConfirmation(person): .setStatus(.emailConfirmationPending)
+        case (.disabled, .enabled) where isGuest(person): .setStatus(.guest)
+        default: .setStatus(status)
+        }
+    }
+
+    private func waitsForConfirmation(_ person: StoredPerson) -> Bool {
+        settings.registration.confirmEmail && !person.user.emailVerified && person.password != nil
+            && person.identities.isEmpty
+    }
+
+    private func isGuest(_ person: StoredPerson) -> Bool {
+        person.waysIn == 0 && person.user.email == nil
+            && person.user.socialAccount?.hasSameBytes(as: Store.ownAccount) ?? false
+    }
+}
