@@ -238,7 +238,7 @@ struct LinkingTests {
         #expect(try deployment.signedIn(try await deployment.login(bird)).objectID == own.id)
 
         let other = try await guest()
-        let ann = try await deployment.newcomer()
+        let ann = try await deployment.newcomer(#"{"name": "Ann Able"}"#)
         let stolen =
             #"{"accessToken": "\#(ann.token)", "guestUser": {"objectId": "\#(other.id)", "user-token": "\#(signedIn.token)"}}"#
         try expectProblem(try await deployment.login(body: stolen), "guest_invalid")
