@@ -4,7 +4,9 @@ package import Logging
 import Store
 
 /// What a client sends to log in, parsed at the edge.
-package struct LoginRequest: Sendable {
+///
+/// A class, since a login that waits for the provider has it in the frame of each function that waits.
+package final class LoginRequest: Sendable {
     package let provider: ProviderName
     /// What the request holds by way of credentials; exactly one is wanted.
     package let credential: CredentialFields

@@ -3,9 +3,9 @@ import Postgres
 
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may have so many only.
 ///
-/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them.
-/// Where an application allows fewer, that happens in a function, whose statements see what has been committed since the login's own began: of two simultaneous
-/// logins the one that waited for the lock on the user ends the other's session, too.
+/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them. Where an
+/// application allows fewer, they are ended in a function, whose statements see what has been committed since the login's own began:
+/// of two simultaneous logins the one that waited for the lock on the user ends the other's session, too.
 struct SessionEnding {
     /// Sessions of one user where the application names no number; about as many when logins of the user come at once.
     static let mostOfAll = 1000
