@@ -246,11 +246,34 @@ struct LinkingTests {
         try expectProblem(try await deployment.login(body: nobody), "guest_invalid")
         #expect(try await count("demo.identities where subject = '\(ann.id)'") == "0", "nothing is written")
 
+        // Flutter's SDK writes the guest as a text.
+        let written = JSONValue.object(["objectId": .string(other.id), "user-token": .string(other.token)]).text
+        let carl = try await deployment.newcomer()
+        for wrong in [
+            #"{"objectId": ""#, "[]", "1", #"{"user-token": "\#(other.token)"}"#, #"\#(written)x"#,
+            String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
+        ] {
+            let body = #"{"accessToken": "\#(carl.token)", "guestUser": \#(JSONValue.string(wrong).text)}"#
+            let reply = try await deployment.login(body: body)
+            try expectProblem(reply, "malformed_request", "\(wrong)")
+            #expect(!reply.text.contains(other.token))
+        }
+        #expect(try await count("demo.identities where subject = '\(carl.id)'") == "0", "nothing is written")
+        let absent = try deployment.signedIn(
+            try await deployment.login(body: #"{"accessToken": "\#(ann.token)", "guestUser": "null"}"#)
+        )
+        #expect(absent.created)
+
         let known = try await deployment.signIn(ann)
         let right =
             #"{"accessToken": "\#(ann.token)", "guestUser": {"objectId": "\#(other.id)", "user-token": "\#(other.token)"}}"#
         let again = try deployment.signedIn(try await deployment.login(body: right))
         #expect(again.objectID == known.objectID, "who is known stays who they are")
         #expect(try await deployment.isValid(other.token), "and so does the guest")
+
+        let text = #"{"accessToken": "\#(carl.token)", "guestUser": \#(JSONValue.string(written).text)}"#
+        let converted = try deployment.signedIn(try await deployment.login(body: text))
+        #expect(converted.objectID == other.id && !converted.created)
+        #expect(converted.user["userStatus"]?.string == "ENABLED")
     }
 }
