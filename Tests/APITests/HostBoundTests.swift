@@ -63,7 +63,8 @@ struct HostBoundTests {
         let listeners = try Listeners()
         for (path, allowed) in [
             ("users/loginWithFacebook", "POST"), ("users/social/facebook/login", "POST"), ("users/logout", "GET"),
-            ("data/Users/x", "GET, PUT"), ("users/x", "GET, PUT"), ("users/register/guest", "POST"),
+            ("data/Users", "PUT"), ("data/Users/x", "GET, PUT"), ("users/x", "GET, PUT"),
+            ("users/register/guest", "POST"),
             ("register", "POST"),
         ] {
             for method in [HTTPRequest.Method.get, .head, .post, .put, .trace] where !allowed.contains(method.rawValue)
