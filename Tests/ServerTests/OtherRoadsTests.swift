@@ -87,11 +87,11 @@ struct OtherRoadsTests {
             "/v1/users/login",
             headers: [
                 ("Origin", "https://page.example.com"), ("Access-Control-Request-Method", "POST"),
-                ("Access-Control-Request-Headers", "application-id,secret-key,application-type,content-type"),
+                ("Access-Control-Request-Headers", "application-id,secret-key,application-type,content-type,uistate"),
             ]
         )
         let allowed = preflight.header("Access-Control-Allow-Headers") ?? ""
-        for name in ["application-id", "secret-key", "application-type"] { #expect(allowed.contains(name)) }
+        for name in ["application-id", "secret-key", "application-type", "uistate"] { #expect(allowed.contains(name)) }
         let page = [("Origin", "https://page.example.com"), ("secret-key", Canary.apiKey)]
         let open = try await v1("GET", "info", headers: page + [("application-id", "demo")])
         #expect(open.header("Access-Control-Allow-Origin") == "*")
