@@ -30,7 +30,7 @@ struct CORSMiddleware: RouterMiddleware {
             headers[.accessControlAllowOrigin] = allowed
             headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
             headers[.accessControlAllowHeaders] =
-                "content-type, user-token, idempotency-key, application-id, secret-key, application-type"
+                "content-type, user-token, idempotency-key, application-id, secret-key, application-type, uistate"
             headers[.accessControlMaxAge] = "3600"
         }
         return Response(status: .noContent, headers: headers)

@@ -87,7 +87,13 @@ extension JSONObject {
     ///
     /// - Throws: `malformed_request`, `payload_too_large`.
     init(body bytes: [UInt8]) throws(Failure) {
-        let value = try JSONParser.parse(body: bytes, limits: .request)
+        try self.init(body: try JSONParser.parse(body: bytes, limits: .request))
+    }
+
+    /// The object that a body holds.
+    ///
+    /// - Throws: `malformed_request`.
+    init(body value: JSONValue) throws(Failure) {
         guard let object = value.object else {
             throw Failure(.malformedRequest, "The body must be a JSON object, it is \(value.kind).")
         }

@@ -61,6 +61,7 @@ enum Problem {
         case .confirmationOff: (3103, .badRequest)
         case .roleUnknown: (2005, .notFound)
         case .roleFixed: (2007, .badRequest)
+        case .rolePermanent: (2008, .badRequest)
         case .roleAssignmentForbidden: (2011, .forbidden)
         case .objectLoginForbidden: (2014, .forbidden)
         case .serverKeyRequired: (3054, .forbidden)

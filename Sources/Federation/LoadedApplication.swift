@@ -56,6 +56,11 @@ package final class LoadedApplication: Sendable {
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
     }
 
+    /// Undeclared properties that clients have brought in, in the order of their names.
+    package var undeclaredNames: [PropertyName] {
+        dynamicNames.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+    }
+
     /// The API key of that text; nil when the application has none such.
     ///
     /// What is compared is a hash of what the caller sent, so the time it takes says nothing of the keys.

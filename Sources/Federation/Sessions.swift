@@ -10,7 +10,7 @@ extension Federation {
 
     /// Ends the session.
     ///
-    /// - Throws: `session_invalid` when there is none, which every client SDK takes for a logout that has happened.
+    /// - Throws: `session_invalid` when there is none: client SDKs that hold a dead token take that for a logout that has happened.
     package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid

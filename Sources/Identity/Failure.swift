@@ -58,6 +58,7 @@ package struct Failure: Error, Sendable {
         case confirmationOff = "confirmation_off"
         case roleUnknown = "role_unknown"
         case roleFixed = "role_fixed"
+        case rolePermanent = "role_permanent"
         case roleAssignmentForbidden = "role_assignment_forbidden"
         case objectLoginForbidden = "object_login_forbidden"
         case serverKeyRequired = "server_key_required"

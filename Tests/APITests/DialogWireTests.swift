@@ -50,15 +50,17 @@ struct DialogWireTests {
         #expect(DialogQuery.parse("error_message=x").errorCode != nil, "an error without a number is one, too")
     }
 
-    @Test("a body is read in every spelling, and none at all is an empty one")
+    @Test("a body is read in every spelling, and none at all is an empty one, as null is")
     func body() throws {
         func read(_ text: String?) throws(Failure) -> DialogBody {
             try DialogBody(text.map { Array($0.utf8) }, origin: "https://a.example", base: .key("k"))
         }
-        let empty = try read(nil)
-        #expect(!empty.redirect)
-        #expect(empty.dialog.permissions == nil)
-        #expect(empty.dialog.origin == "https://a.example")
+        for text in [nil, "null", " null\n", "{}"] {
+            let empty = try read(text)
+            #expect(!empty.redirect)
+            #expect(empty.dialog.permissions == nil)
+            #expect(empty.dialog.origin == "https://a.example")
+        }
         for list in [
             #""email,user_birthday""#, #""email user_birthday""#, #""email, user_birthday""#,
             #"["email", "user_birthday"]"#,
@@ -75,6 +77,7 @@ struct DialogWireTests {
         }
         let many = Array(repeating: #""email""#, count: 51).joined(separator: ", ")
         for text in [
+            "[]", "1", #""null""#,
             #"{"permissions": {}}"#, #"{"permissions": "e\u0301mail"}"#, #"{"permissions": [null]}"#,
             #"{"permissions": [\#(many)]}"#,
             #"{"permissions": ["\#(String(repeating: "a", count: 65))"]}"#, #"{"redirect": 1}"#, #"{"appId": 1}"#,

@@ -13,18 +13,20 @@ struct HostBoundTests {
         try await withApplications { listeners in
             // A session that does not live is the answer of an application that was found.
             for host in ["one.example", "ONE.example:8443", "one.example:", "uno.example"] {
-                #expect(try await listeners.call(.get, "/api/users/logout", host: host).reason == "session_invalid")
+                #expect(try await listeners.call(.get, "/api/users/sessions", host: host).reason == "session_invalid")
             }
             for host in [
                 "two.example", "api", "", "one.example.", "one.example:80x", "x.one.example", "one.example/",
                 "both.example",
                 "öne.example", String(repeating: "a", count: 5000),
             ] {
-                #expect(try await listeners.call(.get, "/api/users/logout", host: host).reason == "unknown_application")
+                #expect(
+                    try await listeners.call(.get, "/api/users/sessions", host: host).reason == "unknown_application"
+                )
             }
-            #expect(try await listeners.call(.get, "/api/users/logout", host: nil).reason == "unknown_application")
+            #expect(try await listeners.call(.get, "/api/users/sessions", host: nil).reason == "unknown_application")
             let forwarded: HTTPFields = [try #require(HTTPField.Name("X-Forwarded-Host")): "one.example"]
-            let reply = try await listeners.call(.get, "/api/users/logout", host: "evil.example", headers: forwarded)
+            let reply = try await listeners.call(.get, "/api/users/sessions", host: "evil.example", headers: forwarded)
             #expect(reply.reason == "unknown_application")
         }
     }
@@ -32,10 +34,10 @@ struct HostBoundTests {
     @Test("takes the host of a target in absolute form before the header")
     func absoluteForm() async throws {
         try await withApplications { listeners in
-            let path = "http://one.example:8080/api/users/logout"
+            let path = "http://one.example:8080/api/users/sessions"
             let reply = try await listeners.call(.get, path, host: "evil.example")
             #expect(reply.reason == "session_invalid")
-            let other = "http://evil.example/api/users/logout"
+            let other = "http://evil.example/api/users/sessions"
             #expect(try await listeners.call(.get, other, host: "one.example").reason == "unknown_application")
         }
     }
@@ -44,12 +46,12 @@ struct HostBoundTests {
     func applicationNamedAPI() async throws {
         try await withApplications { listeners in
             for host in ["one.example", "elsewhere.example"] {
-                let reply = try await listeners.call(.get, "/api/\(Self.key)/users/logout", host: host)
+                let reply = try await listeners.call(.get, "/api/\(Self.key)/users/sessions", host: host)
                 #expect(reply.reason == "session_invalid")
             }
-            let wrong = try await listeners.call(.get, "/api/\(Self.key)x/users/logout", host: "one.example")
+            let wrong = try await listeners.call(.get, "/api/\(Self.key)x/users/sessions", host: "one.example")
             #expect(wrong.reason == "unknown_application")
-            #expect(try await listeners.call(.get, "/one/\(Self.key)/users/logout").reason == "unknown_application")
+            #expect(try await listeners.call(.get, "/one/\(Self.key)/users/sessions").reason == "unknown_application")
         }
     }
 
@@ -61,7 +63,8 @@ struct HostBoundTests {
         let listeners = try Listeners()
         for (path, allowed) in [
             ("users/loginWithFacebook", "POST"), ("users/social/facebook/login", "POST"), ("users/logout", "GET"),
-            ("data/Users/x", "GET, PUT"), ("users/x", "GET, PUT"), ("users/register/guest", "POST"),
+            ("data/Users", "PUT"), ("data/Users/x", "GET, PUT"), ("users/x", "GET, PUT"),
+            ("users/register/guest", "POST"),
             ("register", "POST"),
         ] {
             for method in [HTTPRequest.Method.get, .head, .post, .put, .trace] where !allowed.contains(method.rawValue)

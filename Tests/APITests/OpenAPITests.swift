@@ -33,7 +33,10 @@ struct OpenAPITests {
                 for base in ["/{applicationId}", "/api", "/v1"] { expected.insert("\(parts[0]) \(base)\(parts[1])") }
                 continue
             }
-            let path = parts[1].replacing("/facebook/", with: "/{provider}/").replacing("/Users/", with: "/{table}/")
+            let path = parts[1].replacing("/facebook/", with: "/{provider}/").replacing(
+                "/data/Users",
+                with: "/data/{table}"
+            )
             // What old SDKs alone call is under their base alone.
             let bases =
                 path.hasSuffix("{applicationId}")

@@ -38,6 +38,25 @@ struct DynamicPropertyTests {
         #expect(again.user["nickName"]?.string == "Ann")
     }
 
+    @Test("a property that nobody declared is among the members of the class, once it is there")
+    func described() async throws {
+        func columns() async throws -> [JSONObject] {
+            let reply = try await deployment.get("users/userclassprops")
+            return JSON.value(reply.text)?.array?.compactMap(\.object) ?? []
+        }
+        #expect(try await !columns().contains { $0["name"]?.string == "brought" })
+        let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
+        _ = try await deployment.signIn(visitor, mapping: #"{"name": "brought", "id": "alsoBrought"}"#)
+        try await eventually("the service knows of them", within: .seconds(5)) {
+            try await columns().contains { $0["name"]?.string == "brought" }
+        }
+        let unknown = try await columns().filter { $0["type"]?.string == "UNKNOWN" }
+        let names = unknown.compactMap { $0["name"]?.string }
+        #expect(names == names.sorted() && names.contains("alsoBrought"))
+        #expect(unknown.allSatisfy { $0["required"] == .bool(false) && $0["identity"] == .bool(false) })
+        #expect(try await columns().count { $0["name"]?.string == "score" && $0["type"]?.string == "INT" } == 1)
+    }
+
     @Test("T-50: dynamic or not, system properties and what the operator keeps to himself stay out of reach")
     func reserved() async throws {
         let visitor = try await deployment.newcomer()

@@ -246,6 +246,24 @@ struct LinkingTests {
         try expectProblem(try await deployment.login(body: nobody), "guest_invalid")
         #expect(try await count("demo.identities where subject = '\(ann.id)'") == "0", "nothing is written")
 
+        // Flutter's SDK writes the guest as a text.
+        let written = JSONValue.object(["objectId": .string(other.id), "user-token": .string(other.token)]).text
+        let carl = try await deployment.newcomer()
+        for wrong in [
+            #"{"objectId": ""#, "[]", "1", #"{"user-token": "\#(other.token)"}"#, #"\#(written)x"#,
+            String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
+        ] {
+            let body = #"{"accessToken": "\#(carl.token)", "guestUser": \#(JSONValue.string(wrong).text)}"#
+            let reply = try await deployment.login(body: body)
+            try expectProblem(reply, "malformed_request", "\(wrong)")
+            #expect(!reply.text.contains(other.token))
+        }
+        #expect(try await count("demo.identities where subject = '\(carl.id)'") == "0", "nothing is written")
+        let absent = try deployment.signedIn(
+            try await deployment.login(body: #"{"accessToken": "\#(ann.token)", "guestUser": "null"}"#)
+        )
+        #expect(absent.created)
+
         let known = try await deployment.signIn(ann)
         try await deployment.database.psql(
             "update demo.users set joined = 'Corrected' where object_id = '\(known.objectID)'"
@@ -260,5 +278,10 @@ struct LinkingTests {
         _ = try deployment.signedIn(try await deployment.login(body: itself))
         let row = try await deployment.row(of: known.objectID)
         #expect(row?["joined"]?.string == "Corrected", "whoever is named as the guest, this was no first login")
+
+        let text = #"{"accessToken": "\#(carl.token)", "guestUser": \#(JSONValue.string(written).text)}"#
+        let converted = try deployment.signedIn(try await deployment.login(body: text))
+        #expect(converted.objectID == other.id && !converted.created)
+        #expect(converted.user["userStatus"]?.string == "ENABLED")
     }
 }

@@ -13,7 +13,7 @@ struct ListenerTests {
         let paths = [
             "/", "/health/live", "/health", "/metrics", "/admin", "/admin/v1/operator", "/api", "/api/users", "/demo",
             "/demo/\(Canary.apiKey)",
-            deployment.path(""), deployment.path("users"), deployment.path("login"), deployment.path("data/Users"),
+            deployment.path(""), deployment.path("users"), deployment.path("login"), deployment.path("data"),
             "/v1" + deployment.path("users/loginWithFacebook"), deployment.path("users/loginWithFacebook/x"), "//",
             "/%2e%2e/%2e%2e/etc/passwd",
         ]

@@ -19,6 +19,10 @@ struct OtherRoadsTests {
     init() throws { deployment = try Deployment.current }
 
     private static let named = [("application-id", "demo"), ("secret-key", Canary.apiKey), ("application-type", "JS")]
+    private static let page =
+        named.filter { $0.0 != "application-id" } + [
+            ("application-id", "guarded"), ("Origin", "https://app.example.com"),
+        ]
 
     private func v1(
         _ method: String,
@@ -58,6 +62,14 @@ struct OtherRoadsTests {
         ] {
             try expectProblem(try await v1("GET", "info", headers: headers), "unknown_application")
         }
+        // The popup of an app that passes no options.
+        let address = try await v1("POST", "users/social/oauth/facebook/request_url", "null", headers: Self.page)
+        #expect(address.status == 200, "\(address.text)")
+        for body in ["[]", "1", #""null""#, "nul", "null null"] {
+            let reply = try await v1("POST", "users/social/oauth/facebook/request_url", body, headers: Self.page)
+            try expectProblem(reply, "malformed_request", "\(body)")
+        }
+        try expectProblem(try await v1("POST", "users/register", "null"), "malformed_request")
         try expectProblem(
             try await v1(
                 "POST",
@@ -75,11 +87,11 @@ struct OtherRoadsTests {
             "/v1/users/login",
             headers: [
                 ("Origin", "https://page.example.com"), ("Access-Control-Request-Method", "POST"),
-                ("Access-Control-Request-Headers", "application-id,secret-key,application-type,content-type"),
+                ("Access-Control-Request-Headers", "application-id,secret-key,application-type,content-type,uistate"),
             ]
         )
         let allowed = preflight.header("Access-Control-Allow-Headers") ?? ""
-        for name in ["application-id", "secret-key", "application-type"] { #expect(allowed.contains(name)) }
+        for name in ["application-id", "secret-key", "application-type", "uistate"] { #expect(allowed.contains(name)) }
         let page = [("Origin", "https://page.example.com"), ("secret-key", Canary.apiKey)]
         let open = try await v1("GET", "info", headers: page + [("application-id", "demo")])
         #expect(open.header("Access-Control-Allow-Origin") == "*")

@@ -102,6 +102,39 @@ struct OwnRecordTests {
         #expect(JSON.object(own.text)?["nick"]?.string == "y")
     }
 
+    @Test("the object goes back to the table itself, which tells by its objectId whose it is and makes no users")
+    func savedByBody() async throws {
+        let ann = try await account("saved")
+        let other = try await account("beside")
+        func save(_ json: String, token: String?) async throws -> HTTPReply {
+            try await deployment.send("PUT", "data/Users", json, token: token)
+        }
+        // As `Backendless.Data.of(Backendless.User).save(user)` has it: everything that the login gave, and what is new.
+        let whole = JSONObject(ann.user.members.filter { $0.key != "nick" } + [.init("nick", .string("s"))])
+        let reply = try await save(JSONValue.object(whole).text, token: ann.token)
+        let user = try #require(JSON.object(reply.text), "\(reply.text)")
+        #expect(reply.status == 200 && user["nick"]?.string == "s" && user["objectId"]?.string == ann.objectID)
+        #expect(user["user-token"] == nil)
+        #expect(try await deployment.row(of: ann.objectID)?["nick"]?.string == "s")
+
+        for id in [#""\#(other.objectID)""#, #""00000000-0000-0000-0000-000000000000""#, #""x""#, "\"\"", "1", "{}"] {
+            try expectProblem(
+                try await save(#"{"objectId": \#(id), "nick": "x"}"#, token: ann.token),
+                "not_own_record",
+                "\(id)"
+            )
+        }
+        #expect(try await deployment.row(of: other.objectID)?["nick"] == .null)
+        try expectProblem(try await save(#"{"objectId": "\#(ann.objectID)"}"#, token: nil), "session_invalid")
+        let before = try await deployment.value("select count(*) from demo.users")
+        for body in ["{}", #"{"objectId": null, "email": "made.canary@example.com", "password": "x"}"#] {
+            let refused = try await save(body, token: ann.token)
+            try expectProblem(refused, "malformed_request")
+            #expect(JSON.object(refused.text)?["message"]?.string?.contains("users/register") == true)
+        }
+        #expect(try await deployment.value("select count(*) from demo.users") == before)
+    }
+
     @Test("T-112: no table but Users is reached by the generic paths")
     func otherTables() async throws {
         let ann = try await account("tables")
@@ -113,6 +146,9 @@ struct OwnRecordTests {
                 let reply = try await deployment.send(method, "data/\(table)/\(ann.objectID)", "{}", token: ann.token)
                 try expectProblem(reply, "not_found", "\(method) \(table)")
             }
+            let body = #"{"objectId": "\#(ann.objectID)"}"#
+            let reply = try await deployment.send("PUT", "data/\(table)", body, token: ann.token)
+            try expectProblem(reply, "not_found", "\(table)")
         }
     }
 

@@ -55,6 +55,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "confirmation_off": (3103, 400),
     "role_unknown": (2005, 404),
     "role_fixed": (2007, 400),
+    "role_permanent": (2008, 400),
     "role_assignment_forbidden": (2011, 403),
     "object_login_forbidden": (2014, 403),
     "server_key_required": (3054, 403),

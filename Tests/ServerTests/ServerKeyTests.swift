@@ -63,7 +63,9 @@ struct ServerKeyTests {
         let ann = try await account("unknown")
         for (path, role, reason) in [
             ("assignRole", "Admin", "role_unknown"), ("assignRole", "editor", "role_unknown"),
-            ("assignRole", "AuthenticatedUser", "role_fixed"), ("unassignRole", "GuestUser", "role_fixed"),
+            ("assignRole", "AuthenticatedUser", "role_fixed"), ("assignRole", "guestuser", "role_fixed"),
+            ("unassignRole", "GuestUser", "role_permanent"), ("unassignRole", "AuthenticatedUser", "role_permanent"),
+            ("unassignRole", "Admin", "role_unknown"),
         ] {
             let body = #"{"user": "\#(ann.objectID)", "roleName": "\#(role)"}"#
             try expectProblem(try await server("POST", "users/\(path)", body), "\(reason)")

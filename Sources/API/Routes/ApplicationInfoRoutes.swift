@@ -18,7 +18,7 @@ struct ApplicationInfoRoutes {
             return .json(writer)
         }
         routes.on(.get, "users/userclassprops") { _, _, application in
-            .json(UserClass.write(application.application))
+            .json(UserClass.write(application))
         }
     }
 }

@@ -17,14 +17,17 @@ struct PasswordMailRoutes {
             )
             return .empty
         }
-        routes.on(.post, "users/resendconfirmation/:identity") { request, context, application in
-            try await federation.resendConfirmation(
-                to: context.identity,
-                from: request.source(context, behind: trustedProxies),
-                in: application,
-                logger: context.logger
-            )
-            return .empty
+        // Client SDKs spell it either way.
+        for path in ["users/resendconfirmation/:identity", "users/resendEmailConfirmation/:identity"] {
+            routes.on(.post, path) { request, context, application in
+                try await federation.resendConfirmation(
+                    to: context.identity,
+                    from: request.source(context, behind: trustedProxies),
+                    in: application,
+                    logger: context.logger
+                )
+                return .empty
+            }
         }
         routes.on(.post, "users/createEmailConfirmationURL/:identity") { _, context, application in
             let url = try await federation.makeConfirmationURL(

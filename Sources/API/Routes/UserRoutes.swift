@@ -2,7 +2,7 @@ import Federation
 import Hummingbird
 import Identity
 
-/// The session's own user, by the two paths that client SDKs use.
+/// The session's own user, by the paths that client SDKs use.
 struct UserRoutes {
     let federation: Federation
     let trustedProxies: PeerAddress.TrustedProxies
@@ -19,19 +19,39 @@ struct UserRoutes {
         }
         routes.on(.put, "data/:table/:objectId") { request, context, application in
             try context.requireUsersTable()
-            return try await update(request, context, application)
+            return try await updateNamedInPath(request, context, application)
         }
-        routes.on(.put, "users/:objectId", use: update)
+        routes.on(.put, "users/:objectId", use: updateNamedInPath)
+        routes.on(.put, "data/:table") { request, context, application in
+            try context.requireUsersTable()
+            let record = try await request.jsonObject()
+            guard let id = record.present("objectId") else {
+                throw Failure(
+                    .malformedRequest,
+                    "The body needs the objectId of the session's own user. A new user is made by POST users/register."
+                )
+            }
+            return try await update(id.string.flatMap { ObjectID($0) }, with: record, request, context, application)
+        }
     }
 
-    @Sendable private func update(
+    @Sendable private func updateNamedInPath(
         _ request: Request,
         _ context: APIContext,
         _ application: LoadedApplication
     ) async throws -> Response {
-        let record = try await request.jsonObject()
+        try await update(context.objectID, with: try await request.jsonObject(), request, context, application)
+    }
+
+    private func update(
+        _ id: ObjectID?,
+        with record: JSONObject,
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws -> Response {
         let user = try await federation.update(
-            context.objectID,
+            id,
             with: record,
             token: request.userToken,
             from: request.source(context, behind: trustedProxies),

@@ -9,13 +9,15 @@ struct DialogBody {
 
     private static let mostPermissions = 50
 
-    /// Reads a body; none at all is an empty object.
+    /// Reads a body; none at all is an empty object, and so is `null`, which JS SDK 3 sends for an app that asks for nothing.
     ///
     /// Unknown members are ignored, `null` is absence, and so is an empty text.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {
-        let body = try bytes.map { bytes throws(Failure) in try JSONObject(body: bytes) } ?? JSONObject()
+        let value =
+            try bytes.map { bytes throws(Failure) in try JSONParser.parse(body: bytes, limits: .request) } ?? .null
+        let body = value.isNull ? JSONObject() : try JSONObject(body: value)
         var dialog = DialogRequest(base: base)
         dialog.mapping = try LoginBody.mapping(in: body)
         dialog.permissions = try Self.permissions(in: body)

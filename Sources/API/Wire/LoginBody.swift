@@ -35,11 +35,11 @@ enum LoginBody {
         )
     }
 
-    /// The guest who is to become the user: the user object of the guest as the client received it.
+    /// The guest who is to become the user: the user object of the guest as the client received it, or a text that holds it.
     ///
     /// A client that does not keep the token in the object sends it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
-        guard let value = body.present("guestUser") else { return nil }
+        guard let value = try value("guestUser", in: body) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
             throw Failure(.malformedRequest, "guestUser must be the user object of a guest, with its objectId.")
         }
@@ -69,19 +69,21 @@ enum LoginBody {
 
     /// The client's mapping: under either key, as an object or as a text that holds one.
     static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
-        let first = try mapping("fieldsMapping", in: body)
-        let second = try mapping("fieldsMappings", in: body)
+        let first = try value("fieldsMapping", in: body)
+        let second = try value("fieldsMappings", in: body)
         if let first, let second, first != second {
             throw Failure(.malformedRequest, "fieldsMapping and fieldsMappings say different things. Send one of them.")
         }
         return first ?? second
     }
 
-    private static func mapping(_ key: String, in body: JSONObject) throws(Failure) -> JSONValue? {
+    /// A member that client SDKs send as it is, or as a text that holds it in JSON.
+    private static func value(_ key: String, in body: JSONObject) throws(Failure) -> JSONValue? {
         guard let value = body.present(key) else { return nil }
         guard let text = value.string else { return value }
         do {
-            return try JSONParser.parse(text, limits: .request)
+            let value = try JSONParser.parse(text, limits: .request)
+            return value.isNull ? nil : value
         } catch {
             throw Failure(.malformedRequest, "\(key) is a text that should hold a JSON object: \(error).")
         }

@@ -1,11 +1,12 @@
+import Federation
 import Identity
 
 /// The description of user objects: one column for each member, as client SDKs read it (backendless.md §3.4).
 enum UserClass {
-    static func write(_ application: Application) -> JSONWriter {
+    static func write(_ loaded: LoadedApplication) -> JSONWriter {
         var writer = JSONWriter(capacity: 2048)
         writer.array { writer in
-            for column in columns(of: application) {
+            for column in columns(of: loaded) {
                 writer.object { writer in
                     writer.member("name", column.name)
                     writer.member("type", column.type)
@@ -22,14 +23,16 @@ enum UserClass {
 
     private typealias Column = (name: String, type: String, required: Bool)
 
-    private static func columns(of application: Application) -> [Column] {
+    private static func columns(of loaded: LoadedApplication) -> [Column] {
         let system: [Column] = [
             ("objectId", "STRING_ID", false), ("ownerId", "STRING", false), ("created", "DATETIME", false),
             ("updated", "DATETIME", false), ("lastLogin", "DATETIME", false), ("userStatus", "STRING", false),
             ("socialAccount", "STRING", false), ("accountType", "STRING", false), ("blUserLocale", "STRING", false),
             ("password", "STRING", true),
         ]
-        return system + application.properties.map { ($0.name.text, word($0.type), $0.required) }
+        let declared = loaded.application.properties.map { Column($0.name.text, word($0.type), $0.required) }
+        // What nobody declared holds any JSON value.
+        return system + declared + loaded.undeclaredNames.map { Column($0.text, "UNKNOWN", false) }
     }
 
     /// The SDKs' word for what replies hold of a type: they know no days, which are texts there.

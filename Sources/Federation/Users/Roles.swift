@@ -45,7 +45,7 @@ extension Federation {
     ///   - isGiven: Whether the user shall have it.
     ///   - server: Who does it.
     ///   - loaded: The application.
-    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed`, `not_found`.
+    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed` or `role_permanent`, `not_found`.
     package func setRole(
         _ role: String,
         of identity: String,
@@ -58,7 +58,10 @@ extension Federation {
         }
         let application = loaded.application
         guard case .given(let role) = try application.role(role) else {
-            throw Failure(.roleFixed, "This role follows from what a user is. It can be neither given nor taken.")
+            throw Failure(
+                isGiven ? .roleFixed : .rolePermanent,
+                "This role follows from what a user is. It can be neither given nor taken."
+            )
         }
         var id = ObjectID(identity)
         if id == nil, let email = EmailAddress(identity) {
