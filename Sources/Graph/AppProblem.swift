@@ -5,8 +5,7 @@ extension AppCheck.Outcome {
     /// What an error means that an app got for its own token.
     init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
         let fault = reply.fault(error, of: .appToken, isGraphToken: false)
-        let saysNothing: [Failure.Reason] = [.providerBadReply, .providerRateLimited]
-        guard fault.significance == .answered, !saysNothing.contains(fault.failure.reason) else {
+        guard fault.isVerdict else {
             self = .unknown(fault.failure)
             return
         }

@@ -34,7 +34,7 @@ enum TokenInspectionCall {
             let error = GraphError(ofInspection: object)
             if error.saysOtherApp { return .otherApp }
             let fault = reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
-            guard fault.significance == .answered, fault.failure.reason != .providerRateLimited else { throw fault }
+            guard fault.isVerdict else { throw fault }
             refusal = fault.failure
         }
         return .token(

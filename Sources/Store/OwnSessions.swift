@@ -45,6 +45,8 @@ extension Store {
 
     /// Ends all sessions of a user but the one that asks.
     ///
+    /// The user is locked first, as by everybody who ends several sessions of one, so that no two wait for each other.
+    ///
     /// - Returns: How many there were.
     package func endOtherSessions(
         of id: ObjectID,
@@ -53,8 +55,12 @@ extension Store {
     ) async throws(Failure) -> Int {
         let result = try await query(
             """
-            delete from \(identifier: application.schema).sessions
-            where object_id = \(id.uuid) and token_hash <> \(tokenHash)
+            with owner as (
+                select object_id from \(identifier: application.schema).users where object_id = \(id.uuid)
+                for no key update
+            )
+            delete from \(identifier: application.schema).sessions s using owner
+            where s.object_id = owner.object_id and s.token_hash <> \(tokenHash)
             """,
             of: application
         )

@@ -39,10 +39,11 @@ struct SessionEnding {
                     returning true as ended
                 ), surplus as (
                     delete from \(sessions) s using person cross join lateral (
-                        select o.token_hash from \(sessions) o where o.object_id = person.object_id
+                        select o.token_hash from \(sessions) o
+                        where o.object_id = person.object_id and o.token_hash <> \(opened)
                         order by o.created desc, o.token_hash offset \(Self.mostOfAll - 1)
                     ) old
-                    where s.token_hash = old.token_hash and s.token_hash <> \(opened)
+                    where s.token_hash = old.token_hash
                 )
                 """
         }

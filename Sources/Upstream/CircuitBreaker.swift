@@ -180,8 +180,8 @@ extension CircuitBreaker.Outcome {
         self = .answered
         for significance in [one, other] {
             switch (significance, self) {
-            case (.limited, .limited):
-                break
+            case (.limited(let limit), .limited(let known)):
+                self = .limited(max(limit, known))
             case (.limited(let limit), _):
                 self = .limited(limit)
             case (.transient, .answered), (.failed, .answered), (.transient, .abandoned), (.failed, .abandoned):

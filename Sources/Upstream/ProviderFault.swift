@@ -11,6 +11,11 @@ package struct ProviderFault: Error {
         self.failure = failure
         self.significance = significance
     }
+
+    /// Whether the provider has judged what it was asked about: it answered, and neither beside the point nor that somebody asks too often.
+    package var isVerdict: Bool {
+        significance == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
+    }
 }
 
 extension ProviderFault {

@@ -16,12 +16,17 @@ package enum Significance: Sendable, Equatable {
 }
 
 /// A refusal because of too many questions of an app.
-package struct RateLimit: Sendable, Equatable {
+package struct RateLimit: Sendable, Comparable {
     /// How long it lasts, if the provider said so.
     package let seconds: Int?
 
     package init(seconds: Int?) {
         self.seconds = seconds
+    }
+
+    /// By the time that they last.
+    package static func < (one: RateLimit, other: RateLimit) -> Bool {
+        one.seconds ?? defaultSeconds < other.seconds ?? defaultSeconds
     }
 
     /// What we tell clients when the provider names no time.

@@ -39,8 +39,7 @@ extension FaultTests {
         ///
         /// - Parameters:
         ///   - change: What is changed; the time begins when it has been acknowledged.
-        ///   - limit: When it is given up: by default long after the promise, and long before what is made good without a
-        ///     notification.
+        ///   - limit: When it is given up.
         ///   - load: Logins that go on meanwhile, and some more after the change.
         ///   - what: What the change is, for messages.
         ///   - isDone: Whether an instance does it.
@@ -154,8 +153,9 @@ extension FaultTests {
                 "as many logins as were meant to be: \(outcome.rate) a second"
             )
             #expect(times.count == 7)
-            // What a change needs is seen by a request, which takes as long as the machine lets requests take.
-            let bound = Self.promise + outcome.slowest
+            // What a change needs is seen by a request, which takes as long as the machine lets requests take; without a notification
+            // it takes up to five seconds, and most of them when one change follows the other.
+            let bound = min(Self.promise + outcome.slowest, .seconds(3))
             for (what, delays) in times { #expect(delays.allSatisfy { $0 < bound }, "\(what): \(delays)") }
             // For who reads the log: the figures behind the bounds above.
             for (what, delays) in times.sorted(by: { $0.key < $1.key }) { print("\(what): \(delays)") }

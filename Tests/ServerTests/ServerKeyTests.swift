@@ -131,6 +131,12 @@ struct ServerKeyTests {
         )
         try expectProblem(deletion, "malformed_request")
         #expect(deletion.text.contains("that is no server's"))
+        // Facebook does not tell the operator that a deletion was refused; the log does.
+        try await eventually("the log says so") {
+            deployment.service.process.standardOutput.split(separator: "\n").contains {
+                $0.contains(#""message":"request failed""#) && $0.contains("a server's key in an address")
+            }
+        }
     }
 
     @Test("a guest who is disabled and enabled again is a guest still")

@@ -22,7 +22,8 @@ struct JoiningTests {
                 """
             )
             try await eventually("the session is being ended") {
-                let sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+                let sleeping =
+                    "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
                 return try await tenant.database.psql(sleeping) != [["0"]]
             }
             let failure = await #expect(throws: Failure.self) {

@@ -114,6 +114,15 @@ struct PasswordSessionTests {
             }
             let oldest = "select ceil(extract(epoch from now() - min(created))) < 1010 from \(Tenant.schema).sessions"
             #expect(try await tenant.database.psql(oldest) == [["t"]])
+
+            // A person of Facebook's with the same sessions, whose login comes again by the same token.
+            let again = Tenant.randomHash()
+            let person = try await tenant.signIn(writing: nil, to: "nick", .always, hash: again).user.objectID
+            try await tenant.database.psql(
+                "update \(Tenant.schema).sessions set object_id = '\(person)' where object_id = '\(user)'"
+            )
+            for _ in 1...3 { _ = try await tenant.signIn(writing: nil, to: "nick", .always, hash: again) }
+            #expect(try await tenant.count("sessions") == "1000")
         }
     }
 
@@ -130,7 +139,8 @@ struct PasswordSessionTests {
                 """
             )
             try await eventually("the change has the lock") {
-                let sleeping = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"
+                let sleeping =
+                    "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
                 return try await tenant.database.psql(sleeping) != [["0"]]
             }
             let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)

@@ -174,7 +174,7 @@ struct CircuitBreakerTests {
             (.untold, nil, .abandoned), (.untold, .answered, .abandoned), (.untold, .failed, .failed),
             (.untold, .untold, .abandoned),
             (.limited(RateLimit(seconds: 1)), .failed, .limited(RateLimit(seconds: 1))),
-            (.limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2))),
+            (.limited(RateLimit(seconds: 1)), .limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2))),
         ] as [(Significance?, Significance?, CircuitBreaker.Outcome)]
     )
     func outcomes(one: Significance?, other: Significance?, outcome: CircuitBreaker.Outcome) {

@@ -94,7 +94,8 @@ extension APIContext {
         guard !apiKey.isServer else {
             throw Failure(
                 .malformedRequest,
-                "The addresses that this leads to hold the API key, and people's browsers show them. Call it with a key that is no server's."
+                "The addresses that this leads to hold the API key, and people's browsers show them. Call it with a key that is no server's.",
+                cause: "a server's key in an address that browsers are sent to"
             )
         }
         return .key(apiKey.text.reveal())

@@ -36,9 +36,8 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let status = try UserPatch(patch).status
-        let owner = try await owner(application)
-        let changed = try await change(id, of: application, if: precondition, by: actor) {
-            owner.change(of: $0, to: status)
+        let changed = try await change(id, of: application, if: precondition, by: actor) { person, owner in
+            owner.change(of: person, to: status)
         }
         guard let person = changed.person else { throw .noSuchUser }
         return person.resource
@@ -52,7 +51,7 @@ extension Administration {
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
-        _ = try await change(id, of: application, if: precondition, by: actor) { person in
+        _ = try await change(id, of: application, if: precondition, by: actor) { person, _ in
             guard let session else { return .endSessions }
             guard person.sessions.contains(where: { $0.id.hasSameBytes(as: session) }) else {
                 throw Failure(.notFound, "This user has no such session, or it has ended.")
@@ -74,7 +73,7 @@ extension Administration {
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> [Parting] {
-        let changed = try await change(id, of: application, if: precondition, by: actor) { person in
+        let changed = try await change(id, of: application, if: precondition, by: actor) { person, _ in
             let isLinked = person.identities.contains {
                 $0.provider.hasSameBytes(as: provider) && $0.app.hasSameBytes(as: app)
                     && $0.subject.hasSameBytes(as: subject)
@@ -158,7 +157,7 @@ extension Administration {
         guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
             throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
         }
-        let changed = try await change(id, of: application, if: precondition, by: actor) { _ in .erase }
+        let changed = try await change(id, of: application, if: precondition, by: actor) { _, _ in .erase }
         return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
@@ -178,14 +177,14 @@ extension Administration {
         of application: String,
         if precondition: Precondition,
         by actor: Actor,
-        plan: @escaping @Sendable (StoredPerson) throws -> PersonChange?
+        plan: @escaping @Sendable (StoredPerson, Application) throws -> PersonChange?
     ) async throws(Failure) -> ChangedPerson {
         let owner = try await owner(application)
         guard let id = ObjectID(id) else { throw .noSuchUser }
         return try await changing {
             try await store.change(id, of: owner, by: actor) { person in
                 try precondition.check(person.tag)
-                return try plan(person)
+                return try plan(person, owner)
             }
         }
     }

@@ -29,6 +29,8 @@ extension Store {
                 guard claimed.affectedRows == 1 else { return nil }
                 var assignments = UserAssignments(write.given)
                 assignments.set("user_status", to: "\(write.status.rawValue)")
+                // As of everybody who has registered and not logged in.
+                assignments.set("last_login", to: "null")
                 let result = try await connection.query(
                     """
                     update \(identifier: schema).users u set \(assignments.statement)
