@@ -141,6 +141,10 @@ struct EmailConfirmationTests {
         try expectProblem(try await logIn("moderated.canary@example.com"), "email_unconfirmed")
         try await set("ENABLED")
         #expect(try await logIn("moderated.canary@example.com").status == 200)
+        // Who has logged in is not asked for a confirmation by being disabled for a while.
+        try await set("DISABLED")
+        try await set("ENABLED")
+        #expect(try await logIn("moderated.canary@example.com").status == 200)
     }
 
     @Test("a server gets the link itself, by login or id; nobody else does")
