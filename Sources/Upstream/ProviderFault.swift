@@ -12,7 +12,7 @@ package struct ProviderFault: Error {
         self.significance = significance
     }
 
-    /// Whether the provider has judged what it was asked about: it answered, and neither beside the point nor that somebody asks too often.
+    /// Whether the provider has judged what it was asked about: it answered so that we understand it, and not that it is asked too often.
     package var isVerdict: Bool {
         significance == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }

@@ -129,23 +129,30 @@ struct PasswordSessionTests {
     @Test("a login that waits for a change of the password opens nothing by the former one")
     func race() async throws {
         try await lend { tenant, user in
-            async let change = tenant.database.psql(
-                """
-                begin;
-                select from \(Tenant.users) where object_id = '\(user)' for no key update;
-                update \(Tenant.schema).passwords set hash = '\\x0909';
-                select pg_sleep(0.8);
-                commit
-                """
-            )
-            try await eventually("the change has the lock") {
-                let sleeping =
-                    "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
-                return try await tenant.database.psql(sleeping) != [["0"]]
+            try await tenant.whileWaiting(for: user, "update \(Tenant.schema).passwords set hash = '\\x0909'") {
+                let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+                #expect(opened == nil)
             }
-            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
-            _ = try await change
-            #expect(opened == nil)
+            #expect(try await tenant.count("sessions") == "1")
+        }
+    }
+
+    @Test(
+        "who ends the other sessions waits for the user before any session is touched, as everybody who ends several does"
+    )
+    func order() async throws {
+        try await Tenant.lend { tenant in
+            var hashes: [[UInt8]] = []
+            var user: ObjectID?
+            for _ in 1...3 {
+                hashes.append(Tenant.randomHash())
+                user = try await tenant.signIn(writing: nil, to: "nick", .always, hash: hashes.last ?? []).user.objectID
+            }
+            let (id, mine) = (try #require(user), hashes[0])
+            try await tenant.whileWaiting(for: id, "select 1") {
+                let ended = try await tenant.store.endOtherSessions(of: id, keeping: mine, in: tenant.application)
+                #expect(ended == 2)
+            }
             #expect(try await tenant.count("sessions") == "1")
         }
     }

@@ -156,6 +156,32 @@ struct Tenant {
         )
     }
 
+    /// Does `sql` in another transaction, and ends that once the closure has begun to wait for it.
+    func whileWaiting(behind sql: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        let waiter = try await database.holding(sql) {
+            let waiter = Task { try await body() }
+            try await eventually("somebody waits") {
+                try await database.psql(
+                    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+                ).count == 1
+            }
+            return waiter
+        }
+        try await waiter.value
+    }
+
+    /// The same, where the closure waits for a user's row.
+    func whileWaiting(
+        for user: ObjectID,
+        _ sql: String,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await whileWaiting(
+            behind: "select from \(Self.users) where object_id = '\(user)' for update; \(sql)",
+            body
+        )
+    }
+
     func count(_ table: String) async throws -> String? {
         try await database.psql("select count(*) from \"tenant \"\"x\"\"\".\(table)").first?.first ?? nil
     }

@@ -211,28 +211,6 @@ struct UserWriteTests {
         return (user.objectID, write.password.hash)
     }
 
-    /// Holds a user's row in another transaction, lets the closure begin to wait for it, and does `sql` before it lets go.
-    private func whileWaiting(
-        _ tenant: Tenant,
-        for user: ObjectID,
-        _ sql: String,
-        _ body: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        let database = tenant.database
-        let waiter = try await database.holding(
-            "select from \(Tenant.users) where object_id = '\(user)' for update; \(sql)"
-        ) {
-            let waiter = Task { try await body() }
-            try await eventually("somebody waits for the user") {
-                try await database.psql(
-                    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-                ).count == 1
-            }
-            return waiter
-        }
-        try await waiter.value
-    }
-
     @Test("T-33: what waited for a reset of the password finds neither the session nor the password of before")
     func staleSession() async throws {
         try await Tenant.lend { tenant in
@@ -249,8 +227,7 @@ struct UserWriteTests {
                 formerHash: hash
             )
             let update = UserUpdate(id: user, given: GivenProperties(), login: change)
-            try await whileWaiting(
-                tenant,
+            try await tenant.whileWaiting(
                 for: user,
                 "delete from \(Tenant.schema).sessions; update \(Tenant.schema).passwords set hash = '\\x0909'"
             ) {
@@ -283,8 +260,7 @@ struct UserWriteTests {
                 of: tenant.application
             )
             let new = password("ann@example.com", of: user)
-            try await whileWaiting(
-                tenant,
+            try await tenant.whileWaiting(
                 for: user,
                 """
                 insert into \(Tenant.schema).identities (provider, provider_app, subject, object_id)
@@ -319,7 +295,7 @@ struct UserWriteTests {
                 formerHash: nil
             )
             func expectConflict(_ update: UserUpdate, _ sql: String) async throws {
-                try await whileWaiting(tenant, for: user, sql) {
+                try await tenant.whileWaiting(for: user, sql) {
                     let failure = await #expect(throws: Failure.self) {
                         _ = try await tenant.store.update(update, bySession: token, of: tenant.application)
                     }
