@@ -22,6 +22,7 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -112,7 +113,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTPTypes, nioLocks,
+                "Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
+                nioHTTPTypesHTTP1, nioLocks,
             ],
             resources: [.embedInCode("public.json"), .embedInCode("management.json")],
             swiftSettings: strict
@@ -157,7 +159,7 @@ let package = Package(
             dependencies: [
                 "API", "Curl", "Federation", "Graph", "Identity", "Postgres", "Store", "Twitter", "TestSupport",
                 httpTypes,
-                hummingbird, logging, nioCore, nioEmbedded,
+                hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
             ],
             swiftSettings: strict
         ),
@@ -168,6 +170,7 @@ let package = Package(
             dependencies: ["Identity", "Verification", crypto, cryptoExtras],
             swiftSettings: strict
         ),
+        .testTarget(name: "ObservabilityTests", dependencies: ["Observability"], swiftSettings: strict),
         .testTarget(name: "PasswordsTests", dependencies: ["Identity", "Passwords"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "MailingTests", dependencies: ["Identity", "Mailing", "TestSupport"], swiftSettings: strict),

@@ -126,6 +126,9 @@ begin
 end
 $body$;
 
+-- Which of the configurations that the operator made at the provider the app's login dialog follows.
+alter table federation.provider_apps add column if not exists config_id text check (config_id ~ '^[0-9]{1,32}$');
+
 -- Revisions of mappings; one of them is active.
 create table if not exists federation.mappings (
     application_id text collate "C" not null references federation.applications on delete cascade,
@@ -226,8 +229,9 @@ create table if not exists federation.deletion_requests (
 );
 create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
 
--- Keys that sign the tokens by which other services check users (GET users/token). The secret is the private key, AES-256-GCM
--- under the master key secret_key_id; one that no longer signs stays as long as a token of it may live.
+-- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so that no service
+-- takes a token of another application. The secret is the private key, AES-256-GCM under the master key secret_key_id; one that no longer
+-- signs stays as long as a token of it may live.
 create table if not exists federation.token_keys (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
     secret bytea not null,
@@ -237,7 +241,21 @@ create table if not exists federation.token_keys (
     created timestamptz not null default now(),
     retired timestamptz
 );
-create unique index if not exists token_keys_one_signs on federation.token_keys ((true)) where retired is null;
+alter table federation.token_keys
+    add column if not exists application_id text collate "C" references federation.applications on delete cascade;
+-- A key without an application is of the time when all had one together: it signs for an application until that one's own key is known.
+update federation.token_keys set retired = now() where application_id is null and retired is null;
+drop index if exists federation.token_keys_one_signs;
+create unique index if not exists token_keys_one_signs_for_each on federation.token_keys (application_id) where retired is null;
+
+-- The key under which identities are hashed that stay banned when their user is erased: AES-256-GCM under the master key
+-- secret_key_id. It is made once and stays, since nobody could hash anew whom nothing names any more.
+create table if not exists federation.ban_key (
+    only_row boolean primary key default true check (only_row),
+    secret bytea not null,
+    secret_key_id text not null,
+    created timestamptz not null default now()
+);
 
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
@@ -296,6 +314,9 @@ language plpgsql as $body$
 declare
     identities constant text := format('%I.identities', schema_name);
     sessions constant text := format('%I.sessions', schema_name);
+    single_use_kinds constant text :=
+        $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge')$$;
+    email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
 begin
     execute format('create schema if not exists %I', schema_name);
 
@@ -316,9 +337,25 @@ begin
             dynamic jsonb not null default '{}'
         )$ddl$, schema_name);
 
+    -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept, but takes no update
+    -- that leaves it so large.
+    if not exists (
+        select from pg_constraint
+        where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
+    ) then
+        execute format(
+            'alter table %I.users add constraint dynamic_is_bounded check (octet_length(dynamic::text) <= 262144) not valid',
+            schema_name
+        );
+    end if;
+
     -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins before it looks.
     if to_regclass(format('%I.users_email', schema_name)) is null then
         execute format('create index users_email on %I.users (lower(email))', schema_name);
+    end if;
+    -- Guests who have lost their session are looked for among all guests, a part of them at a time.
+    if to_regclass(format('%I.users_guests', schema_name)) is null then
+        execute format($ddl$create index users_guests on %I.users (object_id) where user_status = 'GUEST'$ddl$, schema_name);
     end if;
 
     -- Who a person is at a provider. Subjects are scoped to the provider's app and compared as bytes.
@@ -382,8 +419,12 @@ begin
             last_seen timestamptz not null default now(),
             expires timestamptz not null
         )$ddl$, schema_name);
-    if to_regclass(format('%I.sessions_object_id', schema_name)) is null then
-        execute format('create index sessions_object_id on %I.sessions (object_id)', schema_name);
+    -- The sessions of a user in their order: the oldest of too many end.
+    if to_regclass(format('%I.sessions_user', schema_name)) is null then
+        execute format('create index sessions_user on %I.sessions (object_id, created)', schema_name);
+    end if;
+    if to_regclass(format('%I.sessions_object_id', schema_name)) is not null then
+        execute format('drop index %I.sessions_object_id', schema_name);
     end if;
     -- Sessions that are over are removed, by either of their two ends.
     if to_regclass(format('%I.sessions_expires', schema_name)) is null then
@@ -430,21 +471,51 @@ begin
         execute format('create index attempts_last on %I.attempts (last)', schema_name);
     end if;
 
-    -- What a link of a mail proves, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once.
+    -- What a link of a mail proves, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once. A reversal
+    -- undoes what has become of the account since it was created, and counts whatever the user's address is by then.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
             object_id uuid not null references %1$I.users on delete cascade,
-            purpose text not null check (purpose in ('passwordReset', 'confirmation')),
+            purpose text not null check (%2$s),
             email text not null,
             created timestamptz not null default now(),
             expires timestamptz not null
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, email_proof_purposes);
+    if exists (
+        select from pg_constraint
+        where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
+            and pg_get_constraintdef(oid) not like '%reversal%'
+    ) then
+        execute format(
+            'alter table %I.email_proofs drop constraint email_proofs_purpose_check, add constraint email_proofs_purpose_check check (%s)',
+            schema_name, email_proof_purposes
+        );
+    end if;
     if to_regclass(format('%I.email_proofs_object_id', schema_name)) is null then
         execute format('create index email_proofs_object_id on %I.email_proofs (object_id)', schema_name);
     end if;
     if to_regclass(format('%I.email_proofs_expires', schema_name)) is null then
         execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
+    end if;
+
+    -- Identities that were taken from a user while a reversal could still bring them back; a week later they are forgotten.
+    execute format($ddl$
+        create table if not exists %1$I.removed_identities (
+            provider text collate "C" not null,
+            provider_app text collate "C" not null,
+            subject text collate "C" not null,
+            object_id uuid not null references %1$I.users on delete cascade,
+            -- When it became the user's.
+            created timestamptz not null,
+            removed timestamptz not null,
+            primary key (provider, provider_app, subject, object_id)
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.removed_identities_object_id', schema_name)) is null then
+        execute format('create index removed_identities_object_id on %I.removed_identities (object_id)', schema_name);
+    end if;
+    if to_regclass(format('%I.removed_identities_removed', schema_name)) is null then
+        execute format('create index removed_identities_removed on %I.removed_identities (removed)', schema_name);
     end if;
 
     -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds tokens. A mail is taken
@@ -485,13 +556,15 @@ begin
         execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
     end if;
 
-    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, nonces and states of dialogs that have
-    -- been used; and identities whose access has ended, by federation.identity_hash, `created` being the moment. `owner` is who has
-    -- used it: the same attempt may come again when it lost a race or its reply; of a login code it is whose it is, by
-    -- federation.identity_hash. The payload, of login codes alone, is sealed like a provider token.
+    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes, nonces and states of
+    -- dialogs that have been used; identities whose access has ended, by federation.identity_hash, `created` being the moment; apps whose
+    -- dialogs are opened without a challenge for a while (noChallenge), by SHA-256 of their id; and identities that were a disabled user's
+    -- when they were erased, by an HMAC under federation.ban_key. `owner` is who has used it: the same attempt may come again when it lost
+    -- a race or its reply; of a login code it is whose it is, by federation.identity_hash, and of a ban the object_id of who is gone. The
+    -- payload, of login codes alone, is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
-            kind text collate "C" not null check (kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended')),
+            kind text collate "C" not null check (%2$s),
             hash bytea not null check (octet_length(hash) = 32),
             owner bytea,
             used timestamptz,
@@ -500,7 +573,17 @@ begin
             created timestamptz not null default now(),
             expires timestamptz not null,
             primary key (kind, hash)
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, single_use_kinds);
+    if exists (
+        select from pg_constraint
+        where conrelid = format('%I.single_use', schema_name)::regclass and conname = 'single_use_kind_check'
+            and pg_get_constraintdef(oid) not like '%noChallenge%'
+    ) then
+        execute format(
+            'alter table %I.single_use drop constraint single_use_kind_check, add constraint single_use_kind_check check (%s)',
+            schema_name, single_use_kinds
+        );
+    end if;
     if to_regclass(format('%I.single_use_expires', schema_name)) is null then
         execute format('create index single_use_expires on %I.single_use (expires)', schema_name);
     end if;
@@ -510,6 +593,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5) on conflict do nothing;
 
 commit;

@@ -1,3 +1,4 @@
+import Federation
 package import Hummingbird
 import Identity
 import Logging
@@ -10,6 +11,8 @@ package struct APIContext: RequestContext {
     let requestID: String
     /// The other end of the connection, whatever headers say of it.
     let remoteAddress: SocketAddress?
+    /// Where the request comes from, as `PeerMiddleware` has found out.
+    var peer: PeerAddress
     /// The API key by which the application was found; nil where its host was enough.
     var apiKey: APIKey?
     /// The operator who calls; `OperatorGate` puts it here, and nothing else does.
@@ -20,5 +23,9 @@ package struct APIContext: RequestContext {
         // The library gives every request an id and puts it into its logger; the log handler writes it as `request`.
         requestID = source.logger[metadataKey: "hb.request.id"]?.description ?? "-"
         remoteAddress = source.channel.remoteAddress
+        peer = PeerAddress(remoteAddress)
     }
+
+    /// Where the request comes from, as far as attempts are counted for it.
+    var source: RequestSource { RequestSource(name: peer.network.name) }
 }

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// Lets browser pages of other origins call the public API (backendless.md §1.2).
 ///
-/// No cookie and no other ambient authority exists, so every origin may call unless the operator listed some.
+/// No ambient authority exists (the one cookie, `DialogCookie`, opens nothing), so every origin may call unless the operator listed some.
 struct CORSMiddleware: RouterMiddleware {
     let directory: ApplicationDirectory
 
@@ -13,7 +13,9 @@ struct CORSMiddleware: RouterMiddleware {
         context: APIContext,
         next: (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        guard let origin = request.headers[.origin], request.fault == nil else {
+            return try await next(request, context)
+        }
         let allowed = allowedOrigin(origin, request)
         guard request.method == .options, request.headers[.accessControlRequestMethod] != nil else {
             var response = try await next(request, context)

@@ -8,14 +8,18 @@ package enum ManagementAPI {
     /// The routes, wired to the use cases.
     package static func router(federation: Federation, administration: Administration) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
+        // Operators' sources are those of their connections: nobody writes an address into a header and is another.
+        router.add(middleware: PeerMiddleware(trustedProxies: 0))
         router.add(middleware: ReplyMiddleware())
+        router.add(middleware: RequestCheck())
         // Never asks the database: load or an outage must not make a supervisor restart the process.
         router.get("/health/live") { _, _ in health("live") }
         router.get("/health/ready") { _, _ in
-            guard let reason = await federation.reasonNotReady() else { return health("ready") }
-            return health("not ready", reason: reason, status: .serviceUnavailable)
+            let readiness = await federation.readiness()
+            guard readiness.reason != nil else { return health("ready", readiness) }
+            return health("not ready", readiness, status: .serviceUnavailable)
         }
-        router.add(middleware: OperatorGate(administration: administration))
+        router.add(middleware: OperatorGate(administration: administration, pseudonyms: federation.pseudonyms))
         for route in AdministrationRoute.all { route.mount(on: router, administration: administration) }
         router.add(middleware: MethodNotAllowed(router))
         return router
@@ -23,13 +27,15 @@ package enum ManagementAPI {
 
     @Sendable private static func health(
         _ status: String,
-        reason: String? = nil,
+        _ readiness: Readiness? = nil,
         status code: HTTPResponse.Status = .ok
     ) -> Response {
         var writer = JSONWriter(capacity: 64)
         writer.object { writer in
             writer.member("status", status)
-            if let reason { writer.member("reason", reason) }
+            if let reason = readiness?.reason { writer.member("reason", reason) }
+            guard let warnings = readiness?.warnings, !warnings.isEmpty else { return }
+            writer.member("warnings", .array(warnings.map { .string($0) }))
         }
         return .json(writer, status: code)
     }

@@ -14,6 +14,7 @@ enum Problem {
         case .payloadTooLarge: (8003, .contentTooLarge)
         case .notFound: (8004, .notFound)
         case .methodNotAllowed: (8005, .methodNotAllowed)
+        case .targetTooLong: (8006, .uriTooLong)
         case .unknownApplication: (2002, .unauthorized)
         case .providerNotConfigured: (8101, .badRequest)
         case .providerMisconfigured: (8102, .serviceUnavailable)
@@ -39,6 +40,7 @@ enum Problem {
         case .providerBadReply: (8143, .serviceUnavailable)
         case .storeUnavailable: (8150, .serviceUnavailable)
         case .overloaded: (8151, .serviceUnavailable)
+        case .storedValueUnreadable: (8152, .internalServerError)
         case .sessionInvalid: (3064, .unauthorized)
         case .accountDisabled: (3090, .forbidden)
         case .loginInvalid: (3003, .unauthorized)
@@ -87,6 +89,7 @@ enum Problem {
         var headers = HTTPFields()
         headers[.retryAfter] = retryAfter(failure)
         if failure.reason == .methodNotAllowed { headers[.allow] = failure.details["allow"]?.string }
+        if failure.reason == .preconditionFailed { headers[.eTag] = failure.details["etag"]?.string }
         if failure.reason == .operatorTokenInvalid { headers[.wwwAuthenticate] = "Bearer" }
         return .json(writer, status: row.status, headers: headers)
     }

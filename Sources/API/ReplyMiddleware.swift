@@ -28,6 +28,8 @@ struct ReplyMiddleware: RouterMiddleware {
         }
         response.headers[.xRequestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
+        // As it came from whoever wants no further reply, or from `RequestRules`, behind which there is none.
+        if request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         // A body would be taken for the beginning of the next reply on the connection.
         return request.method == .head ? response.createHeadResponse() : response
     }
@@ -41,6 +43,7 @@ extension HTTPField.Name {
     static let secretKey = HTTPField.Name(known: "secret-key")
     static let idempotencyKey = HTTPField.Name(known: "Idempotency-Key")
     static let userCreated = HTTPField.Name(known: "Federation-User-Created")
+    static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
     static let missingPermissions = HTTPField.Name(known: "Federation-Missing-Permissions")
 
     init(known name: String) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 // Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how logins fare
-// beside the work in the background, and beside many others that hash passwords.
+// beside the work in the background, beside many others that hash passwords, on a new system, and with many applications.
 //
 // It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and calls it.
 //
@@ -13,7 +13,8 @@ struct Benchmarks: AsyncParsableCommand {
         commandName: "benchmarks",
         abstract: "Measures the release build; call it through scripts/benchmark.",
         subcommands: [
-            LoginCommand.self, LimitedLoginCommand.self, UpkeepCommand.self, PasswordsCommand.self, FloorCommand.self,
+            LoginCommand.self, LimitedLoginCommand.self, FreshCommand.self, ApplicationsCommand.self,
+            UpkeepCommand.self, PasswordsCommand.self, FloorCommand.self,
         ]
     )
 }

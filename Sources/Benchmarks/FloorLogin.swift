@@ -53,11 +53,12 @@ struct FloorPlan {
                 scopesAreListed: listsScopes,
                 dataAccessExpiresAt: listsScopes ? 1_900_000_000 : nil
             ),
+            banHash: [UInt8](repeating: 0, count: 32),
             freshID: ObjectID(UUID()),
             tokenHash: [],
             previousTokenHash: nil,
             sessionSeconds: 2_592_000,
-            values: try mapping.apply(to: profile, grantedScopes: People.scopes).values,
+            values: try mapping.apply(to: AdmittedProfile(profile, by: .facebook), grantedScopes: People.scopes).values,
             dynamic: JSONObject(),
             once: once
         )

@@ -9,6 +9,7 @@ struct LoginCommand: AsyncParsableCommand {
         abstract: "Logins: throughput, processor time, latency, memory, and the ratio to the floor."
     )
 
+    @OptionGroup var former: FormerOption
     @Option(help: "People who log in again and again.")
     var people = 500
     @Option(help: "Seconds of each measurement.")
@@ -30,7 +31,7 @@ struct LoginCommand: AsyncParsableCommand {
         let world = try await People.make(people, control: control)
         let service = try await Programs.startService(setting)
         let floor = try await Programs.startFloor(world, of: .accessToken)
-        let targets = [
+        var targets = [
             Target(
                 name: "service",
                 process: service.process,
@@ -38,6 +39,13 @@ struct LoginCommand: AsyncParsableCommand {
             ),
             Target(name: "floor", process: floor.process, load: Load(port: floor.port, requests: world.logins())),
         ]
+        if let program = former.former {
+            let installation = try await Installation.make("former_login", setting, program: program)
+            try await installation.apply(Setting.document)
+            let service = try await installation.start()
+            let load = Load(port: service.client.port, requests: world.logins())
+            targets.append(Target(name: "former", process: service.process, load: load))
+        }
         let report = Report()
         report.head(
             "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
@@ -72,7 +80,7 @@ struct LoginCommand: AsyncParsableCommand {
 
         try await hang(targets[0], control: control, management: service.management, report: report)
         _ = try await service.process.terminate()
-        try await floor.process.kill()
+        for target in targets.dropFirst() { try await target.process.kill() }
     }
 
     /// So many logins at once while Graph accepts requests and never answers.

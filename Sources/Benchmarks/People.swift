@@ -83,18 +83,28 @@ struct People: Codable {
 
     /// The login by each token, ready to be sent.
     func logins(as member: String = "accessToken") -> [[UInt8]] {
-        tokens.map { token in
-            let body = #"{"\#(member)":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
-            let head = """
-                POST /\(Setting.application)/\(Setting.apiKey)/users/loginWithFacebook HTTP/1.1\r
-                Host: 127.0.0.1\r
-                Content-Type: application/json\r
-                Content-Length: \(body.utf8.count)\r
-                \r
+        tokens.map { Self.login($0, as: member, to: Setting.application) }
+    }
 
-                """
-            return Array((head + body).utf8)
+    /// So many logins of people in turns, to the applications in turns; everybody meets as many applications as there are turns for.
+    func logins(_ count: Int, to applications: [String]) -> [[UInt8]] {
+        (0..<count).map { number in
+            let person = (number + number / applications.count) % tokens.count
+            return Self.login(tokens[person], as: "accessToken", to: applications[number % applications.count])
         }
+    }
+
+    private static func login(_ token: String, as member: String, to application: String) -> [UInt8] {
+        let body = #"{"\#(member)":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
+        let head = """
+            POST /\(application)/\(Setting.apiKey)/users/loginWithFacebook HTTP/1.1\r
+            Host: 127.0.0.1\r
+            Content-Type: application/json\r
+            Content-Length: \(body.utf8.count)\r
+            \r
+
+            """
+        return Array((head + body).utf8)
     }
 }
 

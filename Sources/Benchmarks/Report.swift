@@ -15,8 +15,8 @@ struct Report {
 
     func costs(_ costs: [String: [Cost]]) {
         line(["closed loop", "logins/s", "CPU µs", "PostgreSQL CPU µs", "memory MB"])
-        for name in ["service", "floor"] {
-            let of = costs[name] ?? []
+        for name in ["former", "service", "floor"] {
+            guard let of = costs[name] else { continue }
             line([
                 name, figure(median(of.map(\.perSecond)), 0), figure(median(of.map(\.process)), 1),
                 figure(median(of.map(\.database)), 1), figure(of.last?.residentMegabytes ?? 0, 1),
@@ -52,6 +52,47 @@ struct Report {
             \(figure(slower(99), 2))): p50 \(added(50, over: slower(50))), p99 \(added(99, over: slower(99)))
             """
         )
+    }
+
+    /// What is measured of a program on a new system.
+    func fresh(_ name: String, people: Int, seconds: Double) {
+        print("\n\(name): logins of \(people) people, tables analyzed at one session, measurements of \(seconds) s")
+        line(["", "logins/s", "PostgreSQL CPU µs", "sessions then"])
+    }
+
+    func fresh(_ name: String, _ cost: Cost, sessions: String) {
+        line([name, figure(cost.perSecond, 0), figure(cost.database, 1), sessions])
+    }
+
+    func applicationsHead(first: Int, seconds: Double, rounds: Int, connections: Int) {
+        print(
+            """
+            Logins into applications in turns, \(connections) connections: the first \(first) logins, then \(rounds) rounds of \
+            \(seconds) s, medians. Processor time is in microseconds a login; memory is what a PostgreSQL process has to itself.
+            Compare within this run only.
+
+            """
+        )
+        line([
+            "applications", "program", "start ms", "first: CPU µs", "PostgreSQL CPU µs", "then: logins/s", "CPU µs",
+            "PostgreSQL CPU µs", "largest process MiB", "all processes MiB",
+        ])
+    }
+
+    /// One number of applications, and what it costs beside the first number.
+    func applications(_ count: Int, _ name: String, _ of: ManyApplications, comparedWith base: ManyApplications?) {
+        func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 0) }
+        func ratio(_ cost: (Cost) -> Double) -> String {
+            guard let base else { return "" }
+            return " (× \(figure(median(of.costs.map(cost)) / median(base.costs.map(cost)), 2)))"
+        }
+        line([
+            "\(count)", name, figure(of.startMilliseconds, 0), figure(of.first.process, 1),
+            figure(of.first.database, 1),
+            figure(median(of.costs.map(\.perSecond)), 0), figure(median(of.costs.map(\.process)), 1) + ratio(\.process),
+            figure(median(of.costs.map(\.database)), 1) + ratio(\.database), mebibytes(of.backendBytes.max() ?? 0),
+            mebibytes(of.backendBytes.reduce(0, +)),
+        ])
     }
 
     /// Latencies of logins without and with work in the background beside them.

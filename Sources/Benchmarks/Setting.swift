@@ -2,7 +2,7 @@ import Foundation
 
 /// What scripts/benchmark hands over.
 struct Setting {
-    let databaseURL: String
+    private(set) var databaseURL: String
     /// Process id of the PostgreSQL server.
     let databasePID: Int32
     let graphURL: String
@@ -33,6 +33,23 @@ struct Setting {
 
     /// What every client sends besides its token.
     static let clientMapping = #"{"first_name":"givenName","picture.data.url":"avatar","email":"email"}"#
+
+    /// The document of one of many applications, which differ in nothing but their ids.
+    static func document(of application: String) -> String {
+        document.replacing(
+            #"{"application": "\#(Self.application)","#,
+            with: #"{"application": "\#(application)","#
+        )
+    }
+
+    /// The same with another database of the cluster.
+    func with(database: String) -> Setting {
+        var setting = self
+        var components = URLComponents(string: databaseURL)
+        components?.path = "/" + database
+        if let url = components?.string { setting.databaseURL = url }
+        return setting
+    }
 
     /// Reads the environment.
     init() throws {

@@ -61,16 +61,12 @@ struct UpkeepCommand: AsyncParsableCommand {
     /// Lets there always be something to check: each login puts its own check off by a day.
     private func makeDue(_ setting: Setting) async throws {
         while !Task.isCancelled {
-            let update = try await TestSupport.run(
-                "psql",
-                [
-                    "--no-psqlrc", "--quiet", "--dbname", setting.databaseURL, "--command",
-                    "update \(Setting.application).identities set check_due = now() where check_due > now() + interval '1 hour'",
-                ]
+            try await Database(url: setting.databaseURL).rows(
+                of: """
+                    update \(Setting.application).identities set check_due = now()
+                    where check_due > now() + interval '1 hour'
+                    """
             )
-            guard update.exitStatus == .exited(0) else {
-                throw WrongReplies(name: "psql", replies: [:], output: update.standardError)
-            }
             try await Task.sleep(for: .milliseconds(500))
         }
     }

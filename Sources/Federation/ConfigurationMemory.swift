@@ -11,6 +11,22 @@ struct ConfigurationMemory {
         let applications: [ApplicationID: LoadedApplication]
         /// Applications by their host names, for the form `/api` of public paths.
         let hosts: [String: LoadedApplication]
+        /// Applications of which a change is known that has not been read.
+        fileprivate(set) var suspended: Set<ApplicationID>
+
+        /// The application of that id; nil when there is none.
+        ///
+        /// - Throws: `store_unavailable` for one that is suspended.
+        func application(_ id: ApplicationID) throws(Failure) -> LoadedApplication? {
+            guard !suspended.contains(id) else {
+                throw Failure(
+                    .storeUnavailable,
+                    "This application has just been changed, and the change could not be read yet. Try again shortly.",
+                    retryAfter: 2
+                )
+            }
+            return applications[id]
+        }
 
         func application(host: Substring) -> LoadedApplication? {
             // No host name is longer (RFC 1035 §2.3.4), and a longer text is never hashed.
@@ -32,9 +48,22 @@ struct ConfigurationMemory {
     private var doubts: UInt64 = 0
     /// How many of the doubts there had been when everything was read that the copy rests on.
     private var settled: UInt64 = 0
+    /// The doubts that have to be settled before an application is served again.
+    private var suspended: [ApplicationID: UInt64] = [:]
 
     /// Notes that the copy may hold what the database does not have: the next look reads everything.
     mutating func doubt() { doubts += 1 }
+
+    /// Notes that an application has been changed by what nobody here has read: it is not served before a look that begins later has
+    /// read everything.
+    mutating func suspend(_ id: ApplicationID) {
+        doubt()
+        suspended[id] = doubts
+        copy?.suspended.insert(id)
+    }
+
+    /// Whether an application waits to be read.
+    var isSuspending: Bool { !suspended.isEmpty }
 
     /// Begins a look; to be called before anything is read.
     func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
@@ -66,8 +95,14 @@ struct ConfigurationMemory {
         }
         for application in changed { applications[application.application.id] = application }
         applications = applications.filter { ids.contains($0.key) }
-        copy = Copy(revision: revision, applications: applications, hosts: Self.hosts(of: applications.values))
         settled = look.doubts
+        suspended = suspended.filter { $0.value > settled }
+        copy = Copy(
+            revision: revision,
+            applications: applications,
+            hosts: Self.hosts(of: applications.values),
+            suspended: Set(suspended.keys)
+        )
         return true
     }
 

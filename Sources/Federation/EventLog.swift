@@ -1,13 +1,28 @@
 import Identity
 import Logging
+import Mapping
 
 extension Federation {
     /// Does something that makes or changes a user, and says in one log line how it went.
+    ///
+    /// - Parameters:
+    ///   - event: The message.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    ///   - facts: Further members of the line.
+    ///   - login: By what the person is, or wants to be, known; the line has its pseudonym when it did not go.
+    ///   - omissions: What properties did not get of a profile.
+    ///   - user: Whom the result is about.
+    ///   - body: What is done.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws, as logged.
     func logging<Result>(
         _ event: String,
         of loaded: LoadedApplication,
         _ logger: Logger,
         with facts: Logger.Metadata = [:],
+        login: String? = nil,
+        omissions: (Result) -> [Omission] = { _ in [] },
         user: (Result) -> ObjectID,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -20,12 +35,18 @@ extension Federation {
         }
         do throws(Failure) {
             let result = try await body()
-            logger.info("\(event)", metadata: metadata("done").merging(["user": "\(user(result))"]) { _, new in new })
+            var metadata = metadata("done").merging(omissions(result).facts) { own, _ in own }
+            metadata["user"] = "\(user(result))"
+            logger.info("\(event)", metadata: metadata)
             return result
         } catch {
-            let cause = error.cause.map { ["cause": "\($0)"] as Logger.Metadata } ?? [:]
-            logger.notice("\(event)", metadata: metadata(error.reason.rawValue).merging(cause) { _, new in new })
-            throw error.withoutCause
+            var metadata = metadata(error.reason.rawValue)
+            if let cause = error.cause { metadata["cause"] = "\(cause)" }
+            if let login {
+                metadata["login"] = "\(pseudonyms.pseudonym(ofLogin: login, in: loaded.application.id))"
+            }
+            logger.notice("\(event)", metadata: metadata)
+            throw error.logged
         }
     }
 }

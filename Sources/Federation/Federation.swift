@@ -33,8 +33,13 @@ package struct Federation: Sendable {
     let afterReplies = Admission(limit: 256)
     let signingKeys: SigningKeys
     let tokenKeys: TokenKeys
+    /// What operators should know of this instance.
+    package let warnings: Warnings
+    /// What the log has in place of logins, tokens and keys.
+    package let pseudonyms: Pseudonyms
 
     var graph: GraphClient { clients.graph }
+    var banKey: BanKey { directory.banKey }
 
     /// Limits of whole use cases (decision D9).
     package struct Limits: Sendable {
@@ -56,17 +61,26 @@ package struct Federation: Sendable {
         }
     }
 
-    /// Does something with an application, and does it once more when it failed because the application has been changed
-    /// meanwhile: a column that a statement names may be gone.
+    /// Does something with an application, and does it again with what has become of it as often as it failed because the application
+    /// had been changed meanwhile: a column that a statement names may be gone.
+    ///
+    /// Nothing is begun after the end, which is that of a login unless told otherwise. What has an effect beside the statements that
+    /// name columns belongs in front of this: it would happen again.
     func withCurrent<Result>(
         _ loaded: LoadedApplication,
+        until end: ContinuousClock.Instant? = nil,
         _ body: (LoadedApplication) async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        do {
-            return try await body(loaded)
-        } catch {
-            guard error.isOutdated, let current = await directory.successor(of: loaded) else { throw error }
-            return try await body(current)
+        let end = end ?? .now + limits.login
+        var loaded = loaded
+        while true {
+            do throws(Failure) {
+                return try await body(loaded)
+            } catch {
+                guard error.isOutdated, .now < end, let current = try await directory.successor(of: loaded, until: end)
+                else { throw error }
+                loaded = current
+            }
         }
     }
 
@@ -91,6 +105,8 @@ package struct Federation: Sendable {
         self.limits = limits
         admission = Admission(limit: limits.concurrentLogins)
         signingKeys = SigningKeys(graph: clients.graph, logger: logger)
+        pseudonyms = Pseudonyms(masterKeys.current)
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
+        warnings = Warnings(logger: logger)
     }
 }

@@ -43,11 +43,17 @@ extension Federation {
     ) async throws(Failure) -> RefreshedUser {
         let end = ContinuousClock.now + limits.login
         return try await admitted { () throws(Failure) in
-            try await withCurrent(loaded) { (loaded) throws(Failure) in
-                let identity = try await sessionIdentity(of: token, in: loaded)
-                guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
-                let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
-                if let refreshed = try await check.refresh(kept, of: loaded, deadline: end - limits.storeReserve) {
+            let identity = try await sessionIdentity(of: token, in: loaded)
+            guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
+            let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+            var last: TokenCheck.Reading?
+            return try await withCurrent(loaded, until: end) { (loaded) throws(Failure) in
+                var reading = last
+                if try reading?.isAnswer(for: loaded) != true {
+                    reading = try await check.read(kept, of: loaded, deadline: end - limits.storeReserve)
+                    last = reading
+                }
+                if let reading, let refreshed = try await check.write(reading, of: kept, in: loaded) {
                     return refreshed
                 }
                 // A login has just read the profile, and its reply tells what it missed.

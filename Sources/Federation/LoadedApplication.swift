@@ -7,6 +7,7 @@ import Store
 package final class LoadedApplication: Sendable {
     package let application: Application
     let storedMappings: [ProviderName: Mapping]
+    private let storedProviders: [ProviderName: StoredApplication.Provider]
     /// The API keys by SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     let dynamicNames: Set<PropertyName>
@@ -18,7 +19,7 @@ package final class LoadedApplication: Sendable {
     private static let plansKept = 128
 
     init(_ stored: StoredApplication, masterKeys: MasterKeys) {
-        var defects: [String] = []
+        var defects = stored.unreadable.map { "its stored \($0) cannot be read" }
         var settings = ApplicationSettings()
         do { settings = try SettingsDocument.parse(stored.settings) } catch {
             defects.append("its settings cannot be read: \(error)")
@@ -28,9 +29,14 @@ package final class LoadedApplication: Sendable {
         for type in IdentityProviders.all {
             if let provider = stored.providers[type.name] {
                 let apps = masterKeys.apps(of: provider, at: type.name, application: stored.id, defects: &defects)
+                let secrets = masterKeys.secrets(of: provider, at: type, application: stored.id, defects: &defects)
                 do {
-                    let options = provider.options
-                    providers[type.name] = try type.settings(enabled: provider.enabled, options: options, apps: apps)
+                    providers[type.name] = try type.settings(
+                        enabled: provider.enabled,
+                        options: provider.options,
+                        secrets: secrets,
+                        apps: apps
+                    )
                 } catch {
                     defects.append("its options of \(type.title) cannot be read: \(error)")
                 }
@@ -51,6 +57,7 @@ package final class LoadedApplication: Sendable {
             providers: providers
         )
         storedMappings = mappings
+        storedProviders = stored.providers
         keys = Dictionary(stored.keys.map { ($0.hash, $0) }) { first, _ in first }
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
@@ -66,6 +73,11 @@ package final class LoadedApplication: Sendable {
     /// What is compared is a hash of what the caller sent, so the time it takes says nothing of the keys.
     func key(_ text: Substring) -> APIKey? {
         keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
+    }
+
+    /// Whether what a provider has said for another revision of the application would be said for this one.
+    func isSetUp(with provider: ProviderName, as other: LoadedApplication) -> Bool {
+        defect == nil && storedProviders[provider] == other.storedProviders[provider]
     }
 
     /// What to ask of a provider and what to write, for logins with this client mapping.
@@ -124,10 +136,31 @@ extension MasterKeys {
     ) -> [ProviderApp] {
         provider.apps.compactMap { app in
             let place = MasterKey.Place.appSecret(application: application, provider: name, app: app.id)
-            if let secret = open(app.secret, at: place) { return ProviderApp(id: app.id, secret: secret) }
+            if let secret = open(app.secret, at: place) {
+                return ProviderApp(id: app.id, secret: secret, configID: app.configID)
+            }
             let ours = ids.joined(separator: ", ")
             defects.append("the secret of app \(app.id) is under master key \(app.secret.keyID), ours: \(ours)")
             return nil
         }
+    }
+
+    /// The secret options that open, by their names.
+    fileprivate func secrets(
+        of provider: StoredApplication.Provider,
+        at type: any IdentityProvider.Type,
+        application: ApplicationID,
+        defects: inout [String]
+    ) -> [String: Secret] {
+        var secrets: [String: Secret] = [:]
+        for option in type.secretOptions {
+            guard let stored = StoredSecretOption(provider.options.object?[option.name]) else { continue }
+            let place = MasterKey.Place.secretOption(application: application, provider: type.name, option: option.name)
+            secrets[option.name] = open(stored, at: place)
+            guard secrets[option.name] == nil else { continue }
+            let keyID = stored.sealed?.keyID ?? "none"
+            defects.append("its \(option.name) is under master key \(keyID), ours: \(ids.joined(separator: ", "))")
+        }
+        return secrets
     }
 }

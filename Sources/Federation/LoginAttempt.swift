@@ -1,4 +1,5 @@
 import Identity
+import Mapping
 import Store
 
 /// One login of one application, on its way.
@@ -26,6 +27,8 @@ struct LoginAttempt: Sendable {
 /// What a credential came to: whom Facebook vouches for, and what the sign-in writes of the credential itself.
 struct Proof: Sendable {
     var person: VerifiedPerson
+    /// What of the person's profile fits.
+    let profile: AdmittedProfile
     /// The token that stands behind the profile, for an application that keeps it.
     var token: ProviderToken?
     /// What the write uses up; nil for a credential that may be used again.

@@ -23,7 +23,14 @@ final class LoginPlan: Sendable {
         for (position, target) in mapping.targets.enumerated() {
             switch target.place {
             case .column(let property):
-                targets.append(.init(name: property.name, type: property.type, sync: target.sync))
+                targets.append(
+                    .init(
+                        name: property.name,
+                        type: property.type,
+                        sync: target.sync,
+                        mayBeCleared: target.mayBeCleared
+                    )
+                )
                 positions.append(position)
             case .dynamic(let name):
                 dynamic.append((name, position))

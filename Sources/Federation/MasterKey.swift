@@ -47,6 +47,16 @@ package struct MasterKey: Sendable {
             )
         }
 
+        /// A secret among the options of a provider.
+        static func secretOption(application: ApplicationID, provider: ProviderName, option: String) -> Place {
+            Place(
+                table: "provider_settings",
+                application: application.text,
+                row: provider.text,
+                column: "options/\(option)"
+            )
+        }
+
         /// The kept token of one identity.
         static func providerToken(application: ApplicationID, identity: IdentityKey) -> Place {
             Place(
@@ -77,9 +87,12 @@ package struct MasterKey: Sendable {
             Place(table: "mails", application: application.text, row: id.description, column: "content")
         }
 
-        /// The private key of signed tokens, which belongs to the service as a whole.
-        static func tokenKey(id: String) -> Place {
-            Place(table: "token_keys", application: "", row: id, column: "secret")
+        /// The key under which banned identities are hashed, which belongs to the service as a whole.
+        static let banKey = Place(table: "ban_key", application: "", row: "", column: "secret")
+
+        /// The private key of signed tokens; without an application that of all together.
+        static func tokenKey(id: String, application: ApplicationID?) -> Place {
+            Place(table: "token_keys", application: application?.text ?? "", row: id, column: "secret")
         }
 
         /// None of the parts can hold the separator: they are names of ours and digits.

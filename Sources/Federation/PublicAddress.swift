@@ -20,6 +20,9 @@ extension Federation {
         }
     }
 
+    /// Whether browsers reach the deployment by HTTPS, as far as it says so.
+    package var isReachedByTLS: Bool { publicURL?.utf8.starts(with: "https://".utf8) ?? false }
+
     /// The host name of the public URL, in lower case; nil without one.
     var publicHost: String? { publicURL.map { PublicURL($0).host } }
 }

@@ -1,9 +1,21 @@
 import Identity
 import Store
 
+/// Whether an instance should get traffic.
+package struct Readiness: Sendable {
+    /// Why it should not; nil when it is ready: database reachable, schema current, configuration read.
+    package var reason: String?
+    /// What an operator should know all the same.
+    package var warnings: [String]
+}
+
 extension Federation {
-    /// Why this instance should not get traffic; nil when it is ready: database reachable, schema current, configuration read.
-    package func reasonNotReady() async -> String? {
+    /// Whether this instance should get traffic, and what an operator should know.
+    package func readiness() async -> Readiness {
+        Readiness(reason: await reasonNotReady(), warnings: warnings.texts() + endings)
+    }
+
+    private func reasonNotReady() async -> String? {
         do throws(Failure) {
             let version = try await store.schemaVersion()
             guard version == store.expectedSchemaVersion else {
@@ -14,5 +26,13 @@ extension Federation {
             return "the database cannot be asked"
         }
         return directory.isLoaded ? nil : "the configuration has not been read yet"
+    }
+
+    /// Looked up each time, so that what has been mended is gone at once; the log names the applications.
+    private var endings: [String] {
+        Ending.all(in: directory.applications, on: .today).map { ending in
+            let count = ending.applications.count
+            return "\(count == 1 ? "1 application" : "\(count) applications"): \(ending.text)"
+        }
     }
 }

@@ -61,7 +61,11 @@ extension Federation {
     ) async throws(Failure) -> User {
         let user = try await user(of: token, in: loaded)
         guard let id, id == user.objectID else {
-            throw Failure(.notFound, "There is no such user, or it is not the one of this session.")
+            throw Failure(
+                .notFound,
+                "There is no such user, or it is not the one of this session.",
+                cause: "the record of another than the session's user \(user.objectID)"
+            )
         }
         return user
     }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 package import Identity
 package import Logging
+import Mapping
 import Store
 
 /// What a client sends to log in, parsed at the edge.
@@ -59,6 +60,8 @@ package struct SignedIn: Sendable {
     package let created: Bool
     /// Permissions at the provider whose absence left mapped properties unfilled.
     package let missingPermissions: [String]
+    /// What properties did not get of the profile, since it does not fit.
+    var omissions: [Omission] = []
 }
 
 extension Federation {
@@ -73,40 +76,39 @@ extension Federation {
         let started = ContinuousClock.now
         do throws(Failure) {
             let result = try await admitted { () throws(Failure) in
-                try await withCurrent(loaded) { (loaded) throws(Failure) in
-                    try await perform(request, to: loaded, started: started)
+                let end = started + limits.login
+                let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
+                guard let provider = IdentityProviders.named(request.provider) else {
+                    throw Failure(.providerNotConfigured, "This service knows no login with \(request.provider).")
+                }
+                return try await withProof(of: attempt, by: provider) { (proof, plan, attempt) throws(Failure) in
+                    try await complete(proof, by: plan, in: attempt)
                 }
             }
             log(.success(result), by: request.provider, of: loaded, started: started, logger: logger)
             return result
         } catch {
-            log(.failure(error), by: request.provider, of: loaded, started: started, logger: logger)
-            throw error.withoutCause
+            let credential = pseudonyms.pseudonym(of: request.credential, in: loaded.application.id)
+            log(
+                .failure(error),
+                by: request.provider,
+                of: loaded,
+                started: started,
+                logger: logger,
+                with: credential.map { ["credential": "\($0)"] } ?? [:]
+            )
+            throw error.logged
         }
     }
 
-    private func perform(
-        _ request: LoginRequest,
-        to loaded: LoadedApplication,
-        started: ContinuousClock.Instant
-    ) async throws(Failure) -> SignedIn {
-        let attempt = LoginAttempt(request: request, loaded: loaded, end: started + limits.login, limits: limits)
-        guard let provider = IdentityProviders.named(request.provider) else {
-            throw Failure(.providerNotConfigured, "This service knows no login with \(request.provider).")
-        }
-        switch try await provider.prove(attempt, in: self) {
-        case .repeatable(let proof, let plan): return try await complete(proof, by: plan, in: attempt)
-        case .usedUp(let proof, let mapping): return try await completeOnce(proof, mapping: mapping, in: attempt)
-        }
-    }
-
-    /// Says in one log line how a login went.
+    /// Says in one log line how a login went; one that was refused has further facts.
     func log(
         _ outcome: Result<SignedIn, Failure>,
         by provider: ProviderName,
         of loaded: LoadedApplication,
         started: ContinuousClock.Instant,
-        logger: Logger
+        logger: Logger,
+        with facts: Logger.Metadata = [:]
     ) {
         var metadata: Logger.Metadata = [
             "application": "\(loaded.application.id)",
@@ -117,6 +119,7 @@ extension Federation {
         case .success(let result):
             metadata["outcome"] = result.created ? "created" : "updated"
             metadata["user"] = "\(result.user.objectID)"
+            metadata.merge(result.omissions.facts) { own, _ in own }
             logger.info("login", metadata: metadata)
         case .failure(let failure):
             metadata["outcome"] = "\(failure.reason.rawValue)"
@@ -124,7 +127,12 @@ extension Federation {
             for member in failure.details.members where member.key.hasPrefix("graph") {
                 metadata[member.key] = "\(member.value.text)"
             }
-            logger.notice("login", metadata: metadata)
+            logger.notice("login", metadata: metadata.merging(facts) { own, _ in own })
         }
     }
+}
+
+extension [Omission] {
+    /// Properties and reasons for a line of the log; nothing when all fits.
+    var facts: Logger.Metadata { isEmpty ? [:] : ["leftOut": "\(map(\.text).joined(separator: ", "))"] }
 }

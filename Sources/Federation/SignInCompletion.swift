@@ -8,13 +8,14 @@ extension Federation {
     func complete(_ proof: Proof, by plan: LoginPlan, in attempt: LoginAttempt) async throws(Failure) -> SignedIn {
         let session = sessionToken(for: proof, in: attempt)
         let joining = attempt.request.guest.map { Joining.guest($0.id, tokenHash: $0.token.hash) }
-        let mapped = try plan.mapping.apply(to: proof.person.profile, grantedScopes: proof.person.scopes)
+        let mapped = try plan.mapping.apply(to: proof.profile, grantedScopes: proof.person.scopes)
         let written = try await write(mapped, of: proof, session: session, joining: joining, by: plan, in: attempt)
         return SignedIn(
             user: written.user,
             token: session,
             created: written.created,
-            missingPermissions: mapped.missingPermissions
+            missingPermissions: mapped.missingPermissions,
+            omissions: mapped.omissions
         )
     }
 
@@ -33,11 +34,13 @@ extension Federation {
         }
         let write = SignInWrite(
             person: proof.person,
+            banHash: try await banKey.hasher(of: application.id)(proof.person.identity),
             freshID: Random.objectID(),
             tokenHash: session.hash,
             previousTokenHash: attempt.request.previousToken?.hash,
             sessionSeconds: application.settings.sessionAbsoluteSeconds,
             values: plan.columnValues(of: mapped),
+            cleared: mapped.cleared,
             dynamic: plan.dynamicValues(of: mapped),
             token: tokenToKeep(of: proof, in: application),
             once: proof.once
@@ -45,43 +48,6 @@ extension Federation {
         let statement = proof.once == nil ? plan.statement : plan.singleUseStatement
         guard let joining else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
         return try await store.signIn(write, by: statement, joining: joining)
-    }
-
-    /// Completes a login whose credential is used up by now.
-    ///
-    /// When the application has been changed meanwhile, the same proof is written once more, by the configuration of now: nobody
-    /// could prove the credential again.
-    func completeOnce(
-        _ proof: Proof,
-        mapping: JSONValue?,
-        in attempt: LoginAttempt
-    ) async throws(Failure) -> SignedIn {
-        try await writingOnce(in: attempt) { (attempt) throws(Failure) in
-            let plan = try attempt.loaded.plan(for: attempt.request.provider, clientMapping: mapping)
-            return try await complete(proof, by: plan, in: attempt)
-        }
-    }
-
-    /// Writes what nobody could prove again: once more when the application has been changed meanwhile.
-    func writingOnce<Result>(
-        in attempt: LoginAttempt,
-        _ body: (LoginAttempt) async throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        do throws(Failure) {
-            return try await withCurrent(attempt.loaded) { (loaded) throws(Failure) in
-                var attempt = attempt
-                attempt.loaded = loaded
-                return try await body(attempt)
-            }
-        } catch {
-            throw Failure(
-                error.reason,
-                error.message,
-                details: error.details,
-                retryAfter: error.retryAfter,
-                cause: error.cause
-            )
-        }
     }
 
     /// The provider token as it is kept; nil where the application keeps none.

@@ -43,10 +43,16 @@ struct AppProblem {
         if text.says("application has been deleted") {
             return "The app \(app) has been deleted at Facebook. Set the id and the secret of another app."
         }
-        if text.says("validating application") || text.says("valid app id") || error.code == 101 {
+        if text.says("validating application") || text.says("valid app id") || error.meaning == 101 {
             return """
                 Facebook knows no app with the id \(app). Copy the app id from "App settings", "Basic" at \
                 developers.facebook.com; an app that has been deleted is not known either.
+                """
+        }
+        if error.saysBlocked {
+            return """
+                Facebook keeps the app \(app) from its API. Look at developers.facebook.com what it wants of the app: to be live, a \
+                review, a verification, or the end of a restriction.
                 """
         }
         if countsForNothing {
@@ -55,7 +61,7 @@ struct AppProblem {
                 counts as public. Switch that off under "App settings", "Advanced" at developers.facebook.com.
                 """
         }
-        if text.says("unknown path components") || error.code == 2635 {
+        if text.says("unknown path components") || error.meaning == 2635 {
             return """
                 Facebook does not have the Graph version \(settings.graphVersion). Choose another one; \
                 \(GraphVersions.latest) is the newest that is known here.
@@ -70,7 +76,7 @@ struct AppProblem {
 
     /// The token of a desktop app is treated as if none had been sent.
     private var countsForNothing: Bool {
-        error.code == 104 || error.text.says("active access token")
+        error.meaning == 104 || error.text.says("active access token")
             || error.text.says("must provide an app access token")
             || error.text.says("desktop app")
     }

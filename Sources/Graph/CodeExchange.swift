@@ -4,7 +4,7 @@ internal import Upstream
 
 /// An authorization code with what the login dialog was opened with: all of it must fit together.
 package struct AuthorizationCode: Sendable {
-    let code: Secret
+    package let code: Secret
     let redirectURI: String
     let codeVerifier: Secret?
 
@@ -41,7 +41,8 @@ package struct AuthorizationCode: Sendable {
 extension GraphClient {
     /// Exchanges an authorization code for the access token behind it: once, and never again (decision D13).
     ///
-    /// Facebook may have used the code up even when no answer of it arrives, so whatever goes wrong, the login starts over.
+    /// Facebook may have used the code up even when no answer of it arrives, so whatever goes wrong once it is asked, the login
+    /// starts over.
     ///
     /// - Parameters:
     ///   - code: The code; it is of this app or of none.
@@ -49,28 +50,44 @@ extension GraphClient {
     ///   - settings: Which version of Graph to ask.
     ///   - application: Whose login it is.
     ///   - deadline: When the answer is worth nothing any more.
-    /// - Returns: The access token, which proves nothing yet.
-    /// - Throws: Why there is none.
+    ///   - claim: Makes the code this login's, just before it is sent; what it throws keeps Facebook from being asked.
+    /// - Returns: The access token, which proves nothing yet; or that Facebook has lost the dialog's challenge.
+    /// - Throws: Why there is neither.
     package func exchange(
         _ code: AuthorizationCode,
         app: ProviderApp,
         settings: FacebookSettings,
         application: ApplicationID,
-        deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Secret {
+        deadline: ContinuousClock.Instant,
+        claim: () async throws(Failure) -> Void
+    ) async throws(Failure) -> ExchangedCode {
         let question = try CodeExchange.question(code, by: GraphCaller(app, settings, configuration))
         let link = link(AppLink.Key(application: application, app: app.id))
         let pass = try link.pass()
+        do throws(Failure) {
+            try await claim()
+        } catch {
+            link.record(.abandoned, of: pass)
+            throw error
+        }
         do throws(ProviderFault) {
             let reply = try await question.ask(curl, configuration, until: deadline, of: link)
-            let token = try CodeExchange.answer(reply)
+            let answer = try CodeExchange.answer(reply)
             link.record(.answered, of: pass)
-            return token
+            return answer
         } catch {
             link.record(CircuitBreaker.Outcome(error.significance, nil), of: pass)
             throw error.failure.startingOver
         }
     }
+}
+
+/// What Facebook gives for an authorization code that it takes for one.
+package enum ExchangedCode: Sendable {
+    case token(Secret)
+    /// Nothing, since the verifier came with it: Facebook has not kept the challenge that the dialog was opened with. Another dialog
+    /// without a challenge gives a code that it takes.
+    case challengeLost(Failure)
 }
 
 /// `oauth/access_token` for a code (facebook.md §1.3).
@@ -84,32 +101,54 @@ enum CodeExchange {
         }
     }
 
-    /// The answer: the access token.
+    /// The answer: the access token, or that the challenge is lost.
     ///
     /// - Throws: `ProviderFault` for everything else.
-    static func answer(_ reply: GraphReply) throws(ProviderFault) -> Secret {
+    static func answer(_ reply: GraphReply) throws(ProviderFault) -> ExchangedCode {
         switch try reply.content() {
         case .error(let error):
+            if error.text.says("without a code_challenge") {
+                return .challengeLost(challengeLost(error, status: reply.status))
+            }
             if let failure = failure(of: error, status: reply.status) { throw ProviderFault(failure, .answered) }
             throw reply.fault(error, of: .appToken, isGraphToken: false)
         case .object(let object):
             guard let token = object["access_token"]?.string, TokenText.isToken(token) else {
                 throw reply.misshapen("an exchange without an access token")
             }
-            return Secret(token)
+            return .token(Secret(token))
         }
+    }
+
+    /// Facebook gives it code 1, which means a moment's trouble elsewhere; with this code no repetition helps.
+    private static func challengeLost(_ error: GraphError, status: Int) -> Failure {
+        Failure(
+            .credentialInvalid,
+            """
+            Facebook has lost the code_challenge that the login dialog was opened with, and so does not take its code. Log in with \
+            Facebook again.
+            """,
+            details: error.details,
+            cause: cause(error, status) + ": code_verifier without a code_challenge"
+        )
+    }
+
+    private static func cause(_ error: GraphError, _ status: Int) -> String {
+        "Graph error \(error.code.map(String.init) ?? "without code"), HTTP status \(status)"
     }
 
     /// What an error says of the code; nil when it says something of the app or of Graph.
     ///
     /// The subcodes first, then the texts, since not every error carries the subcode that the table promises.
     private static func failure(of error: GraphError, status: Int) -> Failure? {
-        guard !error.isTransient, error.code == 100 || error.code == 191 else { return nil }
-        let cause = "Graph error \(error.code ?? 0), HTTP status \(status)"
+        // Facebook gives code 1 to a verifier that is none, too.
+        let isOfVerifier = error.text.says("code verifier") || error.text.says("code_verifier")
+        guard isOfVerifier || !error.isTransient && (error.meaning == 100 || error.meaning == 191) else { return nil }
+        let cause = cause(error, status)
         func failure(_ reason: Failure.Reason, _ message: String, retryAfter: Int? = nil) -> Failure {
             Failure(reason, message, details: error.details, retryAfter: retryAfter, cause: cause)
         }
-        if error.code == 191 {
+        if error.meaning == 191 {
             return failure(
                 .providerMisconfigured,
                 """
@@ -121,10 +160,7 @@ enum CodeExchange {
         }
         let text = error.text
         if error.subcode == 36009 || text.says("has been used") {
-            return failure(
-                .credentialInvalid,
-                "This authorization code has been used already, and it counts once. Log in with Facebook again."
-            )
+            return .usedCode(details: error.details, cause: cause)
         }
         if error.subcode == 36007 || text.says("expired") {
             return failure(.credentialExpired, "This authorization code has expired. Log in with Facebook again.")
@@ -165,6 +201,16 @@ enum CodeExchange {
 }
 
 extension Failure {
+    /// A code that has been exchanged before, in vain or not.
+    package static func usedCode(details: JSONObject = JSONObject(), cause: String) -> Failure {
+        Failure(
+            .credentialInvalid,
+            "This authorization code has been used already, and it counts once. Log in with Facebook again.",
+            details: details,
+            cause: cause
+        )
+    }
+
     /// The same failure for whoever holds a code: a repetition with that code would be refused.
     package var startingOver: Failure {
         let message: String

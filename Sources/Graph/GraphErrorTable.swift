@@ -3,8 +3,8 @@ internal import Upstream
 
 /// The meaning of Graph's errors in our reasons (facebook.md §3.2–§3.4).
 ///
-/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises; the HTTP
-/// status only where the body says nothing.
+/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises: without a code
+/// the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says nothing.
 struct GraphErrorTable {
     /// Whose token an error speaks of.
     enum Subject {
@@ -32,7 +32,7 @@ struct GraphErrorTable {
             return ProviderFault(failure, significance)
         }
         if let answer = answer(error, status: status) { return ProviderFault(answer, .answered) }
-        guard error.isTransient || error.code == 1 || error.code == 2 || status >= 500 else {
+        guard error.isTransient || error.meaning == 1 || error.meaning == 2 || status >= 500 else {
             return ProviderFault(.badReply(.facebook, details: error.details, cause: cause(error, status)), .answered)
         }
         return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
@@ -42,7 +42,7 @@ struct GraphErrorTable {
     ///
     /// Codes of facebook.md §3.2; 17 alone counts one person's questions.
     private func limitSignificance(_ error: GraphError, status: Int) -> Significance? {
-        switch error.code {
+        switch error.meaning {
         case 17: .answered
         case 4, 9, 32, 341, 613, .some(80000...80014): .limited(RateLimit(seconds: retryAfter))
         default: status == 429 ? .limited(RateLimit(seconds: retryAfter)) : nil
@@ -53,9 +53,10 @@ struct GraphErrorTable {
     private func answer(_ error: GraphError, status: Int) -> Failure? {
         if let permanent = permanentDespiteItsCode(error, status) { return permanent }
         if error.isTransient { return nil }
-        switch error.code {
+        switch error.meaning {
         case 190, 102: return token(error, status)
         case 100, 2500: return parameter(error, status)
+        case 12: return removed(error, status)
         case 3, 101, 2635: return misconfigured(error, status)
         case 104: return error.mentionsProof ? proof(error, status) : invalid(error, status)
         case 10, .some(200...299): return permission(error, status)
@@ -67,7 +68,7 @@ struct GraphErrorTable {
 
     /// Code 1 usually means a moment's trouble; these texts mean something else.
     private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {
-        guard error.code == 1 else { return nil }
+        guard error.meaning == 1 else { return nil }
         if error.text.says("desktop app") || error.text.says("client secret") { return misconfigured(error, status) }
         if error.text.says("reduce the amount of data") {
             return failure(
@@ -86,7 +87,7 @@ struct GraphErrorTable {
         if subject == .appToken, speaksOfApp(error) { return misconfigured(error, status) }
         switch error.subcode {
         case 458, 460, 466, 467: return revoked(error, status)
-        case 459, 464: return actionRequired(error, status)
+        case 459, 464, 490: return actionRequired(error, status)
         case 463: return expired(error, status)
         default: return tokenByText(error, status)
         }
@@ -121,7 +122,9 @@ struct GraphErrorTable {
         }
         if isUnreadable(text) { return unreadable(error, status) }
         if text.says("expired") { return expired(error, status) }
-        if text.says("log in to www.facebook.com") || text.says("follow the instructions") || text.says("confirm") {
+        if text.says("log in to www.facebook.com") || text.says("follow the instructions") || text.says("confirm")
+            || text.says("checkpoint")
+        {
             return actionRequired(error, status)
         }
         if text.says("invalidated") || text.says("changed the") || text.says("logged out")
@@ -185,7 +188,7 @@ struct GraphErrorTable {
     }
 
     private func invalid(_ error: GraphError, _ status: Int) -> Failure {
-        guard subject == .userToken || error.code == 190 || error.code == 102 else {
+        guard subject == .userToken || error.meaning == 190 || error.meaning == 102 else {
             return misconfigured(error, status)
         }
         return failure(
@@ -212,13 +215,26 @@ struct GraphErrorTable {
         return invalid(error, status)
     }
 
-    private func mapping(_ field: String?, _ error: GraphError, _ status: Int) -> Failure {
+    /// A field that the version of Graph has no more, and that others may still have.
+    private func removed(_ error: GraphError, _ status: Int) -> Failure {
+        guard subject == .userToken else { return misconfigured(error, status) }
+        let names = [" field is deprecated", " API is deprecated", " is deprecated"].lazy
+        let field = names.compactMap { error.text.name(before: $0) }.first
+        return mapping(field, error, status, because: "which this version of Graph no longer has")
+    }
+
+    private func mapping(
+        _ field: String?,
+        _ error: GraphError,
+        _ status: Int,
+        because problem: String = "which does not exist there or was asked for twice"
+    ) -> Failure {
         var details = error.details
         if let field { details.append("field", .string(field)) }
         let subject = field.map { "the field \($0)" } ?? "one of the fields"
         return Failure(
             .mappingInvalid,
-            "The mapping asks Facebook for \(subject), which does not exist there or was asked for twice. Correct the mapping.",
+            "The mapping asks Facebook for \(subject), \(problem). Correct the mapping.",
             details: details,
             cause: cause(error, status)
         )
@@ -251,9 +267,24 @@ struct GraphErrorTable {
         )
     }
 
+    /// No permission of the person's would help.
+    private func blocked(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .providerMisconfigured,
+            """
+            Facebook does not let this app call its API for people. The operator has to look at developers.facebook.com what \
+            Facebook wants of the app: to be live, a review, a verification, or the end of a restriction.
+            """,
+            error,
+            status,
+            retryAfter: 60
+        )
+    }
+
     // MARK: Permissions
 
     private func permission(_ error: GraphError, _ status: Int) -> Failure {
+        if error.saysBlocked { return blocked(error, status) }
         if subject == .appToken || error.text.says("valid app id") { return misconfigured(error, status) }
         var details = error.details
         let named = Self.permissions.first { error.text.says($0) }

@@ -1,6 +1,6 @@
 package import Identity
 
-/// The versions of the Graph API, and when each of them ends (facebook.md §6).
+/// The versions of the Graph API, and when each of them ends (facebook.md §6; docs/operations.md has them for operators).
 package enum GraphVersions {
     /// The newest version that is known here.
     package static let latest = "v26.0"
@@ -11,7 +11,7 @@ package enum GraphVersions {
     /// The known versions, oldest first, with the first day on which Facebook answers as another one.
     ///
     /// Facebook says when a version ends once there are two newer ones.
-    static let calendar: [(version: String, end: CalendarDate?)] = [
+    package static let calendar: [(version: String, end: CalendarDate?)] = [
         ("v19.0", CalendarDate(year: 2026, month: 5, day: 21)),
         ("v20.0", CalendarDate(year: 2026, month: 9, day: 24)),
         ("v21.0", CalendarDate(year: 2027, month: 1, day: 21)),
@@ -34,22 +34,10 @@ package enum GraphVersions {
     ///   - version: The version in the settings, such as `v25.0`.
     ///   - answered: The version that answered last when this one was asked for; nil when none has answered yet.
     ///   - today: The day in UTC.
-    /// - Returns: Nothing when all is well, or when the version is none that is known and not older than all of those.
+    /// - Returns: Nothing when all is well.
     package static func warnings(for version: String, answered: String?, today: CalendarDate) -> [String] {
-        guard let number = Number(version) else { return [] }
-        var warnings: [String] = []
-        if let end = end(of: version) {
-            let days = end.daysSince1970 - today.daysSince1970
-            if days <= 0 {
-                warnings.append("Graph \(version) ended on \(end). \(consequence) \(advice)")
-            } else if days <= notice {
-                let time = days == 1 ? "1 day" : "\(days) days"
-                warnings.append("Graph \(version) ends on \(end), in \(time). After that: \(consequence) \(advice)")
-            }
-        } else if let oldest = Number(calendar[0].version), number < oldest {
-            warnings.append("Graph \(version) has ended. \(consequence) \(advice)")
-        }
-        if let answered, Number(answered) != number {
+        var warnings = ending(of: version, today: today).map { [$0] } ?? []
+        if let answered, Number(answered) != Number(version) {
             warnings.append(
                 """
                 Graph \(version) was asked for and \(answered) answered, which may name and shape fields differently. \
@@ -58,6 +46,26 @@ package enum GraphVersions {
             )
         }
         return warnings
+    }
+
+    /// What the calendar says of a version that has ended, ends soon, or is not in it; nil for one that lasts.
+    package static func ending(of version: String, today: CalendarDate) -> String? {
+        guard let number = Number(version) else { return nil }
+        guard let known = calendar.first(where: { Number($0.version) == number }) else {
+            let hasEnded = Number(calendar[0].version).map { number < $0 } ?? false
+            return hasEnded
+                ? "Graph \(version) has ended. \(consequence) \(advice)"
+                : """
+                Graph \(version) is not among the versions that are known here, whose newest is \(latest): whether Facebook has it, \
+                and until when, is in its changelog. Facebook refuses a version that it does not have.
+                """
+        }
+        guard let end = known.end else { return nil }
+        let days = end.daysSince1970 - today.daysSince1970
+        if days <= 0 { return "Graph \(version) ended on \(end). \(consequence) \(advice)" }
+        guard days <= notice else { return nil }
+        let time = days == 1 ? "1 day" : "\(days) days"
+        return "Graph \(version) ends on \(end), in \(time). After that: \(consequence) \(advice)"
     }
 
     private static let consequence = "Facebook answers as the oldest version that it still has, without an error."

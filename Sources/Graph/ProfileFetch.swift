@@ -20,7 +20,7 @@ enum ProfileFetch {
         return try caller.question(target, bearer: token.text, tooLong: tooLong)
     }
 
-    /// The answer: the Graph user, whose `id` is decimal text however Graph wrote it.
+    /// The answer: the Graph user, whose `id` is a text of digits.
     ///
     /// - Throws: `ProviderFault` for everything else.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {
@@ -28,13 +28,10 @@ enum ProfileFetch {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
         case .object(let user):
-            guard let id = user["id"]?.idText, let subject = Subject(id) else {
-                throw reply.misshapen("/me without an id")
+            guard let id = user["id"]?.string, Subject(id) != nil else {
+                throw reply.misshapen("/me without an id of a person")
             }
-            if case .string = user["id"] { return user }
-            return JSONObject(
-                user.members.map { $0.key.hasSameBytes(as: "id") ? .init("id", .string(subject.text)) : $0 }
-            )
+            return user
         }
     }
 }

@@ -34,7 +34,7 @@ extension GraphClient {
                 timeout: timeout,
                 connectTimeout: min(timeout, configuration.connectTimeout),
                 maxReplyBytes: configuration.maxReplyBytes,
-                // Hours lie between two fetches, and on a connection that has died meanwhile libcurl would ask twice.
+                // Minutes lie between two fetches, and on a connection that has died meanwhile libcurl would ask twice.
                 reusesConnection: false
             )
             return GraphReply(try await curl.send(request))

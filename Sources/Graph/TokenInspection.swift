@@ -42,7 +42,7 @@ enum TokenInspectionCall {
                 isValid: isValid,
                 type: try reply.text(data, "type"),
                 appID: try reply.id(data, "app_id"),
-                userID: try reply.id(data, "user_id"),
+                userID: try reply.text(data, "user_id"),
                 expiresAt: try reply.time(data, "expires_at"),
                 dataAccessExpiresAt: try reply.time(data, "data_access_expires_at"),
                 scopes: try reply.texts(data, "scopes"),
@@ -93,8 +93,9 @@ extension GraphReply {
 }
 
 extension JSONValue {
-    /// An id: Graph writes them as texts, and in some versions and places as numbers (facebook.md §8).
+    /// The id of an app: Graph writes it as a text, and in some versions and places as a number (facebook.md §8).
     ///
+    /// That of a person is always a text.
     /// Of a number the literal counts, and only if it is digits, so that `10.0` and `1e1` are no ids.
     var idText: String? {
         switch self {

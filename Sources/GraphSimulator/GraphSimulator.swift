@@ -190,6 +190,23 @@ extension GraphSimulator {
     }
 }
 
+// MARK: - Removed fields
+
+extension GraphSimulator {
+    /// Takes a field away from a version on, or changes that version.
+    public func put(_ field: RemovedField) {
+        simulation.update { state, _ in state.world.put(field) }
+    }
+
+    /// Undoes the removal of a field.
+    ///
+    /// Returns whether it was removed.
+    @discardableResult
+    public func bringBack(field name: String) -> Bool {
+        simulation.update { state, _ in state.world.bringBack(field: name) }
+    }
+}
+
 // MARK: - Faults
 
 extension GraphSimulator {

@@ -46,6 +46,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var multipleLogins = true
     /// How many sessions a user may have at once, 1 to 1000: a login ends the oldest beyond them; nil for as many as any user may have.
     package var mostSessions: Int64?
+    /// Days for which an identity that was a disabled user's stays banned when it is erased, 0 to 3650.
+    package var banDays: Int64 = 730
     /// The signed tokens by which other services check users.
     package var tokens = TokenSettings()
     /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
@@ -66,7 +68,7 @@ package struct TokenSettings: Sendable, Equatable {
     package var enabled = false
     /// How long a token is good, 60 to 3600 seconds: nothing can end it earlier.
     package var seconds: Int64 = 300
-    /// Whom it is for (`aud`); nil leaves the claim out.
+    /// Whom it is for (`aud`); nil for the application's id.
     package var audience: String?
 
     package init() {}

@@ -24,6 +24,19 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
         login = text.lowercased()
     }
 
+    /// By what mails are counted: one text for the addresses that many servers deliver to one mailbox.
+    ///
+    /// What stands behind a `+` is the owner's note (RFC 5233), and Gmail looks at no dots. It tells nobody who somebody is: there an
+    /// address is the one that it is.
+    package var mailbox: String {
+        let halves = login.split(separator: "@")
+        guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,
+            !name.isEmpty
+        else { return login }
+        guard ["gmail.com", "googlemail.com"].contains(halves[1]) else { return "\(name)@\(halves[1])" }
+        return name.filter { $0 != "." } + "@gmail.com"
+    }
+
     /// The address is personal: it is asked for by `text` where it belongs.
     package var description: String { "•••" }
 

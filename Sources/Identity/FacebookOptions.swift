@@ -3,6 +3,8 @@ package struct FacebookOptions: Sendable, Equatable {
     /// `v25.0`; part of every Graph path.
     package var graphVersion = "v25.0"
     package var proof = ProofForm.timed
+    /// Whether our own login dialog is opened with a challenge of PKCE.
+    package var pkce = DialogChallenge.auto
     /// What the `nonce` of an ID token must be.
     package var nonce = NoncePolicy.clientMade
     /// Seconds after its issue at which an ID token is no longer taken.
@@ -25,8 +27,6 @@ package struct FacebookOptions: Sendable, Equatable {
     package var refreshHours: Int64?
     /// Days between a person's request for deletion and the erasure; 0 erases at once.
     package var eraseAfterDays: Int64 = 0
-    /// The text that Facebook repeats when it sets up the webhook; nil when there is none.
-    package var webhookVerifyToken: String?
 
     package init() {}
 }
@@ -39,6 +39,14 @@ package enum NoncePolicy: String, Sendable, CaseIterable {
     case serverIssued
     /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others are held to
     /// `clientMade`.
+    case off
+}
+
+/// Whether the login dialog is opened with a `code_challenge` (RFC 7636), which Facebook has been seen to forget and to enforce.
+package enum DialogChallenge: String, Sendable, CaseIterable {
+    /// With one; for a while without, after Facebook has forgotten one.
+    case auto
+    case on
     case off
 }
 

@@ -12,11 +12,19 @@ package struct FacebookSettings: ProviderSettings {
     package let enabled: Bool
     package let apps: [ProviderApp]
     package let options: FacebookOptions
+    /// The text that Facebook repeats when it sets up the webhook; nil when there is none.
+    package let webhookVerifyToken: Secret?
 
-    package init(enabled: Bool, apps: [ProviderApp], options: FacebookOptions = FacebookOptions()) {
+    package init(
+        enabled: Bool,
+        apps: [ProviderApp],
+        options: FacebookOptions = FacebookOptions(),
+        webhookVerifyToken: Secret? = nil
+    ) {
         self.enabled = enabled
         self.apps = apps
         self.options = options
+        self.webhookVerifyToken = webhookVerifyToken
     }
 
     package var graphVersion: String { options.graphVersion }

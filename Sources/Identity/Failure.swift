@@ -10,6 +10,7 @@ package struct Failure: Error, Sendable {
         case payloadTooLarge = "payload_too_large"
         case notFound = "not_found"
         case methodNotAllowed = "method_not_allowed"
+        case targetTooLong = "target_too_long"
         case unknownApplication = "unknown_application"
         case providerNotConfigured = "provider_not_configured"
         case providerMisconfigured = "provider_misconfigured"
@@ -36,6 +37,7 @@ package struct Failure: Error, Sendable {
         case providerBadReply = "provider_bad_reply"
         case storeUnavailable = "store_unavailable"
         case overloaded = "overloaded"
+        case storedValueUnreadable = "stored_value_unreadable"
         case sessionInvalid = "session_invalid"
         case accountDisabled = "account_disabled"
         case loginInvalid = "login_invalid"
@@ -88,9 +90,14 @@ package struct Failure: Error, Sendable {
     /// Whether it comes of a configuration that the database has left behind: with the current one it may not happen.
     package var isOutdated: Bool { content.isOutdated }
 
-    /// The same failure for those above the place where its cause has been logged.
-    package var withoutCause: Failure {
-        cause == nil ? self : Failure(reason, message, details: details, retryAfter: retryAfter)
+    /// Whether the log has it already.
+    package var isLogged: Bool { content.isLogged }
+
+    /// The same failure for those above the place where it has been logged.
+    package var logged: Failure {
+        isLogged
+            ? self
+            : Failure(reason, message, details: details, retryAfter: retryAfter, isOutdated: isOutdated, isLogged: true)
     }
 
     /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a thousand
@@ -104,6 +111,7 @@ package struct Failure: Error, Sendable {
         let retryAfter: Int?
         let cause: String?
         let isOutdated: Bool
+        let isLogged: Bool
 
         init(
             reason: Reason,
@@ -111,8 +119,10 @@ package struct Failure: Error, Sendable {
             details: JSONObject,
             retryAfter: Int?,
             cause: String?,
-            isOutdated: Bool
+            isOutdated: Bool,
+            isLogged: Bool
         ) {
+            self.isLogged = isLogged
             self.isOutdated = isOutdated
             self.reason = reason
             self.message = message
@@ -130,13 +140,34 @@ package struct Failure: Error, Sendable {
         cause: String? = nil,
         isOutdated: Bool = false
     ) {
+        self.init(
+            reason,
+            message,
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause,
+            isOutdated: isOutdated,
+            isLogged: false
+        )
+    }
+
+    private init(
+        _ reason: Reason,
+        _ message: String,
+        details: JSONObject,
+        retryAfter: Int?,
+        cause: String? = nil,
+        isOutdated: Bool,
+        isLogged: Bool
+    ) {
         content = Content(
             reason: reason,
             message: message,
             details: details,
             retryAfter: retryAfter,
             cause: cause,
-            isOutdated: isOutdated
+            isOutdated: isOutdated,
+            isLogged: isLogged
         )
     }
 }

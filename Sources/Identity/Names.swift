@@ -69,12 +69,17 @@ private enum ReservedNames {
 }
 
 /// The provider's id of a person, scoped to one app of the provider: decimal text, never a number (decision D16).
+///
+/// Providers count people from 1. A 0 is what stands for nobody in samples and in what is broken, and with zeros in front one id would
+/// have many texts.
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil unless the text is 1 to 64 ASCII digits.
+    /// Nil unless the text is 1 to 64 ASCII digits, of which the first is not 0.
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
+            text.utf8.first != UInt8(ascii: "0")
+        else { return nil }
         self.text = text
     }
 

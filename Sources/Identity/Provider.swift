@@ -69,10 +69,13 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
 package struct ProviderApp: Sendable {
     package let id: ProviderAppID
     package let secret: Secret
+    /// Which of the configurations that the operator made at the provider its login dialog follows; nil for none.
+    package let configID: String?
 
-    package init(id: ProviderAppID, secret: Secret) {
+    package init(id: ProviderAppID, secret: Secret, configID: String? = nil) {
         self.id = id
         self.secret = secret
+        self.configID = configID
     }
 }
 

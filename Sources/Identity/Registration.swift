@@ -6,6 +6,8 @@ package struct Registration: Sendable, Equatable {
     package var confirmEmail = false
     /// Accounts, guests among them, that may be made from one network address within an hour.
     package var mostPerHour: Int64 = 100
+    /// The same, from wherever: what the application takes at all.
+    package var mostPerHourInAll: Int64 = 10_000
 
     package init() {}
 }

@@ -12,12 +12,16 @@ package enum Mail: Sendable {
     case passwordChanged(name: String?)
     /// Somebody can log in to the account by a provider from now on; whoever did not do it has to act.
     case identityLinked(provider: String, name: String?)
+    /// The address is another one; the link, if there is one, undoes that and what has followed.
+    case emailChanged(link: Secret?, days: Int, name: String?)
+    /// A provider's identity, or the password where none is named, is no way in any more; the link does the same.
+    case wayInRemoved(provider: String?, link: Secret?, days: Int, name: String?)
     /// Whether mail works at all.
     case test
 
     /// The names of the templates.
     package enum Template: String, Sendable, CaseIterable {
-        case passwordReset, emailConfirmation, passwordChanged, identityLinked, test
+        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, wayInRemoved, test
 
         /// What a template may show; `application` is the name of the application.
         var variables: Set<String> {
@@ -26,6 +30,8 @@ package enum Mail: Sendable {
             case .emailConfirmation: ["application", "name", "link", "hours"]
             case .passwordChanged: ["application", "name"]
             case .identityLinked: ["application", "name", "provider"]
+            case .emailChanged: ["application", "name", "link", "days"]
+            case .wayInRemoved: ["application", "name", "provider", "link", "days"]
             case .test: ["application"]
             }
         }
@@ -37,6 +43,8 @@ package enum Mail: Sendable {
         case .emailConfirmation: .emailConfirmation
         case .passwordChanged: .passwordChanged
         case .identityLinked: .identityLinked
+        case .emailChanged: .emailChanged
+        case .wayInRemoved: .wayInRemoved
         case .test: .test
         }
     }
@@ -46,7 +54,8 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
-        case .passwordChanged, .identityLinked, .test: 86_400
+        case .emailChanged(_?, let days, _), .wayInRemoved(_, _?, let days, _): Int64(clamping: days) &* 86_400
+        case .passwordChanged, .identityLinked, .emailChanged, .wayInRemoved, .test: 86_400
         }
     }
 
@@ -59,12 +68,16 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
         case .passwordChanged(let name): Self.values(name: name, [:])
         case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
+        case .emailChanged(let link, let days, let name):
+            Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
+        case .wayInRemoved(let provider, let link, let days, let name):
+            Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
         case .test: [:]
         }
     }
 
-    private static func values(name: String?, _ others: [String: String]) -> [String: String] {
-        var values = others
+    private static func values(name: String?, _ others: [String: String?]) -> [String: String] {
+        var values = others.compactMapValues(\.self)
         values["name"] = name.flatMap(ShownName.init)?.text
         return values
     }

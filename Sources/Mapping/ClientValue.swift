@@ -12,7 +12,7 @@ package enum ClientValue {
     /// - Throws: `value_not_convertible` with the property and what kind of value it was, never the value.
     package static func convert(_ json: JSONValue, to property: Property) throws(Failure) -> PropertyValue? {
         guard !json.isNull else { return nil }
-        guard case .value(let value) = outcome(json, property.type) else {
+        guard case .value(let value) = outcome(json, property.type), !value.isTooLong else {
             throw Failure(
                 .valueNotConvertible,
                 "Property \"\(property.name)\" is of type \(property.type.rawValue), and \(json.kind) was given that does not fit it.",

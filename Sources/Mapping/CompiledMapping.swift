@@ -56,26 +56,38 @@ package struct CompiledMapping: Sendable {
     /// Turns a profile into values of properties.
     ///
     /// - Parameters:
-    ///   - profile: The Graph user, or claims in its shape.
+    ///   - profile: The Graph user, or claims in its shape, as far as it fits.
     ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and is
     ///     absent counts as not permitted.
-    /// - Returns: The values and what lacked.
+    /// - Returns: The values, what lacked and what is left out.
     /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, with the first entry at fault. The failure
     ///   names fields, properties and permissions and never holds a value.
-    package func apply(to profile: JSONObject, grantedScopes: [String]?) throws(Failure) -> MappedProfile {
+    package func apply(to profile: AdmittedProfile, grantedScopes: [String]?) throws(Failure) -> MappedProfile {
         var values: [PropertyValue?] = []
         values.reserveCapacity(plans.count)
+        var cleared: [PropertyName] = []
         var missing: [MissingField] = []
+        var omissions: [Omission] = []
         for plan in plans {
             switch plan.outcome(for: profile, grantedScopes: grantedScopes) {
-            case .value(let value), .fallback(let value): values.append(value)
+            case .value(let value): values.append(value)
+            case .fallback(let value, let omission):
+                values.append(value)
+                if let omission { omissions.append(omission) }
+            case .leftOut(let omission):
+                values.append(nil)
+                omissions.append(omission)
             case .missing(let lacking):
                 values.append(nil)
                 missing.append(contentsOf: lacking)
-            case .refused(let failure): throw failure
+            case .cleared(let lacking):
+                values.append(nil)
+                cleared.append(plan.target.name)
+                missing.append(contentsOf: lacking)
+            case .refused(let failure, _): throw failure
             }
         }
-        return MappedProfile(values: values, missing: missing)
+        return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
     /// The failure for a field that Graph does not know, with the entry that asked for it.

@@ -3,25 +3,43 @@ import Identity
 /// What an entry comes to with one profile; the rules of `sync` come after it.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The profile lacks the value, and the entry's default stands in for it.
-    case fallback(PropertyValue)
+    /// The entry's default stands in for a value that the profile lacks, or that is left out.
+    case fallback(PropertyValue, Omission?)
     /// The profile lacks the value, and the property stays as it is.
     case missing([MissingField])
-    /// The login fails.
-    case refused(Failure)
+    /// The profile lacks the value, and the property is emptied.
+    case cleared([MissingField])
+    /// What the profile has does not fit, and the property stays as it is.
+    case leftOut(Omission)
+    /// The login fails, perhaps for want of what is left out.
+    case refused(Failure, Omission?)
 }
 
 extension EntryPlan {
     /// What a login makes of the entry; a preview shows the same.
-    func outcome(for profile: JSONObject, grantedScopes: [String]?) -> EntryOutcome {
-        switch value(from: profile) {
-        case .value(let value): return .value(value)
-        case .refused(let kind): return .refused(.notConvertible(self, kind))
-        case .lacking:
-            if let fallback { return .fallback(fallback) }
-            let missing = lacks(in: profile, grantedScopes: grantedScopes).map { $0.missing(target.name) }
-            return target.required ? .refused(.lacking(self, missing)) : .missing(missing)
+    ///
+    /// An entry that reads something that does not fit gets nothing: half of a template or of a list is not what the person has.
+    func outcome(for profile: AdmittedProfile, grantedScopes: [String]?) -> EntryOutcome {
+        if let (field, reason) = entry.from.paths.lazy.compactMap(profile.omission).first {
+            return outcome(without: field, reason)
         }
+        switch value(from: profile.fields) {
+        case .value(let value):
+            return target.misfit(of: value).map { outcome(without: entry.from.text, $0) } ?? .value(value)
+        case .refused(let kind): return .refused(.notConvertible(self, kind), nil)
+        case .lacking:
+            if let fallback { return .fallback(fallback, nil) }
+            let missing = lacks(in: profile.fields, grantedScopes: grantedScopes).map { $0.missing(target.name) }
+            if target.required { return .refused(.lacking(self, missing), nil) }
+            return clears(in: profile.fields) ? .cleared(missing) : .missing(missing)
+        }
+    }
+
+    /// What is left out is no word on the property, so nothing is emptied for it.
+    private func outcome(without field: String, _ reason: Omission.Reason) -> EntryOutcome {
+        let omission = Omission(property: target.name, field: field, reason: reason)
+        if let fallback { return .fallback(fallback, omission) }
+        return target.required ? .refused(.leftOut(self, omission), omission) : .leftOut(omission)
     }
 
     /// Why the entry has no value: one element for each field that is absent, or else the fields that say too little.
@@ -63,6 +81,21 @@ extension Failure {
             "the profile holds \(kind) there that does not fit \(plan.type.rawValue)"
         )
         return Failure(problem.reason, problem.message, details: ["entry": plan.reference.json])
+    }
+
+    fileprivate static func leftOut(_ plan: EntryPlan, _ omission: Omission) -> Failure {
+        Failure(
+            .profileIncomplete,
+            """
+            Property "\(plan.target.name)" needs the field "\(omission.field)" of \(plan.provider), and what this person's profile has \
+            there is not taken, since \(omission.reason.words). It can be mended there.
+            """,
+            details: [
+                "field": .string(omission.field), "leftOut": .string(omission.reason.rawValue),
+                "entry": plan.reference.json,
+            ],
+            cause: "left out: \(omission.text)"
+        )
     }
 
     fileprivate static func lacking(_ plan: EntryPlan, _ missing: [MissingField]) -> Failure {

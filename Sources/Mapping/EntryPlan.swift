@@ -9,6 +9,7 @@ final class EntryPlan: Sendable {
     let type: PropertyType
     /// The default in the form of the property.
     let fallback: PropertyValue?
+    private let clearing: Clearing
     /// The top-level fields that the entry reads, each once, with the permission it needs.
     let fields: [RequestedField]
     /// The provider's name for people.
@@ -21,7 +22,13 @@ final class EntryPlan: Sendable {
         into place: MappingTarget.Place,
         from catalogue: ProfileFields
     ) throws(MappingProblem) {
-        let target = MappingTarget(place: place, sync: entry.sync, required: entry.required)
+        let clearing = Clearing(entry, required: place.isRequired)
+        let target = MappingTarget(
+            place: place,
+            sync: entry.sync,
+            required: entry.required,
+            mayBeCleared: clearing != .never
+        )
         let type = entry.type ?? target.type
         let reference = EntryReference(
             origin: reference.origin,
@@ -39,6 +46,14 @@ final class EntryPlan: Sendable {
                 "a property of type \(target.type.rawValue) cannot hold values of type \(type.rawValue)"
             )
         }
+        guard !target.mayBeCleared || !place.isRequired else {
+            throw MappingProblem(
+                .mappingInvalid,
+                reference,
+                in: .whenMissing,
+                "a required property cannot be cleared; leave \"whenMissing\" away"
+            )
+        }
         fallback = try entry.default.map { (json) throws(MappingProblem) in
             guard case .value(let value) = Self.property(json, as: type, in: target.type) else {
                 throw MappingProblem(
@@ -51,6 +66,7 @@ final class EntryPlan: Sendable {
             return value
         }
         self.entry = entry
+        self.clearing = clearing
         self.reference = reference
         self.target = target
         self.type = type
@@ -80,6 +96,15 @@ final class EntryPlan: Sendable {
             }
         }
         return Self.property(json, as: type, in: target.type)
+    }
+
+    /// Whether a value that lacks empties the property.
+    func clears(in profile: JSONObject) -> Bool {
+        switch (clearing, entry.from) {
+        case (.always, _): true
+        case (.insideObject, .path(let path)): path.isInsideObject(of: profile)
+        case (.insideObject, .template), (.never, _): false
+        }
     }
 
     private static func property(

@@ -36,6 +36,7 @@ struct EntryReader {
             sync: .always,
             required: false,
             default: nil,
+            whenMissing: nil,
             transforms: []
         )
     }
@@ -64,6 +65,16 @@ struct EntryReader {
         if let fallback, fallback.text.utf8.count > MappingLimits.defaultBytes {
             invalid("a default has at most \(MappingLimits.defaultBytes) bytes", in: .fallback)
         }
+        let whenMissing = word(WhenMissing.self, "whenMissing", object)
+        if whenMissing != nil, fallback != nil || required?.bool == true {
+            invalid(
+                "\"whenMissing\" goes neither with a default nor with \"required\": the value never lacks",
+                in: .whenMissing
+            )
+        }
+        if whenMissing == .clear, let sync, !sync.mayClear {
+            invalid("\"whenMissing\" can be clear where \"sync\" is always or untilEdited", in: .whenMissing)
+        }
         let transforms = transforms(object.present("transform"))
         guard problems.isEmpty, let from, let to else { return nil }
         return MappingEntry(
@@ -73,11 +84,12 @@ struct EntryReader {
             sync: sync ?? .always,
             required: required?.bool ?? false,
             default: fallback,
+            whenMissing: whenMissing,
             transforms: transforms
         )
     }
 
-    private static let keys = ["from", "to", "type", "sync", "required", "default", "transform"]
+    private static let keys = ["from", "to", "type", "sync", "required", "default", "whenMissing", "transform"]
 
     private mutating func invalid(_ text: String, in place: JSONPointer = JSONPointer()) {
         problems.append(MappingProblem(.mappingInvalid, reference, in: place, text))
@@ -165,5 +177,6 @@ extension JSONPointer {
     static let type = JSONPointer() / "type"
     static let required = JSONPointer() / "required"
     static let fallback = JSONPointer() / "default"
+    static let whenMissing = JSONPointer() / "whenMissing"
     static let transform = JSONPointer() / "transform"
 }

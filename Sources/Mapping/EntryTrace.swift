@@ -4,7 +4,7 @@ extension EntryPlan {
     /// The entry as it goes through a login with this outcome.
     func traced(
         _ outcome: EntryOutcome,
-        _ profile: JSONObject,
+        _ profile: AdmittedProfile,
         _ grantedScopes: [String]?,
         user: User?,
         lastWritten: JSONValue?,
@@ -15,7 +15,8 @@ extension EntryPlan {
             _ outcome: TracedEntry.Outcome,
             _ why: String,
             value: PropertyValue? = nil,
-            lacking: MissingField? = nil
+            lacking: MissingField? = nil,
+            leftOut omission: Omission? = nil
         ) -> TracedEntry {
             TracedEntry(
                 origin: reference.origin,
@@ -28,16 +29,17 @@ extension EntryPlan {
                 value: value,
                 current: current,
                 why: why,
-                field: lacking?.field,
-                permission: lacking?.permission
+                field: omission?.field ?? lacking?.field,
+                permission: lacking?.permission,
+                leftOut: omission?.reason
             )
         }
-        let lacks = lacks(in: profile, grantedScopes: grantedScopes)
+        let lacks = lacks(in: profile.fields, grantedScopes: grantedScopes)
         let lacking = lacks.map { $0.missing(target.name) }
         let decisive = lacking.first { $0.permission != nil } ?? lacking.first
-        func decision(on value: PropertyValue, _ change: TracedEntry.Outcome) -> (TracedEntry.Outcome, String) {
+        func decision(on value: PropertyValue?, _ change: TracedEntry.Outcome) -> (TracedEntry.Outcome, String) {
             guard !isKept else {
-                return (.skipped, "The user logs in by password with it, so no profile takes its place.")
+                return (.skipped, "It is confirmed, or the user's login with a password: no profile takes its place.")
             }
             return self.decision(on: value, change, user: user, current: current, lastWritten: lastWritten)
         }
@@ -45,21 +47,38 @@ extension EntryPlan {
         case .value(let value):
             let (outcome, why) = decision(on: value, .written)
             return entry(outcome, why, value: value)
-        case .fallback(let value):
+        case .fallback(let value, nil):
             let (outcome, why) = decision(on: value, .defaulted)
             return entry(outcome, "\(lacks.sentences) The default stands in. \(why)", value: value, lacking: decisive)
+        case .fallback(let value, let omission?):
+            let (outcome, why) = decision(on: value, .defaulted)
+            return entry(
+                outcome,
+                "\(omission.sentence) The default stands in. \(why)",
+                value: value,
+                leftOut: omission
+            )
+        case .leftOut(let omission):
+            let rest = user == nil ? "The property is empty." : "The property stays as it is."
+            return entry(.leftOut, "\(omission.sentence) \(rest)", leftOut: omission)
         case .missing:
             let rest = user == nil ? "The property is empty." : "The property stays as it is."
             return entry(.missing, "\(lacks.sentences) \(rest)", lacking: decisive)
-        case .refused(let failure):
-            let isLacking = failure.reason != .valueNotConvertible
-            return entry(.refused, failure.message, lacking: isLacking ? decisive : nil)
+        case .cleared:
+            guard current != nil else {
+                return entry(.missing, "\(lacks.sentences) The property is empty.", lacking: decisive)
+            }
+            let (outcome, why) = decision(on: nil, .cleared)
+            return entry(outcome, "\(lacks.sentences) \(why)", lacking: decisive)
+        case .refused(let failure, let omission):
+            let isLacking = omission == nil && failure.reason != .valueNotConvertible
+            return entry(.refused, failure.message, lacking: isLacking ? decisive : nil, leftOut: omission)
         }
     }
 
-    /// What the rule of `sync` says to a value.
+    /// What the rule of `sync` says to a value, or to none where the property is to be emptied.
     private func decision(
-        on value: PropertyValue,
+        on value: PropertyValue?,
         _ change: TracedEntry.Outcome,
         user: User?,
         current: PropertyValue?,
@@ -86,6 +105,10 @@ extension SyncMode {
         case (.untilEdited, false): "The property was edited after the mapping wrote it."
         }
     }
+}
+
+extension Omission {
+    fileprivate var sentence: String { "What the profile has as \"\(field)\" is left out, since \(reason.words)." }
 }
 
 extension [LackingField] {

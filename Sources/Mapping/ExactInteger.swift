@@ -30,7 +30,7 @@ extension JSONNumber {
         }
         guard !digits.isEmpty else { return 0 }
         if let exponent {
-            // Digits are at most 64, so an exponent beyond this bound cannot bring the value back into range.
+            // Digits are fewer than 1000, so an exponent beyond this bound cannot bring the value back into range.
             guard let number = Int(Substring(exponent)), (-1000...1000).contains(number) else { return nil }
             scale += number
         }

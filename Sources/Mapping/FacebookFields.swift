@@ -19,16 +19,16 @@ extension ProfileFields {
             "picture": (
                 "public_profile",
                 .object([
-                    "data": .object(["height": .integer, "is_silhouette": .boolean, "url": .text, "width": .integer])
+                    "data": .object(["height": .integer, "is_silhouette": .boolean, "url": .url, "width": .integer])
                 ])
             ),
-            "email": ("email", .text),
+            "email": ("email", .email),
             "birthday": ("user_birthday", .day),
             "age_range": ("user_age_range", .object(["min": .integer, "max": .integer])),
             "gender": ("user_gender", .text),
             "hometown": ("user_hometown", named),
             "location": ("user_location", named),
-            "link": ("user_link", .text),
+            "link": ("user_link", .url),
             "friends": ("user_friends", people),
             "permissions": (nil, .object(["data": .list(of: .object(["permission": .text, "status": .text]))])),
             "token_for_business": (nil, .text),

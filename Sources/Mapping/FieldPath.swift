@@ -41,6 +41,13 @@ package struct FieldPath: Sendable, Equatable {
         return value
     }
 
+    /// Whether the object is there in which the value would stand.
+    func isInsideObject(of profile: JSONObject) -> Bool {
+        var value = profile.present(field)
+        for name in inner.dropLast() { value = value.flatMap { Self.step(into: $0, name) } }
+        return value?.object != nil
+    }
+
     private static func step(into value: JSONValue, _ name: String) -> JSONValue? {
         switch value {
         case .object(let object): return object.present(name)
@@ -52,7 +59,8 @@ package struct FieldPath: Sendable, Equatable {
         }
     }
 
-    private static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+    /// Whether it can be one of the names.
+    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, isLower(first) else { return false }
         return bytes.allSatisfy { isLower($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_") }
     }

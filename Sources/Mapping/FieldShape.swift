@@ -3,7 +3,13 @@ package import Identity
 /// What is known of a value before any profile has been seen.
 package indirect enum FieldShape: Sendable, Equatable {
     case unknown
+    /// A line of text.
     case text
+    /// Several lines.
+    case prose
+    case email
+    /// An address of the web.
+    case url
     /// A text of digits: an id.
     case digits
     /// `MM/DD/YYYY` or a part of it, or `YYYY-MM-DD`.
@@ -23,7 +29,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         case .unknown: .unknown
         case .object(let members): members[name] ?? .unknown
         case .list(let element): element.member(name).map { .list(of: $0) }
-        case .text, .digits, .day, .integer, .boolean, .constants: nil
+        case .text, .prose, .email, .url, .digits, .day, .integer, .boolean, .constants: nil
         }
     }
 
@@ -46,7 +52,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         case .date:
             switch self {
             case .list, .object, .integer, .boolean: return nil
-            case .unknown, .text, .digits, .day, .constants: return .day
+            case .unknown, .text, .prose, .email, .url, .digits, .day, .constants: return .day
             }
         }
     }
@@ -60,7 +66,7 @@ package indirect enum FieldShape: Sendable, Equatable {
                 if case .refused = Conversion.convert(value, to: type) { false } else { true }
             }
         case .list, .object: type == .json
-        case .text: Self.anyText.contains(type)
+        case .text, .prose, .email, .url: Self.anyText.contains(type)
         // An id has more digits than a DOUBLE holds.
         case .digits: type == .int || Self.anyText.contains(type)
         case .day: type == .date || Self.anyText.contains(type)
@@ -72,7 +78,7 @@ package indirect enum FieldShape: Sendable, Equatable {
     private var isNested: Bool {
         switch self {
         case .list, .object: true
-        case .unknown, .text, .digits, .day, .integer, .boolean, .constants: false
+        case .unknown, .text, .prose, .email, .url, .digits, .day, .integer, .boolean, .constants: false
         }
     }
 
@@ -82,7 +88,9 @@ package indirect enum FieldShape: Sendable, Equatable {
     var words: String {
         switch self {
         case .unknown: "a value"
-        case .text: "text"
+        case .text, .prose: "text"
+        case .email: "an e-mail address"
+        case .url: "an address of the web"
         case .digits: "an id"
         case .day: "a day"
         case .integer: "an integer"

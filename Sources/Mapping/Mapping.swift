@@ -1,8 +1,8 @@
 // Mapping — how a provider's profile becomes properties of a user.
 //
 // It owns mapping documents (reading, writing, checking them), the plan that a stored and a client's mapping make together,
-// the one conversion table of JSON values into property types, and the catalogues of what providers know of a person. Documents are
-// data: paths, a closed list of transforms and literal text, nothing that is executed (decision D4).
+// the one conversion table of JSON values into property types, the catalogues of what providers know of a person, and the boundary that
+// a profile has to fit (`AdmittedProfile`). Documents are data: paths, a closed list of transforms and literal text, nothing that is executed (decision D4).
 //
 // It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Identity and nothing else.
 // `docs/mapping.md` is its reference for operators; every example there is run by a test.
@@ -42,6 +42,8 @@ package struct MappingEntry: Sendable, Equatable {
     package let required: Bool
     /// The value when the profile lacks it; never JSON null.
     package let `default`: JSONValue?
+    /// What becomes of the property when a later profile lacks the value; nil for what `Clearing` makes of the path.
+    package let whenMissing: WhenMissing?
     /// Applied in this order, before the default and the conversion.
     package let transforms: [Transform]
 
@@ -52,6 +54,7 @@ package struct MappingEntry: Sendable, Equatable {
         if sync != .always { object.append("sync", .string(sync.rawValue)) }
         if required { object.append("required", .bool(true)) }
         if let fallback = `default` { object.append("default", fallback) }
+        if let whenMissing { object.append("whenMissing", .string(whenMissing.rawValue)) }
         if transforms.count == 1, let only = transforms.first {
             object.append("transform", only.json)
         } else if !transforms.isEmpty {

@@ -22,6 +22,7 @@ package enum MappingCheck {
             do throws(MappingProblem) {
                 let plan = try EntryPlan(stored: entry, reference, from: fields, properties: properties)
                 try checkShape(plan, by: fields)
+                try checkClearing(plan, columns)
             } catch {
                 problems.append(error)
             }
@@ -65,6 +66,18 @@ package enum MappingCheck {
                 in: plan.entry.type == nil ? .target : .type
             )
         }
+    }
+
+    private static func checkClearing(_ plan: EntryPlan, _ columns: [LiveColumn]) throws(MappingProblem) {
+        guard plan.target.mayBeCleared,
+            columns.contains(where: { $0.notNull && $0.name.hasSameBytes(as: plan.target.name.text) })
+        else { return }
+        throw MappingProblem(
+            .mappingInvalid,
+            plan.reference,
+            in: plan.entry.whenMissing == nil ? .target : .whenMissing,
+            "the column of this property is NOT NULL, and the entry may empty it; write it with \"whenMissing\": \"keep\""
+        )
     }
 
     private static func unfilled(

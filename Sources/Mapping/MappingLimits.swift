@@ -12,6 +12,13 @@ enum MappingLimits {
     static let transforms = 16
     static let lookupRows = 512
     static let datePatternBytes = 32
+    /// Texts of a profile: UTF-8 bytes of a line and of an address of the web.
+    static let lineBytes = 1024
+    static let addressBytes = 4096
+    /// A text in a property: as much as a client may write.
+    static let textValueBytes = 65_536
+    /// A value of type JSON as PostgreSQL writes it: what fills the largest reply of a provider.
+    static let documentBytes = 262_144
     /// New property names that clients may bring into one application (decision D4).
     static let dynamicNames = 100
 }

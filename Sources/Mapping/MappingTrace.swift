@@ -20,6 +20,10 @@ package struct TracedEntry: Sendable {
         case unchanged
         /// The property gets the default.
         case defaulted
+        /// The profile lacks the value, and the property is emptied.
+        case cleared
+        /// What the profile has does not fit, and the property stays as it is.
+        case leftOut
         /// Another entry or the rule of `sync` keeps the property as it is.
         case skipped
         /// The profile lacks the value, and the property stays as it is.
@@ -43,10 +47,12 @@ package struct TracedEntry: Sendable {
     package let current: PropertyValue?
     /// Whole sentences for people.
     package let why: String
-    /// The field that the profile lacks.
+    /// The field that the profile lacks, or has something in that is left out.
     package let field: String?
     /// The permission that would give the field; nil when none is needed, none is known, or it is granted.
     package let permission: String?
+    /// Why what the profile has is left out.
+    package let leftOut: Omission.Reason?
 
     /// As replies carry it.
     package var json: JSONValue {
@@ -60,6 +66,7 @@ package struct TracedEntry: Sendable {
         object.append("why", .string(why))
         if let field { object.append("field", .string(field)) }
         if let permission { object.append("permission", .string(permission)) }
+        if let leftOut { object.append("leftOut", .string(leftOut.rawValue)) }
         return .object(object)
     }
 }

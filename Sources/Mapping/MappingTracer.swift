@@ -46,14 +46,14 @@ package struct MappingTracer: Sendable {
     /// Follows every entry through a login.
     ///
     /// - Parameters:
-    ///   - profile: The Graph user, or claims in its shape.
+    ///   - profile: The Graph user, or claims in its shape, as far as it fits.
     ///   - grantedScopes: The permissions that the token carries; nil when unknown.
     ///   - user: Who logs in; nil when the login creates the user.
     ///   - written: What the mapping recorded as written last into properties with `untilEdited`.
     ///   - kept: The properties that are the user's own to change, whatever the mapping says.
     /// - Returns: What becomes of each entry, and why the login would fail.
     package func trace(
-        _ profile: JSONObject,
+        _ profile: AdmittedProfile,
         grantedScopes: [String]?,
         user: User?,
         written: JSONObject = JSONObject(),
@@ -74,8 +74,9 @@ package struct MappingTracer: Sendable {
                 let outcome = plan.outcome(for: profile, grantedScopes: grantedScopes)
                 switch outcome {
                 case .value, .fallback: filled.insert(plan.target.name)
-                case .missing(let fields): missing += fields
-                case .refused(let failure): refusal = refusal ?? failure
+                case .missing(let fields), .cleared(let fields): missing += fields
+                case .leftOut: break
+                case .refused(let failure, _): refusal = refusal ?? failure
                 }
                 let last = written.present(plan.target.name.text)
                 entries.append(
@@ -98,7 +99,7 @@ package struct MappingTracer: Sendable {
         return MappingTrace(
             entries: entries,
             refusal: refusal,
-            missingPermissions: MappedProfile(values: [], missing: missing).missingPermissions
+            missingPermissions: MissingField.permissions(of: missing)
         )
     }
 
@@ -123,7 +124,8 @@ package struct MappingTracer: Sendable {
             current: user?.value(of: entry.to),
             why: why,
             field: nil,
-            permission: nil
+            permission: nil,
+            leftOut: nil
         )
     }
 }

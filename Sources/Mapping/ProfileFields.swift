@@ -23,9 +23,12 @@ package struct ProfileFields: Sendable {
     /// The permission that gives a top-level field; nil when it needs none or is not listed.
     package func permission(of field: String) -> String? { fields[field]?.permission }
 
+    /// What JSON a top-level field is.
+    func shape(of field: String) -> FieldShape { fields[field]?.shape ?? .unknown }
+
     /// What JSON stands at a path; `unknown` where the catalogue says nothing, nil where nothing can be: inside a text or number.
     func shape(of path: FieldPath) -> FieldShape? {
-        guard var shape = fields[path.field]?.shape else { return .unknown }
+        var shape = shape(of: path.field)
         for name in path.inner {
             guard let inner = shape.member(name) else { return nil }
             shape = inner

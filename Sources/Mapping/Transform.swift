@@ -112,7 +112,7 @@ extension JSONValue {
 
 extension String {
     /// The text without Unicode white space at its ends.
-    fileprivate var trimmed: String {
+    var trimmed: String {
         let scalars = unicodeScalars
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })

@@ -8,10 +8,16 @@ package struct JSONLogHandler: LogHandler {
     package var metadataProvider: Logger.MetadataProvider?
     package var logLevel: Logger.Level
     private let output: LineOutput
+    private let notices: NoticeLimit?
 
-    package init(level: Logger.Level, output: LineOutput) {
+    /// - Parameters:
+    ///   - level: The least that is written.
+    ///   - output: Where to.
+    ///   - notices: Bounds the lines of the level `notice`, which strangers can cause as many of as they like.
+    package init(level: Logger.Level, output: LineOutput, notices: NoticeLimit? = nil) {
         logLevel = level
         self.output = output
+        self.notices = notices
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -20,20 +26,30 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
+        if event.level == .notice, let notices {
+            let outcome = (event.metadata?["outcome"] ?? event.metadata?["reason"])?.description
+            guard notices.admits(.init(message: event.message.description, outcome: outcome)) else { return }
+        }
+        var members = event.metadata.map(Array.init) ?? []
+        for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
+        var texts = members.sorted { $0.key < $1.key }.map { key, value in
+            (key == Self.requestKey ? "request" : key, value.description)
+        }
+        if let error = event.error { texts.append(("error", "\(type(of: error))")) }
+        output.write(Self.line(level: event.level, message: event.message.description, members: texts))
+        if event.level == .critical { output.flush() }
+    }
+
+    /// A line with its end.
+    static func line(level: Logger.Level, message: String, members: [(name: String, text: String)]) -> [UInt8] {
         var writer = JSONWriter(capacity: 320)
         writer.object { writer in
             writer.member("time", utcText())
-            writer.member("level", event.level.rawValue)
-            writer.member("message", Self.bounded(event.message.description))
-            var members = event.metadata.map(Array.init) ?? []
-            for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
-            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-                writer.member(key == Self.requestKey ? "request" : key, Self.bounded(value.description))
-            }
-            if let error = event.error { writer.member("error", Self.bounded("\(type(of: error))")) }
+            writer.member("level", level.rawValue)
+            writer.member("message", bounded(message))
+            for (name, text) in members { writer.member(name, bounded(text)) }
         }
-        output.write(writer.bytes + [UInt8(ascii: "\n")])
-        if event.level == .critical { output.flush() }
+        return writer.bytes + [UInt8(ascii: "\n")]
     }
 
     /// Under which the HTTP library keeps the id of the request.

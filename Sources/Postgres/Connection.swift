@@ -26,15 +26,21 @@ final class Connection {
         case broken
     }
 
-    /// How many statements one connection keeps prepared.
-    private static let preparedCapacity = 256
+    /// How prepared statements are kept.
+    struct Preparing {
+        let isEnabled: Bool
+        /// Bytes of the texts that may be kept.
+        let kept: Int
+        /// Bytes of the texts that the server may have parsed in vain before its memory is worth a new connection.
+        let discarded: Int
+    }
 
     let tag: UInt64
     let since: ContinuousClock.Instant
     private let handle: Handle
-    private let usesPreparedStatements: Bool
+    private let preparing: Preparing
     private var pipeline = Pipeline()
-    private var prepared = PreparedStatements(capacity: Connection.preparedCapacity)
+    private var prepared: PreparedStatements
     private var script: (request: Request, outcome: Pipeline.Outcome)?
 
     /// Since when the oldest request in flight is the oldest.
@@ -51,11 +57,12 @@ final class Connection {
     /// Takes over a connection that has just been established.
     ///
     /// Nil if libpq refuses to put it into pipeline mode.
-    init?(_ handle: Handle, tag: UInt64, preparedStatements: Bool, now: ContinuousClock.Instant) {
+    init?(_ handle: Handle, tag: UInt64, preparing: Preparing, now: ContinuousClock.Instant) {
         guard PQsetnonblocking(handle.pointer, 1) == 0, PQenterPipelineMode(handle.pointer) == 1 else { return nil }
         self.handle = handle
         self.tag = tag
-        usesPreparedStatements = preparedStatements
+        self.preparing = preparing
+        prepared = PreparedStatements(capacity: preparing.kept)
         since = now
         oldestSince = now
     }
@@ -63,6 +70,11 @@ final class Connection {
     var socket: Int32 { handle.socket }
 
     var isBusy: Bool { !pipeline.isEmpty || script != nil }
+
+    /// Whether the server process has learnt so much that it does not use that a new one is better.
+    ///
+    /// It frees plans, but what it knows of a table it knows until its end.
+    var isWorn: Bool { preparing.isEnabled && prepared.discarded > preparing.discarded }
 
     /// Whether the session is outside of any transaction.
     ///
@@ -85,15 +97,15 @@ final class Connection {
 
     private func send(_ statement: Statement, of request: Request, parameters: inout ParameterBuffer) -> Sending {
         guard parameters.load(statement.binds) else { return .refused(.invalidStatement(.tooManyOrTooLargeBinds)) }
-        if usesPreparedStatements, !request.isUnnamed {
-            if let name = prepared.use(statement) {
-                request.plan = .reused
-                return sendPrepared(name, of: request, isPreparing: false, parameters: &parameters)
-            }
-            guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+        let isKept = preparing.isEnabled && !request.isUnnamed
+        if isKept, let name = prepared.use(statement, near: request.affinity) {
+            request.plan = .reused
+            return sendPrepared(name, of: request, isPreparing: false, parameters: &parameters)
+        }
+        guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+        if isKept, let (name, evicted) = prepared.add(statement, near: request.affinity) {
             request.plan = .fresh
-            let (name, evicted) = prepared.add(statement)
-            if let evicted, !deallocate(evicted) { return .broken }
+            for name in evicted where !deallocate(name) { return .broken }
             let isPrepared = parameters.withArrays { count, types, _, _, _ in
                 name.withUnsafeBufferPointer { name in
                     PQsendPrepare(handle.pointer, name.baseAddress, statement.sql, count, types)
@@ -102,7 +114,6 @@ final class Connection {
             guard isPrepared == 1 else { return .broken }
             return sendPrepared(name, of: request, isPreparing: true, parameters: &parameters)
         }
-        guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
         request.plan = .unnamed
         let isSent = parameters.withArrays { count, types, values, lengths, formats in
             PQsendQueryParams(handle.pointer, statement.sql, count, types, values, lengths, formats, 1)
@@ -156,13 +167,13 @@ final class Connection {
     }
 
     /// The server does not have the statement (any more).
-    func forget(_ statement: Statement) {
-        prepared.remove(statement)
+    func forget(_ statement: Statement, of request: Request) {
+        prepared.remove(statement, near: request.affinity)
     }
 
     /// The server has the statement, but its plan is of no use any more.
-    func expire(_ statement: Statement) {
-        prepared.expire(statement)
+    func expire(_ statement: Statement, of request: Request) {
+        prepared.expire(statement, near: request.affinity)
     }
 
     /// Every plan of now may be of no use any more.

@@ -46,8 +46,10 @@ extension PostgresConfiguration {
         if effectiveSessionSettings == .startupOptions {
             // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a table has
             // no statistics, and spends a second on what takes a millisecond.
-            let options = ["-c jit=off"] + sessionLimits.map { "-c \($0.name)=\($0.milliseconds)" }
-            keywords.append(("options", options.joined(separator: " ")))
+            let options =
+                ["jit=off"] + settings.map { "\($0.name)=\($0.value)" }
+                + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
+            keywords.append(("options", options.map { "-c " + $0 }.joined(separator: " ")))
         }
         return keywords
     }

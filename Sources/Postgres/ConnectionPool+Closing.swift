@@ -18,6 +18,13 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
+    /// Lets a worn connection end as it comes to rest, and another one take its place; not while others are missing, too.
+    func renew(_ connection: Connection, slot index: Int) {
+        guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
+        connection.isRetiring = true
+        _ = dispatch.retire(lane: index)
+    }
+
     /// The connection is gone, and nobody has asked for that.
     func lose(_ index: Int) {
         guard case .open(let connection) = slots[index] else { return }

@@ -122,7 +122,11 @@ extension ConnectionPool {
         let connection = Connection(
             handle,
             tag: nextTag(slot: index),
-            preparedStatements: configuration.preparedStatements,
+            preparing: Connection.Preparing(
+                isEnabled: configuration.preparedStatements,
+                kept: configuration.preparedBytes,
+                discarded: configuration.discardedBytes
+            ),
             now: now
         )
         guard let connection,

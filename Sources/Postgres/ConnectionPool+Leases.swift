@@ -49,7 +49,7 @@ extension ConnectionPool {
         let index = pipelined + lease.place
         var statements: [Statement] = []
         var state = LeaseStateMachine<LeaseRequest>.Return.broken
-        if case .open(let connection) = slots[index], !connection.isBusy, !connection.isRetiring {
+        if case .open(let connection) = slots[index], !connection.isBusy, !connection.isRetiring, !connection.isWorn {
             if !connection.isOutsideTransaction { statements.append("ROLLBACK") }
             if purpose == .session { statements.append("DISCARD ALL") }
             state = statements.isEmpty ? .clean : .dirty

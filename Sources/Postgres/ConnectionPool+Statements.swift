@@ -10,7 +10,7 @@ extension ConnectionPool {
             return
         }
         request.deadline = now + configuration.leaseTimeout
-        switch dispatch.submit(request, deadline: request.deadline, now: now) {
+        switch dispatch.submit(request, near: request.affinity, deadline: request.deadline, now: now) {
         case .send(let lane): send(request, lane: lane)
         case .wait: request.place = .waiting
         case .overloaded: request.finish(.failure(.overloaded))
@@ -42,7 +42,7 @@ extension ConnectionPool {
     private func send(_ request: Request, lane: Int) {
         guard case .open(let connection) = slots[lane] else {
             // A lane is open only while its connection is.
-            dispatch.returned(request, deadline: request.deadline, from: lane)
+            dispatch.returned(request, near: request.affinity, deadline: request.deadline, from: lane)
             request.place = .waiting
             return
         }
@@ -56,7 +56,7 @@ extension ConnectionPool {
         case .refused(let error):
             settle(request, .failure(error), slot: index)
         case .broken where index < pipelined:
-            dispatch.returned(request, deadline: request.deadline, from: index)
+            dispatch.returned(request, near: request.affinity, deadline: request.deadline, from: index)
             request.place = .waiting
             lose(index)
         case .broken:
@@ -94,7 +94,9 @@ extension ConnectionPool {
             case .completion(let completion):
                 complete(completion, on: connection, slot: index)
             case .script(let request, let outcome):
-                settle(request, result(of: outcome, request), slot: index)
+                let result = result(of: outcome, request)
+                if case .failure(.tooLarge) = result { connection.isRetiring = true }
+                settle(request, result, slot: index)
             case .nothing:
                 switch owner(of: index) {
                 case .lane:
@@ -114,11 +116,11 @@ extension ConnectionPool {
         let request = completion.request
         let result = result(of: completion.outcome, request)
         if case .failure(let error) = result, case .statement(let statement) = request.work {
-            if completion.failedToPrepare { connection.forget(statement) }
+            if completion.failedToPrepare { connection.forget(statement, of: request) }
             if let staleness = staleness(of: error, request) {
                 switch staleness {
-                case .gone: connection.forget(statement)
-                case .outdated: connection.expire(statement)
+                case .gone: connection.forget(statement, of: request)
+                case .outdated: connection.expire(statement, of: request)
                 }
                 // A shared connection is never inside a transaction, and what libpq says of it counts only while it rests.
                 if index < pipelined || connection.isOutsideTransaction {
@@ -131,9 +133,10 @@ extension ConnectionPool {
                     expireExclusivePlans()
                 }
             }
-            if error.handling == .dropConnection { retire(connection, slot: index, because: error) }
+            if error.endsConnection { retire(connection, slot: index, because: error) }
         }
         settle(request, result, slot: index)
+        if connection.isWorn { renew(connection, slot: index) }
         if connection.isRetiring, !connection.isBusy, index < pipelined, isOpen(connection, slot: index) {
             closeSlot(index)
         }
@@ -141,7 +144,9 @@ extension ConnectionPool {
 
     func result(of outcome: Connection.Pipeline.Outcome, _ request: Request) -> Request.Outcome {
         switch outcome {
-        case .success(let set): .success(set)
+        case .success(let set):
+            set.excess(overRow: configuration.rowBytes, overAll: configuration.resultBytes)
+                .map { .failure(.tooLarge($0)) } ?? .success(set)
         case .failure(let set): .failure(error(of: set, request))
         case .nothing: .failure(.connectionLost(outcomeUnknown: !request.isInTransaction))
         }

@@ -1,6 +1,7 @@
 /// Which pipelined connection a statement goes to, and which statements wait.
 ///
-/// A *lane* is the place of one connection, counted from 0.
+/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to lanes of their own (``LaneShares``) unless
+/// these are closed, full, held up, or busier than others by more than a plan is worth.
 struct DispatchStateMachine<Request> {
     /// What becomes of a new statement.
     enum Submission: Hashable {
@@ -30,6 +31,7 @@ struct DispatchStateMachine<Request> {
 
     private struct Waiting {
         let request: Request
+        let affinity: Affinity?
         let deadline: ContinuousClock.Instant
     }
 
@@ -37,15 +39,20 @@ struct DispatchStateMachine<Request> {
     /// behind it with it: others are taken first, however loaded.
     private static var stall: Duration { .milliseconds(20) }
 
+    /// So many more statements on the own lanes than on another one take longer than it takes that one to learn a new statement.
+    private static var imbalance: Int { 8 }
+
     private let depth: Int
     private let maxWaiting: Int
     private var lanes: [Lane]
+    private var shares: LaneShares
     private var queue = FIFO<Waiting>()
     private var isShutDown = false
     private(set) var inFlight = 0
 
     init(lanes: Int, depth: Int, maxWaiting: Int) {
         self.lanes = Array(repeating: .closed, count: lanes)
+        shares = LaneShares(lanes: lanes)
         self.depth = depth
         self.maxWaiting = maxWaiting
     }
@@ -60,23 +67,30 @@ struct DispatchStateMachine<Request> {
     /// It may wait until `deadline`; later submissions must not have earlier deadlines.
     mutating func submit(
         _ request: Request,
+        near affinity: Affinity? = nil,
         deadline: ContinuousClock.Instant,
         now: ContinuousClock.Instant
     ) -> Submission {
         if isShutDown { return .shutDown }
-        if queue.isEmpty, let lane = leastLoaded(now: now) {
+        if let affinity { shares.note(affinity) }
+        if queue.isEmpty, let lane = lane(for: affinity, now: now) {
             take(lane, now: now)
             return .send(lane: lane)
         }
         guard queue.count < maxWaiting else { return .overloaded }
-        queue.append(Waiting(request: request, deadline: deadline))
+        queue.append(Waiting(request: request, affinity: affinity, deadline: deadline))
         return .wait
     }
 
     /// The lane could not send the statement after all, and nothing of it has left: it waits again, before all others.
-    mutating func returned(_ request: Request, deadline: ContinuousClock.Instant, from lane: Int) {
+    mutating func returned(
+        _ request: Request,
+        near affinity: Affinity? = nil,
+        deadline: ContinuousClock.Instant,
+        from lane: Int
+    ) {
         release(lane, now: nil)
-        queue.prepend(Waiting(request: request, deadline: deadline))
+        queue.prepend(Waiting(request: request, affinity: affinity, deadline: deadline))
     }
 
     /// A statement on the lane has been answered.
@@ -109,7 +123,8 @@ struct DispatchStateMachine<Request> {
     mutating func next(
         now: ContinuousClock.Instant
     ) -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
-        guard !queue.isEmpty, let lane = leastLoaded(now: now), let waiting = queue.popFirst() else { return nil }
+        guard let first = queue.first, let lane = lane(for: first.affinity, now: now), let waiting = queue.popFirst()
+        else { return nil }
         take(lane, now: now)
         return (waiting.request, waiting.deadline, lane)
     }
@@ -127,7 +142,7 @@ struct DispatchStateMachine<Request> {
         while let first = queue.first, first.deadline <= now, let waiting = queue.popFirst() {
             expired.append(waiting.request)
         }
-        return (expired, isAnyOpen ? .busy : .unavailable)
+        return (expired, open > 0 ? .busy : .unavailable)
     }
 
     /// From now on every statement is refused.
@@ -138,25 +153,44 @@ struct DispatchStateMachine<Request> {
         return queue.removeAll().map(\.request)
     }
 
-    private var isAnyOpen: Bool {
-        lanes.contains { lane in
+    /// The number of lanes that take statements.
+    var open: Int {
+        lanes.count { lane in
             guard case .open = lane else { return false }
             return true
         }
     }
 
-    /// The open lane with the fewest statements in flight that is not held up, the first of equals.
+    /// The open lane with the fewest statements in flight that is not held up, the first of equals; among the own ones of the affinity if
+    /// that is not much worse.
     ///
     /// At low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
-    private func leastLoaded(now: ContinuousClock.Instant) -> Int? {
-        var best: (lane: Int, isStalled: Bool, count: Int)?
+    private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {
+        guard let affinity else { return leastLoaded(now: now) { $0 }?.lane }
+        let width = shares.width(of: affinity)
+        func distance(_ lane: Int) -> Int { shares.distance(of: lane, from: affinity) }
+        guard let best = leastLoaded(now: now, distance) else { return nil }
+        guard let own = leastLoaded(now: now, { distance($0) < width ? distance($0) : nil }),
+            best.isStalled || !own.isStalled, own.count <= best.count + Self.imbalance
+        else { return best.lane }
+        return own.lane
+    }
+
+    /// The best of the lanes that have a rank; of equals the one with the lowest.
+    private func leastLoaded(
+        now: ContinuousClock.Instant,
+        _ rank: (Int) -> Int?
+    ) -> (lane: Int, isStalled: Bool, count: Int)? {
+        var best: (lane: Int, isStalled: Bool, count: Int, rank: Int)?
         for (index, lane) in lanes.enumerated() {
-            guard case .open(let count, let progress) = lane, count < depth else { continue }
+            guard case .open(let count, let progress) = lane, count < depth, let rank = rank(index) else { continue }
             let isStalled = count > 0 && progress + Self.stall < now
-            if let best, (best.isStalled ? 1 : 0, best.count) <= (isStalled ? 1 : 0, count) { continue }
-            best = (index, isStalled, count)
+            if let best, (best.isStalled ? 1 : 0, best.count, best.rank) <= (isStalled ? 1 : 0, count, rank) {
+                continue
+            }
+            best = (index, isStalled, count, rank)
         }
-        return best?.lane
+        return best.map { ($0.lane, $0.isStalled, $0.count) }
     }
 
     private mutating func take(_ lane: Int, now: ContinuousClock.Instant) {

@@ -12,6 +12,6 @@
 //     PostgresClient, PostgresConnection       what a caller holds; Sendable, called from any thread
 //     ConnectionPool                           the actor that owns every PGconn; carries out what the machines decide
 //     PipelineStateMachine, DispatchStateMachine, LeaseStateMachine, ListenStateMachine, ReconnectGate,
-//     PreparedStatements, NotificationQueue                                                                 pure
+//     LaneShares, PreparedStatements, NotificationQueue                                                     pure
 //     EventLoop                                one thread on epoll; the executor of ConnectionPool
-//     Statement, Bind, ResultSet, PostgresError                                                            values
+//     Statement, Bind, ResultSet, ResultExcess, PostgresError                                              values

@@ -33,8 +33,21 @@ package final class PostgresClient: Sendable {
     /// Runs one statement, a transaction of its own, and returns its rows.
     ///
     /// It shares its connection with others, so it must be one statement and must not change the session.
-    nonisolated(nonsending) package func query(_ statement: Statement) async throws(PostgresError) -> ResultSet {
-        try await pool.perform(Request(.statement(statement)))
+    ///
+    /// - Parameters:
+    ///   - statement: What to run.
+    ///   - affinity: With which others it shall share a connection, as long as that is no slower.
+    ///   - isRare: Whether it is not worth being kept prepared.
+    /// - Returns: Its rows.
+    /// - Throws: Why there are none, and whether anything can have happened.
+    nonisolated(nonsending) package func query(
+        _ statement: Statement,
+        near affinity: Affinity? = nil,
+        isRare: Bool = false
+    ) async throws(PostgresError) -> ResultSet {
+        let request = Request(.statement(statement), near: affinity)
+        request.isUnnamed = isRare
+        return try await pool.perform(request)
     }
 
     /// Runs `body` inside a transaction, which is committed when it returns and rolled back when it throws.

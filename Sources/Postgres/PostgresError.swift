@@ -18,6 +18,8 @@ package enum PostgresError: Error, Sendable {
     case cancelled
     /// A column does not hold what was asked for.
     case decoding(DecodingFailure)
+    /// The result has more bytes than are taken. Outside of a transaction the statement has had its effect.
+    case tooLarge(ResultExcess)
     /// The client has been shut down; nothing was sent.
     case shutDown
     /// The lease was used after its closure had returned; nothing was sent.
@@ -82,8 +84,14 @@ extension PostgresError {
         case .server(let error): error.sqlState.handling
         case .connectionLost: .dropConnection
         case .unavailable, .leaseTimeout, .overloaded, .shutDown: .wait
-        case .cancelled, .decoding, .leaseEnded, .invalidStatement: .other
+        case .cancelled, .decoding, .tooLarge, .leaseEnded, .invalidStatement: .other
         }
+    }
+
+    /// Whether the connection that it came over is closed when it rests.
+    var endsConnection: Bool {
+        if case .tooLarge = self { return true }
+        return handling == .dropConnection
     }
 
     /// The server's code, if it is the server that refused.
@@ -110,6 +118,7 @@ extension PostgresError: CustomStringConvertible {
         case .overloaded: "too many statements are waiting for PostgreSQL"
         case .cancelled: "cancelled while waiting for PostgreSQL"
         case .decoding(let failure): failure.description
+        case .tooLarge(let excess): excess.description
         case .shutDown: "the PostgreSQL client has been shut down"
         case .leaseEnded: "a PostgreSQL connection was used after its lease had ended"
         case .invalidStatement(.nulInText): "statement not sent: its text holds a NUL"

@@ -51,6 +51,8 @@ final class Request: @unchecked Sendable {
     let origin: Origin
     /// The lease that the request is for; nil for any pipelined connection.
     let lease: Lease?
+    /// With which others the statement shares what its connection knows.
+    let affinity: Affinity?
     /// Whether the statement is inside a transaction, so that nothing of it stays if the connection breaks.
     let isInTransaction: Bool
 
@@ -58,16 +60,23 @@ final class Request: @unchecked Sendable {
     var plan = Plan.unnamed
     /// Whether the statement is parsed for this one use, whatever its connection does with others.
     ///
-    /// So it is with one that is sent for the second time, because its plan had gone stale.
+    /// So it is with one that is sent for the second time, because its plan had gone stale, and with one that is rare.
     var isUnnamed = false
     /// Until when the request may wait for a connection.
     var deadline = ContinuousClock.now
     /// Set by the caller before anybody else sees the request; nil for what the pool does on its own behalf.
     var continuation: Continuation<Outcome>?
 
-    init(_ work: Work, origin: Origin = .caller, lease: Lease? = nil, isInTransaction: Bool = false) {
+    init(
+        _ work: Work,
+        origin: Origin = .caller,
+        near affinity: Affinity? = nil,
+        lease: Lease? = nil,
+        isInTransaction: Bool = false
+    ) {
         self.work = work
         self.origin = origin
+        self.affinity = affinity
         self.lease = lease
         self.isInTransaction = isInTransaction
     }

@@ -54,11 +54,11 @@ struct ConfigurationReader {
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
-        let trustedProxies = reader.integer("trusted.proxies", default: 0, in: 0...16)
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
         let level = reader.logLevel()
         let mode = reader.mode()
+        let trustedProxies = reader.trustedProxies(mode: mode)
         let mail = reader.mail(mode: mode)
         let httpIdle = reader.milliseconds("http.idle", default: 60_000)
         let httpRead = reader.milliseconds("http.read", default: 10_000)
@@ -288,6 +288,18 @@ struct ConfigurationReader {
         )
     }
 
+    /// In production nobody is taken to have no proxy: everybody behind one that was forgotten would be one source.
+    private mutating func trustedProxies(mode: ServerConfiguration.Mode?) -> Int {
+        let count = integer("trusted.proxies", default: 0, in: 0...16)
+        if mode == .production, !isSet("trusted.proxies") {
+            problem(
+                "trusted.proxies",
+                "is not set; it is how many proxies in front of the public listener add to X-Forwarded-For, 0 for none"
+            )
+        }
+        return count
+    }
+
     /// Hashes at once unless the operator says: the other cores are left to what nobody may keep waiting.
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
 
@@ -333,6 +345,8 @@ struct ConfigurationReader {
         if text == nil, let bool = config.bool(forKey: key) { text = String(bool) }
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
+
+    private func isSet(_ key: String) -> Bool { text(key) != nil }
 
     mutating func milliseconds(_ key: String, default value: Int) -> Duration {
         .milliseconds(integer(key + ".milliseconds", default: value, in: 1...3_600_000))

@@ -39,6 +39,7 @@ struct FederationCommand: AsyncParsableCommand {
               FEDERATION_DATABASE_URL       postgres://user:password@host:5432/database
               FEDERATION_MASTER_KEY         32 bytes as base64 (openssl rand -base64 32),
                 or FEDERATION_MASTER_KEY_FILE, a file that holds them
+              FEDERATION_TRUSTED_PROXIES    for serve: how many proxies are in front, 0 for none
 
             EXIT CODES
                0  it is done
@@ -74,7 +75,7 @@ struct FederationCommand: AsyncParsableCommand {
                     MappingCommand.self,
                 ]
             ),
-            CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self]),
+            CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self, BanCommand.self]),
             CommandGroup(
                 name: "Administration",
                 subcommands: [

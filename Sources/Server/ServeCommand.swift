@@ -15,11 +15,13 @@ struct ServeCommand: AsyncParsableCommand {
             (127.0.0.1:8081). Logs one JSON object a line to standard output.
 
             On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
-            and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work.
+            and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work, and \
+            what should be changed.
 
             Example:
               FEDERATION_DATABASE_URL=postgres://federation@127.0.0.1/federation \\
-              FEDERATION_MASTER_KEY_FILE=/etc/federation/master.key federation serve
+              FEDERATION_MASTER_KEY_FILE=/etc/federation/master.key \\
+              FEDERATION_TRUSTED_PROXIES=1 federation serve
             """
     )
 
@@ -31,7 +33,8 @@ struct ServeCommand: AsyncParsableCommand {
         Self.raiseFileLimit()
         let output = LineOutput.standard
         let level = configuration.logLevel
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
+        let notices = NoticeLimit(output: output)
+        LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output, notices: notices) }
         let logger = Logger(label: "federation")
         var groupConfiguration = try ServiceGroupConfiguration(
             services: Wiring.services(of: configuration, logger: logger).map {
@@ -55,6 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw Exit.software
         }
         logger.info("stopped")
+        notices.report()
         output.flush()
     }
 

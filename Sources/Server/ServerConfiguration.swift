@@ -3,6 +3,7 @@ import Federation
 import Graph
 import Identity
 import Logging
+import NIOCore
 import Postgres
 import Twitter
 
@@ -72,5 +73,13 @@ struct ListenAddress: Sendable, Equatable {
         guard !host.isEmpty else { return nil }
         self.host = String(host)
         self.port = Int(port)
+    }
+
+    /// Whether only this machine reaches it, for certain.
+    var isLoopback: Bool {
+        guard let address = try? SocketAddress(ipAddress: host, port: port).ipAddress else {
+            return host == "localhost"
+        }
+        return address.hasPrefix("127.") || address == "::1"
     }
 }

@@ -17,7 +17,9 @@ import Twitter
 enum Wiring {
     /// Everything of `federation serve`, ready to run.
     static func services(of configuration: ServerConfiguration, logger: Logger) throws -> [any Service] {
-        let postgres = PostgresClient(configuration: configuration.postgres)
+        var lookUps = configuration.postgres
+        lookUps.planLookUps()
+        let postgres = PostgresClient(configuration: lookUps)
         let store = Store(postgres: postgres)
         let curl = try CurlClient(configuration: configuration.curl)
         let clients = ProviderClients(
@@ -32,7 +34,8 @@ enum Wiring {
             store: Store(postgres: administrationPostgres),
             operators: store,
             clients: clients,
-            masterKeys: configuration.masterKeys
+            masterKeys: configuration.masterKeys,
+            directory: directory
         )
         let mailer = try configuration.mail.map { try $0.mailer() }
         let federation = Federation(
@@ -46,6 +49,15 @@ enum Wiring {
             limits: configuration.limits,
             logger: logger
         )
+        if !configuration.managementListen.isLoopback {
+            federation.warnings.raise(
+                """
+                The management listener can be reached from other machines and speaks plain HTTP: operators' tokens can be read on the way. \
+                Set FEDERATION_MANAGEMENT_LISTEN to a loopback address, and reach it through a tunnel or a proxy with TLS.
+                """,
+                stands: true
+            )
+        }
         var background: [any Service] = [DirectoryService(directory: directory)]
         if let settings = configuration.upkeep {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
@@ -98,20 +110,9 @@ enum Wiring {
         configuration: ServerConfiguration,
         logger: Logger
     ) -> some Service {
-        let read = TimeAmount(configuration.httpRead)
-        return Application(
+        Application(
             router: router,
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ReadDeadline(limit: read)],
-                    idleTimeout: TimeAmount(configuration.httpIdle),
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 16_384,
-                        maxHeaderListSize: 32_768,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
+            server: .connections(read: TimeAmount(configuration.httpRead), idle: configuration.httpIdle),
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 serverName: nil,

@@ -38,10 +38,10 @@ extension Store {
         let result = try await query(
             """
             delete from \(identifier: application.schema).single_use c
-            where c.kind = 'loginCode' and c.hash = \(hash) and c.expires > now() and not exists (
-                select from \(identifier: application.schema).single_use e
+            where c.kind = 'loginCode' and c.hash = \(hash) and c.expires > now() and (
+                select true from \(identifier: application.schema).single_use e
                 where e.kind = 'ended' and e.hash = c.owner and e.created > c.created - interval '1 second'
-            )
+            ) is null
             returning payload, payload_key_id
             """,
             of: application

@@ -18,9 +18,8 @@ extension Store {
         let result = try await query(
             """
             select \(unsafeRaw: PersonReader.sessionID), created, last_seen, expires, provider, token_hash = \(tokenHash)
-            from \(identifier: application.schema).sessions
-            where object_id = \(id.uuid) and expires > now()
-                and last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
+            from \(identifier: application.schema).sessions s
+            where object_id = \(id.uuid) and \(unsafeRaw: application.isLive("s"))
             order by token_hash = \(tokenHash) desc, created desc, token_hash limit 1000
             """,
             of: application
@@ -59,8 +58,8 @@ extension Store {
                 select object_id from \(identifier: application.schema).users where object_id = \(id.uuid)
                 for no key update
             )
-            delete from \(identifier: application.schema).sessions s using owner
-            where s.object_id = owner.object_id and s.token_hash <> \(tokenHash)
+            delete from \(identifier: application.schema).sessions
+            where object_id = (select owner.object_id from owner) and token_hash <> \(tokenHash)
             """,
             of: application
         )

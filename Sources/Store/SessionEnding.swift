@@ -6,6 +6,8 @@ import Postgres
 /// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them. Where an
 /// application allows fewer, they are ended in a function, whose statements see what has been committed since the login's own began:
 /// of two simultaneous logins the one that waited for the lock on the user ends the other's session, too.
+///
+/// Which sessions are too many is found by the index that has a user's sessions in their order, and they are ended by their key.
 struct SessionEnding {
     /// Sessions of one user where the application names no number; about as many when logins of the user come at once.
     static let mostOfAll = 1000
@@ -34,16 +36,16 @@ struct SessionEnding {
         guard let most else {
             return """
                 previous as (
-                    delete from \(sessions) s using person
-                    where s.token_hash = \(previous) and s.token_hash <> \(opened) and s.object_id = person.object_id
+                    delete from \(sessions)
+                    where token_hash = \(previous) and token_hash <> \(opened)
+                        and object_id = (select person.object_id from person)
                     returning true as ended
                 ), surplus as (
-                    delete from \(sessions) s using person cross join lateral (
+                    delete from \(sessions) where token_hash = any (array(
                         select o.token_hash from \(sessions) o
-                        where o.object_id = person.object_id and o.token_hash <> \(opened)
-                        order by o.created desc, o.token_hash offset \(Self.mostOfAll - 1)
-                    ) old
-                    where s.token_hash = old.token_hash
+                        where o.object_id = (select person.object_id from person) and o.token_hash <> \(opened)
+                        order by o.created desc offset \(Self.mostOfAll - 1)
+                    ))
                 )
                 """
         }

@@ -4,19 +4,25 @@ import Postgres
 /// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one round trip.
 ///
 /// How it reads, CTE by CTE:
-/// - `before`: the identity as it was when the statement began, for the values that the mapping wrote last, and the user as it
-///   is now, locked: what follows decides by these values alone, so a user who is disabled or edited meanwhile is seen by all parts
-///   or by none. `identity` waits for the lock: whoever deletes a user locks it first and its identities after that, and who locks
-///   in another order ends in a deadlock;
+/// - `known`: the identity as it was when the statement began, for the values that the mapping wrote last;
+/// - `before`: the user as it is now, locked, and what the mapping makes of it: what follows decides by these values alone, so a user
+///   who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the lock: whoever deletes a user locks
+///   it first and its identities after that, and who locks in another order ends in a deadlock;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
 ///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back,
-///   nor is one that was revoked since a credential that counts once was issued;
+///   nor is one that was revoked since a credential that counts once was issued, nor one that is not the locked user's: somebody has
+///   linked it to another since the statement began. One that is banned is not inserted, and neither is
+///   one that was erased while the statement waited for its user: the next run sees whether that was a ban;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
 /// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only the owner's
 ///   statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a session has
 ///   shown once more who they are;
 /// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see `SessionEnding`.
+///
+/// Each part finds its rows by a key that it has as a value, from a parameter or a scalar subquery, and joins no table: so the index of the
+/// key serves it whatever the statistics say. A join would be planned by them, and where they are from a table of one row, reading the
+/// whole of another costs no more than looking a row up.
 ///
 /// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the winner's
 /// identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite` runs it once more.
@@ -26,11 +32,14 @@ package struct SignInStatement: Sendable {
         package let name: PropertyName
         package let type: PropertyType
         package let sync: SyncMode
+        /// Whether a write may empty it.
+        package let mayBeCleared: Bool
 
-        package init(name: PropertyName, type: PropertyType, sync: SyncMode) {
+        package init(name: PropertyName, type: PropertyType, sync: SyncMode, mayBeCleared: Bool = false) {
             self.name = name
             self.type = type
             self.sync = sync
+            self.mayBeCleared = mayBeCleared
         }
     }
 
@@ -53,7 +62,7 @@ package struct SignInStatement: Sendable {
     package let sql: String
 
     /// Parameters in front of those of the targets; `SignInWrite` binds them.
-    private static let commonParameters = 10
+    private static let commonParameters = 12
     private static let tokenParameters = 4
     private static let onceParameters = 5
     /// Positions among the parameters, counted from 0, of what differs from login to login of the same person.
@@ -105,6 +114,8 @@ package struct SignInStatement: Sendable {
             targets: targets,
             firstParameter: firstTarget,
             dynamic: "$8",
+            cleared: "$12",
+            written: "(select known.written from known)",
             schema: application.schema
         )
 
@@ -112,12 +123,22 @@ package struct SignInStatement: Sendable {
 
         let token = tokens.map { tokenColumns(first: commonParameters + 1, $0) } ?? []
         let once = use == .once ? singleUse(of: application, provider: provider.name, first: firstOnce) : nil
+        let isBanned =
+            "exists (select from \(schema).single_use where kind = 'banned' and hash = $11 and expires > now())"
+        let wasThere = """
+            exists (
+                select from \(schema).identities
+                where provider = \(provider.name) and provider_app = $1 and subject = $2
+            )
+            """
 
         return """
-            with \(once?.expressions ?? "")before as (
-                select i.written, u.user_status as status\(writes.current)
-                from \(schema).identities i join \(schema).users u using (object_id)
+            with \(once?.expressions ?? "")known as (
+                select i.object_id, i.written from \(schema).identities i
                 where i.provider = \(provider.name) and i.provider_app = $1 and i.subject = $2
+            ), before as (
+                select u.user_status as status\(writes.current)
+                from \(schema).users u where u.object_id = (select known.object_id from known)
                 for no key update of u
             ), identity as (
                 insert into \(schema).identities as i
@@ -126,14 +147,16 @@ package struct SignInStatement: Sendable {
                 select \(provider.name), $1, $2, $3, coalesce($6, '{}'), coalesce($10, '{}'), $7,
                     \(writes.firstWritten)\(token.map { ", " + $0.value }.joined())
                 from (select) one left join before on true
-                where before.status is distinct from 'DISABLED'\(once.map { " and \($0.isOwner)" } ?? "")
+                where before.status is distinct from 'DISABLED'
+                    and (before.status is not null or not \(isBanned) and not \(wasThere))\(once.map { " and \($0.isOwner)" } ?? "")
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), revoked = null, revoked_by = null,
                     granted_scopes = coalesce($6, i.granted_scopes), declined_scopes = coalesce($10, i.declined_scopes),
                     data_access_expires = case when $6 is null then i.data_access_expires else $7 end\(
                         token.map { ", \($0.column) = excluded.\($0.column)" }.joined())\(
-                        writes.nextWritten.map { ", written = " + $0 } ?? "")\(
-                        once.map { " where i.revoked is null or i.revoked < " + $0.issued } ?? "")
+                        writes.nextWritten.map { ", written = " + $0 } ?? "")
+                where i.object_id = (select known.object_id from known)\(
+                        once.map { " and (i.revoked is null or i.revoked < \($0.issued))" } ?? "")
                 returning i.object_id, i.object_id = $3 as is_new
             ), created as (
                 insert into \(schema).users as u (object_id, social_account, last_login, dynamic\(
@@ -143,8 +166,9 @@ package struct SignInStatement: Sendable {
                 returning \(columns.list(of: "u"))
             ), changed as (
                 update \(schema).users u set last_login = now(), \(writes.assignments)
-                from identity, before
-                where u.object_id = identity.object_id and not identity.is_new and u.user_status <> 'DISABLED'
+                from before
+                where u.object_id = (select identity.object_id from identity where not identity.is_new)
+                    and u.user_status <> 'DISABLED'
                 returning \(columns.list(of: "u"))
             ), person as (
                 select true as is_new, * from created union all select \(once?.wasCreated ?? "false"), * from changed
@@ -154,11 +178,8 @@ package struct SignInStatement: Sendable {
                 on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
             ), \(ending)
             select case when person.object_id is not null then null
-                    \(once?.refusals ?? "")when exists (
-                        select from \(schema).identities i join \(schema).users u using (object_id)
-                        where i.provider = \(provider.name) and i.provider_app = $1 and i.subject = $2
-                            and u.user_status = 'DISABLED'
-                    ) then '\(Refusal.disabled.rawValue)' end as refusal, person.*, previous.ended
+                    \(once?.refusals ?? "")when (select before.status from before) = 'DISABLED' or \(isBanned)
+                        then '\(Refusal.disabled.rawValue)' end as refusal, person.*, previous.ended
             from (select) one left join person on true left join previous on true
             """
     }

@@ -4,11 +4,13 @@ package import Postgres
 /// What one login writes.
 package struct SignInWrite: Sendable {
     let person: VerifiedPerson
+    let banHash: [UInt8]
     let freshID: ObjectID
     let tokenHash: [UInt8]
     let previousTokenHash: [UInt8]?
     let sessionSeconds: Int64
     let values: [PropertyValue?]
+    let cleared: [PropertyName]
     let dynamic: JSONObject
     let token: SealedToken?
     let once: SingleUse?
@@ -17,31 +19,37 @@ package struct SignInWrite: Sendable {
     ///
     /// - Parameters:
     ///   - person: whom Facebook vouched for.
+    ///   - banHash: by what the identity is known if it is banned.
     ///   - freshID: the id of the user if this login creates one.
     ///   - tokenHash: SHA-256 of the new session's token.
     ///   - previousTokenHash: SHA-256 of the session that the client had; it ends if it is the same user's.
     ///   - sessionSeconds: the life of the session.
     ///   - values: one for each target of the statement, nil for what the profile lacks.
+    ///   - cleared: the properties that are emptied, undeclared ones included, because the profile lacks them.
     ///   - dynamic: values of undeclared properties.
     ///   - token: the provider token to keep, written only where the application keeps them.
     ///   - once: what must not have been used before; for a statement whose use is `once`.
     package init(
         person: VerifiedPerson,
+        banHash: [UInt8],
         freshID: ObjectID,
         tokenHash: [UInt8],
         previousTokenHash: [UInt8]?,
         sessionSeconds: Int64,
         values: [PropertyValue?],
+        cleared: [PropertyName] = [],
         dynamic: JSONObject,
         token: SealedToken? = nil,
         once: SingleUse? = nil
     ) {
         self.person = person
+        self.banHash = banHash
         self.freshID = freshID
         self.tokenHash = tokenHash
         self.previousTokenHash = previousTokenHash
         self.sessionSeconds = sessionSeconds
         self.values = values
+        self.cleared = cleared
         self.dynamic = dynamic
         self.token = token
         self.once = once
@@ -112,7 +120,10 @@ extension Store {
         for attempt in 0..<3 where attempt == 0 || .now < deadline {
             let result: ResultSet
             do {
-                result = try await postgres.query(statement.filled(with: write))
+                result = try await postgres.query(
+                    statement.filled(with: write),
+                    near: statement.application.affinity
+                )
             } catch {
                 guard error.handling == .retryTransaction else {
                     throw await failure(of: error, in: statement.application)
@@ -201,6 +212,8 @@ extension SignInStatement {
             .json(JSONText(JSONValue.object(write.dynamic).text)),
             write.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
             write.person.declinedScopes.map(Bind.texts) ?? .null(.texts),
+            .bytes(write.banHash),
+            .texts(write.cleared.map(\.text)),
         ]
         binds.reserveCapacity(binds.count + 8 + targets.count)
         if keepsToken {

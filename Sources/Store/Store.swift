@@ -20,9 +20,13 @@ package struct Store: Sendable {
     /// Runs one statement and translates what goes wrong.
     ///
     /// The application is the one whose schema the statement works on, for naming the property that a constraint is about.
-    func query(_ statement: Statement, of application: Application? = nil) async throws(Failure) -> ResultSet {
+    func query(
+        _ statement: Statement,
+        of application: Application? = nil,
+        isRare: Bool = false
+    ) async throws(Failure) -> ResultSet {
         do {
-            return try await postgres.query(statement)
+            return try await postgres.query(statement, near: application?.affinity, isRare: isRare)
         } catch {
             throw await failure(of: error, in: application)
         }
@@ -55,10 +59,10 @@ package struct Store: Sendable {
         do {
             return try body()
         } catch {
-            if case .decoding(let failure) = error, failure.reason == .wrongType {
-                throw .otherColumns(cause: "\(error)")
+            guard case .decoding(let decoding) = error else {
+                throw Failure(.internal, "The service could not read its own data.", cause: "\(error)")
             }
-            throw Failure(.internal, "The service could not read its own data.", cause: "\(error)")
+            throw .undecodable(decoding)
         }
     }
 }

@@ -1,4 +1,4 @@
-import Identity
+package import Identity
 import Postgres
 
 extension Store {
@@ -6,6 +6,8 @@ extension Store {
     ///
     /// PostgreSQL's own words stay out of it: they repeat values.
     func failure(of error: PostgresError, in application: Application?) async -> Failure {
+        if case .decoding(let decoding) = error { return .undecodable(decoding) }
+        if case .tooLarge(let excess) = error { return .tooLarge(excess) }
         switch error.handling {
         case .constraintViolation:
             return await constraintFailure(of: error, in: application)
@@ -30,9 +32,28 @@ extension Store {
         case .other where application != nil && ["42703", "42804", "42883"].contains(error.sqlState):
             return .otherColumns(cause: "\(error)")
         case .other:
+            if let application, error.isAboutTables { return await failure(ofLackingTables: error, of: application) }
             return Failure.fromOther(error)
         }
     }
+
+    /// Why an application has no tables: most likely it has just been removed.
+    private func failure(ofLackingTables error: PostgresError, of application: Application) async -> Failure {
+        do throws(PostgresError) {
+            let question: Statement = "select from federation.applications where id = \(application.id.text)"
+            guard try await postgres.query(question).count > 0 else { return Self.applicationRemoved }
+            // One that was made anew under its id may have another schema.
+            return .lackingTables(cause: "\(error)")
+        } catch {
+            return await failure(of: error, in: nil)
+        }
+    }
+
+    /// The answer to whoever still calls an application that is gone.
+    package static let applicationRemoved = Failure(
+        .unknownApplication,
+        "This application has been removed. Check the base URL of your client."
+    )
 
     /// Names the property that a constraint of a users table is about.
     private func constraintFailure(of error: PostgresError, in application: Application?) async -> Failure {
@@ -41,6 +62,9 @@ extension Store {
         }
         guard case .server(let server) = error, let application, server.table == "users" else {
             return Failure(.internal, "The service could not write its data.", cause: "\(error)")
+        }
+        if server.constraint == "dynamic_is_bounded" {
+            return .dynamicTooLarge(over: JSONObject.mostStoredDynamicBytes)
         }
         var columns = server.column.map { [$0] } ?? []
         if columns.isEmpty, let constraint = server.constraint {
@@ -78,6 +102,9 @@ extension Store {
 }
 
 extension PostgresError {
+    /// Whether a schema or a table is not there.
+    fileprivate var isAboutTables: Bool { ["3F000", "42P01"].contains(sqlState) }
+
     /// Whether it is our own queue that is full, not the database that is away.
     fileprivate var isOverload: Bool {
         switch self {
@@ -100,6 +127,16 @@ extension Failure {
         )
     }
 
+    fileprivate static func lackingTables(cause: String) -> Failure {
+        Failure(
+            .storeUnavailable,
+            "The database lacks tables of this service. Its operator has to run federation migrate.",
+            retryAfter: 60,
+            cause: cause,
+            isOutdated: true
+        )
+    }
+
     /// Data that a column cannot take is the request's fault; all else is ours.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {
         switch error.sqlState {
@@ -109,13 +146,7 @@ extension Failure {
                 "A mapped value does not fit the column of its property.",
                 cause: "\(error)"
             )
-        case "3F000", "42P01":
-            Failure(
-                .storeUnavailable,
-                "The database lacks tables of this service. Its operator has to run federation migrate.",
-                retryAfter: 60,
-                cause: "\(error)"
-            )
+        case _ where error.isAboutTables: .lackingTables(cause: "\(error)")
         default:
             Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }

@@ -39,7 +39,7 @@ struct UserColumns: Sendable {
 
     /// The user in a row whose columns from `first` on are those of `list`.
     func user(in row: Row, from first: Int) throws(PostgresError) -> User {
-        let dynamic = try row.decode(first + 7, as: JSONText?.self)
+        let dynamic = try row.decode(first + 7, as: JSONValue?.self)
         var values: [(name: PropertyName, value: PropertyValue?)] = []
         values.reserveCapacity(properties.count)
         for (offset, property) in properties.enumerated() {
@@ -56,7 +56,7 @@ struct UserColumns: Sendable {
             locale: try row.decode(first + 6, as: String?.self),
             emailVerified: try row.decode(first + 8, as: Bool.self),
             properties: values,
-            dynamic: undeclared(dynamic.flatMap(Self.object))
+            dynamic: undeclared(dynamic?.object)
         )
     }
 
@@ -82,15 +82,9 @@ struct UserColumns: Sendable {
             try row.decode(column, as: Day?.self)
                 .flatMap { CalendarDate(daysSince1970: Int($0.daysSince1970)) }.map(PropertyValue.date)
         case .dateTime: try row.decode(column, as: Timestamp?.self).map { PropertyValue.dateTime($0.milliseconds) }
-        case .json: try row.decode(column, as: JSONText?.self).flatMap(Self.json).map(PropertyValue.json)
+        case .json: try row.decode(column, as: JSONValue?.self).map(PropertyValue.json)
         }
     }
-
-    private static func json(_ text: JSONText) -> JSONValue? {
-        try? JSONParser.parse(text.text, limits: .stored)
-    }
-
-    private static func object(_ text: JSONText) -> JSONObject? { json(text)?.object }
 }
 
 extension Timestamp {

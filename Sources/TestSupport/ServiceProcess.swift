@@ -10,6 +10,7 @@ package struct ServiceProcess: Sendable {
     /// Starts an instance and waits until it reports to be ready.
     ///
     /// - Parameters:
+    ///   - program: Path of another `federation` than the one that was built together with the tests.
     ///   - environment: Configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
     ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports, and `FEDERATION_PUBLIC_URL` unless it is given.
     ///   - readyPath: Path on the management listener that must answer 200.
@@ -17,6 +18,7 @@ package struct ServiceProcess: Sendable {
     /// - Returns: The ready instance.
     /// - Throws: ``ProcessEnded`` with what it printed when it ends instead, ``DeadlinePassed``, ``MissingProduct``.
     package static func start(
+        program: String? = nil,
         environment: [String: String],
         readyPath: String = "/health/ready",
         within limit: Duration = .seconds(30)
@@ -28,7 +30,7 @@ package struct ServiceProcess: Sendable {
         ]
         let defaults = ["FEDERATION_PUBLIC_URL": "http://127.0.0.1:\(port)"]
         let process = try await ManagedProcess.start(
-            try PackageLayout.executable("federation"),
+            try program ?? PackageLayout.executable("federation"),
             ["serve"],
             environment: defaults.merging(environment) { _, given in given }.merging(listeners) { _, chosen in chosen }
         )
@@ -111,12 +113,19 @@ extension ManagedProcess {
 
 /// Runs a command of the `federation` program to its end, such as `["migrate"]`.
 ///
+/// - Parameters:
+///   - arguments: The command.
+///   - program: Path of another `federation` than the one that was built together with the tests.
+///   - environment: Its configuration.
+///   - limit: The deadline for its end.
 /// - Returns: The ended process with its output and status.
 /// - Throws: ``MissingProduct``; ``DeadlinePassed`` after killing it.
 package func runFederation(
     _ arguments: [String],
+    program: String? = nil,
     environment: [String: String],
     within limit: Duration = .seconds(60)
 ) async throws -> ManagedProcess {
-    try await run(try PackageLayout.executable("federation"), arguments, environment: environment, within: limit)
+    let program = try program ?? PackageLayout.executable("federation")
+    return try await run(program, arguments, environment: environment, within: limit)
 }

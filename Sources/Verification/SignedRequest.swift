@@ -43,14 +43,14 @@ package struct SignedRequest: Sendable, Equatable {
             throw Self.refusal("its algorithm is not HMAC-SHA256")
         }
         guard let subject = payload["user_id"]?.decimalText.flatMap({ Subject($0) }) else {
-            throw Self.refusal("it has no user_id")
+            throw Self.refusal("it has no user_id of a person")
         }
         guard let issuedAt = payload["issued_at"]?.unixSeconds else { throw Self.refusal("it has no issued_at") }
         // A number of the payload is any of 64 bits, so it is compared and never calculated with.
         guard issuedAt >= now - Self.lifetime else { throw Self.refusal("it is older than a day") }
         guard issuedAt <= now + Self.clockTolerance else { throw Self.refusal("it is of the future; check the clock") }
         appID = app.id
-        isForClients = Self.clientMembers.contains { payload[$0] != nil }
+        isForClients = Self.clientMembers.contains { payload.present($0) != nil }
         self.subject = subject
         self.issuedAt = issuedAt
         hash = Array(SHA256.hash(data: Array((app.id.text + ".").utf8) + signed))
@@ -96,6 +96,9 @@ extension ProviderApp {
 
 extension JSONValue {
     /// Digits, whether they came as text or as number; of a number the literal counts, so that `1e1` and `10.0` are none.
+    ///
+    /// What Facebook has signed counts in either form: samples of its own have numbers there (facebook.md §5.1), and to miss that somebody
+    /// wants to be forgotten would be worse.
     var decimalText: String? {
         switch self {
         case .string(let text): text

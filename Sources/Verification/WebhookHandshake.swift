@@ -20,8 +20,8 @@ package struct WebhookHandshake: Sendable {
     /// - Parameter expected: The token that the operator chose; nil when there is none, and then nobody gets an answer.
     /// - Returns: The digits.
     /// - Throws: `callback_refused`, `malformed_request`.
-    package func answer(expecting expected: String?) throws(Failure) -> String {
-        guard let expected else { throw Self.refusal("the application has no webhookVerifyToken") }
+    package func answer(expecting expected: Secret?) throws(Failure) -> String {
+        guard let expected = expected?.reveal() else { throw Self.refusal("the application has no webhookVerifyToken") }
         guard let verifyToken, verifyToken.utf8.isEqualInConstantTime(to: expected.utf8), !expected.utf8.isEmpty else {
             throw Self.refusal("hub.verify_token is not the application's webhookVerifyToken")
         }

@@ -1,5 +1,6 @@
 import Federation
 import FoundationEssentials
+import HTTPTypes
 import Identity
 import Testing
 
@@ -50,6 +51,32 @@ struct DialogWireTests {
         #expect(DialogQuery.parse("error_message=x").errorCode != nil, "an error without a number is one, too")
     }
 
+    @Test("of the cookies that a browser sends ours is found, alone, by its whole name")
+    func cookies() {
+        func read(_ headers: [String], isSecure: Bool = true) -> String? {
+            var fields = HTTPFields()
+            for header in headers { fields.append(HTTPField(name: .cookie, value: header)) }
+            return DialogCookie.read(fields, isSecure: isSecure)
+        }
+        let name = "__Host-federation-dialog"
+        #expect(read(["\(name)=a"]) == "a")
+        #expect(read(["x=y; \(name)=a; z"]) == "a")
+        #expect(read(["x=y;\(name)=a=b;z"]) == "a=b")
+        #expect(read(["x=y", "\(name)=a"]) == "a", "HTTP/2 may split them")
+        #expect(read(["federation-dialog=a"], isSecure: false) == "a")
+        for headers in [
+            [], [""], [name], ["\(name)=a; \(name)=b"], ["\(name)=a", "\(name)=a"], ["federation-dialog=a"],
+            ["x\(name)=a"], ["\(name)x=a"], ["__host-federation-dialog=a"], ["x=\(name)=a"],
+            [String(repeating: "a=b;", count: 300) + "\(name)=a"],
+        ] {
+            #expect(read(headers) == nil, "\(headers)")
+        }
+        #expect(
+            DialogCookie.written(Secret("a"), seconds: 5, isSecure: true)
+                == "\(name)=a; Path=/; Max-Age=5; Secure; HttpOnly; SameSite=Lax"
+        )
+    }
+
     @Test("a body is read in every spelling, and none at all is an empty one, as null is")
     func body() throws {
         func read(_ text: String?) throws(Failure) -> DialogBody {
@@ -81,6 +108,7 @@ struct DialogWireTests {
             #"{"permissions": {}}"#, #"{"permissions": "e\u0301mail"}"#, #"{"permissions": [null]}"#,
             #"{"permissions": [\#(many)]}"#,
             #"{"permissions": ["\#(String(repeating: "a", count: 65))"]}"#, #"{"redirect": 1}"#, #"{"appId": 1}"#,
+            #"{"configId": 1}"#, #"{"configId": "1a"}"#, #"{"client_id": "1"}"#, #"{"permission": "email"}"#,
             #"{"authType": "Rerequest"}"#, #"{"codeChallengeMethod": "s256", "codeChallenge": "x"}"#,
             #"{"codeChallenge": "=\#(String(repeating: "a", count: 42))"}"#,
         ] {

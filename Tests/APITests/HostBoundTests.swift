@@ -31,17 +31,6 @@ struct HostBoundTests {
         }
     }
 
-    @Test("takes the host of a target in absolute form before the header")
-    func absoluteForm() async throws {
-        try await withApplications { listeners in
-            let path = "http://one.example:8080/api/users/sessions"
-            let reply = try await listeners.call(.get, path, host: "evil.example")
-            #expect(reply.reason == "session_invalid")
-            let other = "http://evil.example/api/users/sessions"
-            #expect(try await listeners.call(.get, other, host: "one.example").reason == "unknown_application")
-        }
-    }
-
     @Test("leaves an application whose id is api its paths with a key")
     func applicationNamedAPI() async throws {
         try await withApplications { listeners in

@@ -20,15 +20,19 @@ struct Listeners: Sendable {
     let parts: Parts
 
     /// On a database; without one nothing answers there, and whatever asks for it fails.
-    init(database url: String = Parts.nowhere) throws {
-        parts = try Parts(database: url)
+    init(database url: String = Parts.nowhere, trustedProxies: Int = 0) throws {
+        parts = try Parts(database: url, trustedProxies: trustedProxies)
         publicAPI = parts.publicRouter.buildResponder()
         management = parts.managementRouter.buildResponder()
     }
 
     /// Lends listeners on a database, whose connections live as long.
-    static func onDatabase(_ url: String, _ body: @escaping @Sendable (Listeners) async throws -> Void) async throws {
-        let listeners = try Listeners(database: url)
+    static func onDatabase(
+        _ url: String,
+        trustedProxies: Int = 0,
+        _ body: @escaping @Sendable (Listeners) async throws -> Void
+    ) async throws {
+        let listeners = try Listeners(database: url, trustedProxies: trustedProxies)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listeners.parts.postgres.run() }
             defer { listeners.parts.postgres.shutdown() }
@@ -91,10 +95,12 @@ struct Parts: Sendable {
     let directory: ApplicationDirectory
     let administration: Administration
     private let federation: Federation
+    private let trustedProxies: Int
 
     static let nowhere = "postgres://nobody@127.0.0.1:1/nothing"
 
-    init(database url: String = nowhere) throws {
+    init(database url: String = nowhere, trustedProxies: Int = 0) throws {
+        self.trustedProxies = trustedProxies
         var configuration = try PostgresConfiguration(url: url)
         // No test is about these, and a busy machine takes its time.
         (configuration.lockTimeout, configuration.statementTimeout) = (.seconds(60), .seconds(60))
@@ -123,7 +129,9 @@ struct Parts: Sendable {
         )
     }
 
-    var publicRouter: Router<APIContext> { PublicAPI.router(federation: federation, directory: directory) }
+    var publicRouter: Router<APIContext> {
+        PublicAPI.router(federation: federation, directory: directory, trustedProxies: trustedProxies)
+    }
 
     var managementRouter: Router<APIContext> {
         ManagementAPI.router(federation: federation, administration: administration)

@@ -36,6 +36,7 @@ struct DocumentationTests {
 
     private static let statuses = [
         "badRequest": "400", "unauthorized": "401", "forbidden": "403", "notFound": "404", "methodNotAllowed": "405",
+        "uriTooLong": "414",
         "conflict": "409", "preconditionFailed": "412", "contentTooLarge": "413", "unsupportedMediaType": "415",
         "unprocessableContent": "422", "preconditionRequired": "428", "tooManyRequests": "429",
         "internalServerError": "500", "serviceUnavailable": "503", "gatewayTimeout": "504",

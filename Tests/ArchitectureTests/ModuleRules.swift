@@ -20,8 +20,8 @@ enum ModuleRules {
             "NIOConcurrencyHelpers", "Passwords", "Store", "Twitter", "Verification",
         ],
         "API": [
-            "Federation", "HTTPTypes", "Hummingbird", "Identity", "Logging", "NIOConcurrencyHelpers", "NIOCore",
-            "NIOHTTPTypes",
+            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Identity", "Logging", "NIOConcurrencyHelpers",
+            "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
         ],
         "Observability": ["Dispatch", "Glibc", "Identity", "Logging", "NIOConcurrencyHelpers"],
         "Server": service.union([

@@ -1,8 +1,9 @@
-import Federation
 import Identity
 import Logging
 import TestSupport
 import Testing
+
+@testable import Federation
 
 @Suite("The copy of every application's configuration")
 struct ApplicationDirectoryTests {
@@ -43,6 +44,58 @@ struct ApplicationDirectoryTests {
             )
             try await directory.refresh()
             #expect(try name() == "unseen")
+        }
+    }
+
+    @Test("a change that cannot be read keeps its application from being served until it can be")
+    func unreadChange() async throws {
+        try await Office.lend { office in
+            let directory = ApplicationDirectory(
+                store: office.store,
+                masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let id = try #require(ApplicationID("demo"))
+            try await directory.refresh()
+            #expect(throws: Never.self) { try directory.application(id: "demo") }
+            try await office.database.psql("alter table federation.configuration rename to away")
+            await directory.follow(changeOf: id)
+            let failure = #expect(throws: Failure.self) { try directory.application(id: "demo") }
+            #expect(failure?.reason == .storeUnavailable && failure?.retryAfter != nil)
+            try await directory.refresh()
+            #expect(throws: Failure.self) { try directory.application(id: "demo") }
+            try await office.database.psql("alter table federation.away rename to configuration")
+            try await directory.refresh()
+            #expect(throws: Never.self) { try directory.application(id: "demo") }
+        }
+    }
+
+    @Test("the successor of an application is what it has become, and one that is gone is said to be")
+    func successor() async throws {
+        try await Office.lend { office in
+            let directory = ApplicationDirectory(
+                store: office.store,
+                masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            try await directory.refresh()
+            let first = try directory.application(id: "demo")
+            #expect(try await directory.successor(of: first, until: .now + .seconds(5)) == nil, "nothing has changed")
+            _ = try await office.administration.changeApplication(
+                "demo",
+                patch: try json(#"{"name": "other"}"#),
+                if: .any,
+                by: Office.actor
+            )
+            let second = try await directory.successor(of: first, until: .now + .seconds(5))
+            #expect(second?.application.name == "other")
+            #expect(try await directory.successor(of: first, until: .now) === second, "without another look")
+            try await office.administration.deleteApplication("demo", confirmation: "demo", if: .any, by: Office.actor)
+            let gone = try #require(second)
+            let failure = await #expect(throws: Failure.self) {
+                try await directory.successor(of: gone, until: .now + .seconds(5))
+            }
+            #expect(failure?.reason == .unknownApplication)
         }
     }
 }

@@ -188,6 +188,11 @@ struct ConfigurationDifferenceTests {
             ]
         )
         #expect(
+            try Self.lines { $0.facebook?.apps[1].configID = "77" } == [
+                #"provider.facebook.apps facebook: [{"appId":"1"},{"appId":"2"}] -> [{"appId":"1"},{"appId":"2","configId":"77"}]"#
+            ]
+        )
+        #expect(
             try Self.lines { $0.facebook?.apps.removeLast() } == [
                 #"provider.facebook.apps facebook: [{"appId":"1"},{"appId":"2"}] -> [{"appId":"1"}]"#
             ]

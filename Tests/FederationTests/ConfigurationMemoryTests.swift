@@ -12,7 +12,10 @@ struct ConfigurationMemoryTests {
         var copy: ConfigurationMemory.Copy? { state.copy }
         var name: String? { copy?.applications.values.first?.application.name }
 
+        var isSuspending: Bool { state.isSuspending }
+
         func doubt() { state.doubt() }
+        func suspend(_ id: ApplicationID) { state.suspend(id) }
         func look() -> ConfigurationMemory.Look { state.look() }
 
         /// Takes what a look has read, applications that have changed among all that there are.
@@ -110,6 +113,24 @@ struct ConfigurationMemoryTests {
         memory.doubt()
         #expect(memory.take(3, [a], of: memory.look(), all: [idA]))
         #expect(memory.copy?.applications.keys.map(\.text) == ["a"])
+    }
+
+    @Test("an application with a change that nobody has read is not served before a later look has read everything")
+    func suspended() throws {
+        let memory = Memory()
+        let (a, b) = (try Self.application("a", "A"), try Self.application("b", "B"))
+        let (idA, idB) = (a.application.id, b.application.id)
+        #expect(memory.take(1, [a, b], of: memory.look(), all: [idA, idB]))
+        let early = memory.look()
+        memory.suspend(idA)
+        #expect(memory.isSuspending)
+        #expect(throws: Failure.self) { try memory.copy?.application(idA) }
+        #expect(try memory.copy?.application(idB) === b)
+        #expect(memory.take(2, [b], of: early, all: [idA, idB]))
+        #expect(throws: Failure.self) { try memory.copy?.application(idA) }
+        // The same revision: another look may have read the change meanwhile, which this one does not rely on.
+        #expect(memory.take(2, [a, b], of: memory.look(), all: [idA, idB]))
+        #expect(try memory.copy?.application(idA) === a && !memory.isSuspending)
     }
 
     @Test("a host that an application names twice is served; one that two applications name is nobody's")

@@ -1,37 +1,92 @@
 import Identity
+import Mapping
 import Testing
 
 @testable import Federation
 
 @Suite("What is kept of a login through the server")
 struct DialogStateTests {
-    @Test("a state is read as it was written, for each of its ends")
+    private static func plan(_ end: DialogEnd, mapping: JSONValue? = nil) -> DialogPlan {
+        DialogPlan(appID: "1", redirectURI: "https://b.example/", mapping: mapping, end: end)
+    }
+
+    private static func object(_ text: Secret) throws -> JSONObject {
+        try #require(try JSONParser.parse(text.reveal(), limits: .stored).object)
+    }
+
+    @Test("a state and a ticket are read as they were written, for each of their ends")
     func state() throws {
         for end in [
             DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
             .redirect(to: "app:/done", codeChallenge: "c"), .popup(origin: "https://a.example"),
         ] {
             for mapping in [nil, JSONValue.object(["email": .string("email")])] {
-                let state = DialogState(
-                    appID: "1",
-                    redirectURI: "https://b.example/",
-                    codeVerifier: Secret("v"),
-                    mapping: mapping,
-                    end: end,
-                    endsAt: 1_700_000_000
-                )
-                let read = try #require(DialogState(state.text))
-                #expect(read.appID == "1")
-                #expect(read.redirectURI == "https://b.example/")
-                #expect(read.codeVerifier.reveal() == "v")
-                #expect(read.mapping == mapping)
-                #expect("\(read.end)" == "\(end)")
-                #expect(read.endsAt == 1_700_000_000)
+                let plan = Self.plan(end, mapping: mapping)
+                func expectSame(_ read: DialogPlan) {
+                    #expect(read.appID == "1")
+                    #expect(read.redirectURI == "https://b.example/")
+                    #expect(read.mapping == mapping)
+                    #expect("\(read.end)" == "\(end)")
+                }
+                for (verifier, browser) in [(nil, nil), ("v", [UInt8]([1, 2, 3]))] {
+                    let state = DialogState(
+                        plan: plan,
+                        codeVerifier: verifier.map(Secret.init),
+                        browser: browser,
+                        endsAt: 1_700_000_000
+                    )
+                    let read = try #require(DialogState(try Self.object(state.text)))
+                    expectSame(read.plan)
+                    #expect(read.codeVerifier?.reveal() == verifier)
+                    #expect(read.browser == browser)
+                    #expect(read.endsAt == 1_700_000_000)
+                }
+                for (permissions, type, configID) in [(nil, nil, nil), (["email"], .rerequest, "4711")]
+                    as [([String]?, DialogAuthType?, String?)]
+                {
+                    let ticket = DialogTicket(
+                        plan: plan,
+                        permissions: permissions,
+                        authType: type,
+                        configID: configID,
+                        endsAt: 1_700_000_000
+                    )
+                    let read = try #require(DialogTicket(try Self.object(ticket.text)))
+                    expectSame(read.plan)
+                    #expect(read.permissions == permissions)
+                    #expect(read.authType == type)
+                    #expect(read.configID == configID)
+                    #expect(read.endsAt == 1_700_000_000)
+                }
             }
         }
-        for text in ["", "{}", "[]", #"{"app":"1","redirectUri":"x","codeVerifier":"v","endsAt":1}"#] {
-            #expect(DialogState(Secret(text)) == nil)
+        for text in ["{}", #"{"app":"1","redirectUri":"x","codeVerifier":"v","endsAt":1}"#] {
+            #expect(DialogState(try Self.object(Secret(text))) == nil)
+            #expect(DialogTicket(try Self.object(Secret(text))) == nil)
         }
+    }
+
+    @Test(
+        "T-70: a login without a challenge of the client's ends in the browser whose hash is in the state, and in no other"
+    )
+    func browser() {
+        let kept = OneTimeText()
+        let (redirect, popup) = (
+            DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
+            DialogEnd.popup(origin: "https://a.example")
+        )
+        func isOf(_ kept: Secret?, _ browser: [UInt8]?, _ end: DialogEnd) -> Bool {
+            DialogState(plan: Self.plan(end), codeVerifier: nil, browser: browser, endsAt: 1).isOf(kept)
+        }
+        for end in [redirect, popup] {
+            #expect(isOf(kept.secret, kept.hash, end))
+            #expect(!isOf(nil, kept.hash, end))
+            #expect(!isOf(OneTimeText().secret, kept.hash, end))
+            #expect(!isOf(kept.secret, nil, end), "a state that is nobody's")
+            #expect(!isOf(nil, nil, end))
+            #expect(!isOf(Secret(""), [], end))
+        }
+        #expect(isOf(nil, nil, .redirect(to: "https://a.example/", codeChallenge: "c")))
     }
 
     @Test("T-70: a sealed state opens for its application, in its time and unchanged, also after a new master key")
@@ -39,17 +94,15 @@ struct DialogStateTests {
         let (old, new) = (try Self.masterKey(1), try Self.masterKey(2))
         let (demo, other) = (try #require(ApplicationID("demo")), try #require(ApplicationID("other")))
         let state = DialogState(
-            appID: "1",
-            redirectURI: "https://b.example/",
+            plan: Self.plan(.popup(origin: "https://a.example")),
             codeVerifier: Secret("v"),
-            mapping: nil,
-            end: .popup(origin: "https://a.example"),
+            browser: [1],
             endsAt: 1000
         )
         let keys = MasterKeys(current: old)
         let sealed = state.sealed(under: keys, for: demo)
         func opens(_ sealed: [UInt8], _ keys: MasterKeys, for application: ApplicationID, at now: Int64) -> Bool {
-            DialogState(sealed: sealed, under: keys, for: application, now: now)?.appID == "1"
+            DialogState(sealed: sealed, under: keys, for: application, now: now)?.plan.appID == "1"
         }
         #expect(opens(sealed, keys, for: demo, at: 999))
         #expect(opens(sealed, MasterKeys(current: new, previous: [old]), for: demo, at: 999))
@@ -57,6 +110,9 @@ struct DialogStateTests {
         #expect(!opens(sealed, keys, for: other, at: 999), "another application's")
         #expect(!opens(sealed, MasterKeys(current: new), for: demo, at: 999), "another key's")
         #expect(state.sealed(under: keys, for: demo) != sealed)
+        #expect(DialogTicket(sealed: sealed, under: keys, for: demo, now: 999) == nil, "a state is no ticket")
+        let ticket = DialogTicket(plan: state.plan, permissions: nil, authType: nil, configID: nil, endsAt: 1000)
+        #expect(!opens(ticket.sealed(under: keys, for: demo), keys, for: demo, at: 999), "a ticket is no state")
         for index in sealed.indices {
             var changed = sealed
             changed[index] ^= 1
@@ -77,17 +133,23 @@ struct DialogStateTests {
                 app: try #require(ProviderAppID("1")),
                 subject: try #require(Subject("2"))
             ),
-            profile: ["id": .string("2"), "name": .string("Ann \u{2028}")],
+            profile: ["id": .string("2"), "name": .string("Ann \u{2028}"), "email": .string("a@b@c")],
             scopes: ["email"],
             declinedScopes: ["user_birthday"],
             dataAccessExpiresAt: 5,
             credentialExpiresAt: 6
         )
         let token = ProviderToken(kind: .access, text: Secret("EAAx"), expiresAt: 6)
-        let login = VouchedLogin(proof: Proof(person: person, token: token), mapping: .null, codeChallenge: "c")
+        let login = VouchedLogin(
+            proof: Proof(person: person, profile: AdmittedProfile(person.profile, by: .facebook), token: token),
+            mapping: .null,
+            codeChallenge: "c"
+        )
         let read = try #require(VouchedLogin(login.text))
         #expect(read.proof.person.identity == person.identity)
         #expect(read.proof.person.profile["id"]?.string == "2")
+        #expect(!login.text.reveal().contains("a@b@c"), "what does not fit is not kept")
+        #expect(read.proof.profile.json == login.proof.profile.json)
         #expect(read.proof.person.scopes == ["email"])
         #expect(read.proof.person.scopesAreListed)
         #expect(read.proof.person.declinedScopes == ["user_birthday"])

@@ -81,7 +81,7 @@ struct DocumentSchemaTests {
             Self.whole(#""providers":{"facebook":{"enabled":false}}"#),
             Self.whole(#""providers":{"facebook":{"enabled":false,"apps":[]}}"#),
             Self.whole(
-                #""providers":{"facebook":{"graphVersion":"v999.99","proof":"classic","apps":[{"appId":"00","appSecret":{"env":"A"}}]}}"#
+                #""providers":{"facebook":{"graphVersion":"v999.99","proof":"classic","pkce":"off","apps":[{"appId":"00","appSecret":{"env":"A"},"configId":"007"},{"appId":"01","appSecret":{"env":"A"},"configId":null}]}}"#
             ),
             Self.whole(
                 #""properties":{"\#(long)":{"type":"INT","required":false,"clientMappable":true},"Name":{"type":"JSON"}}"#
@@ -130,14 +130,18 @@ struct DocumentSchemaTests {
             #""longLivedTokens":false,"returnTokens":false,"refreshHours":null"#,
             #""keepTokens":true,"refreshHours":8760"#,
             #""endSessionsWhenRevoked":true,"eraseAfterDays":30"#, #""webhookVerifyToken":null"#,
-            #""webhookVerifyToken":"0123456789abcde~""#,
+            #""webhookVerifyToken":"0123456789abcde~""#, #""webhookVerifyToken":{"env":"_9aZ"}"#,
+            #""webhookVerifyToken":"\#(String(repeating: "~", count: 128))""#,
         ]
         let wrong = [
             #""nonce":null"#, #""nonce":"none""#, #""idTokenSeconds":59"#, #""idTokenSeconds":3601"#,
             #""permissions":["A"]"#, #""permissions":null"#, #""permissions":[""]"#, #""longLivedTokens":true"#,
             #""returnTokens":true,"keepTokens":false"#, #""refreshHours":5"#, #""keepTokens":true,"refreshHours":8761"#,
             #""keepTokens":1"#, #""eraseAfterDays":31"#, #""eraseAfterDays":-1"#, #""webhookVerifyToken":"short""#,
-            #""webhookVerifyToken":"0123456789 abcdef""#, #""redirectUris":"https://a/""#, #""nonces":"off""#,
+            #""webhookVerifyToken":"0123456789 abcdef""#, #""webhookVerifyToken":"0123456789abcd\u00e9""#,
+            #""webhookVerifyToken":"\#(String(repeating: "x", count: 129))""#, #""webhookVerifyToken":{"env":""}"#,
+            #""webhookVerifyToken":{"value":"0123456789abcdef"}"#, #""webhookVerifyToken":{"set":true}"#,
+            #""webhookVerifyToken":1234567890123456"#, #""redirectUris":"https://a/""#, #""nonces":"off""#,
         ]
         func lists(_ texts: [String]) -> [String] {
             texts.flatMap { [#""redirectUris":["\#($0)"]"#, #""returnUrls":["\#($0)"]"#] }
@@ -198,6 +202,7 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":[]"#), Self.whole(#""settings":{"speed":9}"#),
             Self.whole(#""settings":{"clientMapping":"yes"}"#), Self.whole(#""settings":{"multipleLogins":null}"#),
             Self.whole(#""settings":{"mostSessions":0}"#), Self.whole(#""settings":{"mostSessions":1001}"#),
+            Self.whole(#""settings":{"banDays":-1}"#), Self.whole(#""settings":{"banDays":3651}"#),
             Self.whole(#""settings":{"tokens":null}"#), Self.whole(#""settings":{"tokens":{"seconds":59}}"#),
             Self.whole(#""settings":{"tokens":{"audience":"a b"}}"#), Self.whole(#""settings":{"tokens":{"x":1}}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":59}"#),
@@ -230,6 +235,14 @@ struct DocumentSchemaTests {
             Self.whole(#""providers":{"facebook":{"enabled":false,"graphVersion":"25.0"}}"#),
             Self.whole(#""providers":{"facebook":{"enabled":false,"proof":"none"}}"#),
             Self.whole(#""providers":{"facebook":{"apps":[{"appId":1,"appSecret":{"env":"A"}}]}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false,"pkce":"maybe"}}"#),
+            Self.whole(#""providers":{"facebook":{"enabled":false,"pkce":null}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":{"env":"A"},"configId":1}]}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":{"env":"A"},"configId":"x"}]}}"#),
+            Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":{"env":"A"},"configId":""}]}}"#),
+            Self.whole(
+                #""providers":{"twitter":{"apps":[{"consumerKey":"a","consumerSecret":{"env":"A"},"configId":"1"}]}}"#
+            ),
             Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1"}]}}"#),
             Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":"s"}]}}"#),
             Self.whole(#""properties":[]"#), Self.whole(#""properties":{"a-b":{"type":"INT"}}"#),
@@ -283,7 +296,8 @@ struct DocumentSchemaTests {
             "null", "true", "false", "7", "60", "1e3", #""x""#, #""""#, "[]", "{}", #""STRING""#, #""email""#,
             #""{a} {b}""#,
             #""a.b""#, #"{"env":"A"}"#, #"["https://a.b"]"#, #"["a.b"]"#, #""trim""#, #"{"join":","}"#, #""timed""#,
-            #"{"type":"JSON"}"#, #""v25.0""#, #""always""#, #""pJSON""#, #"[{"appId":"1","appSecret":{"env":"A"}}]"#,
+            #"{"type":"JSON"}"#, #""v25.0""#, #""always""#, #""keep""#, #""pJSON""#,
+            #"[{"appId":"1","appSecret":{"env":"A"}}]"#,
         ]
         func piece() -> String { pieces.randomElement(using: &random) ?? "null" }
         func members(_ keys: [String], _ value: (String) -> String) -> String {
@@ -293,7 +307,7 @@ struct DocumentSchemaTests {
         func object(_ keys: [String], _ value: (String) -> String) -> String { "{" + members(keys, value) + "}" }
         var accepted: [String] = []
         for _ in 0..<30_000 {
-            let keys = ["from", "to", "type", "sync", "required", "default", "transform"]
+            let keys = ["from", "to", "type", "sync", "required", "default", "whenMissing", "transform"]
             let document =
                 switch Int.random(in: 0..<4, using: &random) {
                 case 0:

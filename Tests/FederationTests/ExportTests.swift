@@ -38,6 +38,9 @@ struct ExportTests {
             let name = try #require(app.object?["appSecret"]?.object?["env"]?.string)
             #expect(environment.updateValue(Sample.secret(of: id).reveal(), forKey: name) == nil, "\(name) twice")
         }
+        if let name = facebook?["webhookVerifyToken"]?.object?["env"]?.string {
+            #expect(environment.updateValue("canary-0123456789", forKey: name) == nil, "\(name) twice")
+        }
         return environment
     }
 
@@ -60,7 +63,7 @@ struct ExportTests {
             apps: ["1"],
             options: #"{"nonce":"off","returnUrls":["a.b:/x"],"permissions":[],"keepTokens":true,"refreshHours":24}"#
         ),
-        Sample(apps: ["1"], options: #"{"webhookVerifyToken":"0123456789abcdef","eraseAfterDays":30}"#),
+        Sample(apps: ["1"], options: #"{"eraseAfterDays":30}"#, verifyToken: "canary-0123456789"),
         Sample(
             properties:
                 #"{"n":{"type":"DOUBLE"},"j":{"type":"JSON"},"t":{"type":"TEXT"},"d":{"type":"DATE"},"s":{"type":"STRING"},"o":{"type":"BOOLEAN"}}"#,
@@ -124,7 +127,7 @@ struct ExportTests {
         let text = DocumentExport.document(of: try sample.stored()).text
         #expect(
             text == #"""
-                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100},"roles":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
+                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"banDays":730,"tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100,"mostPerHourInAll":10000},"roles":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
                 """#
         )
     }
@@ -228,7 +231,7 @@ struct ExportTests {
         )
         #expect(
             plan.json.text
-                == #"{"application":"demo","changes":[{"action":"application.rename","target":null,"from":null,"to":"B"}],"undeclaredProperties":["a"]}"#
+                == #"{"application":"demo","changes":[{"action":"application.rename","target":null,"from":null,"to":"B"}],"undeclaredProperties":["a"],"warnings":[]}"#
         )
     }
 }

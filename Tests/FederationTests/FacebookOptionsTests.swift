@@ -7,7 +7,7 @@ import Testing
 @Suite("Options of logins with Facebook")
 struct FacebookOptionsTests {
     private static let full = #"""
-        {"graphVersion":"v24.0","proof":"classic","nonce":"serverIssued","idTokenSeconds":60,"redirectUris":["https://a.example/cb"],"returnUrls":["fb123://authorize","https://a.example/"],"permissions":["email"],"keepTokens":true,"longLivedTokens":true,"returnTokens":true,"endSessionsWhenRevoked":true,"refreshHours":8760,"eraseAfterDays":30,"webhookVerifyToken":"0123456789abcdef"}
+        {"graphVersion":"v24.0","proof":"classic","pkce":"off","nonce":"serverIssued","idTokenSeconds":60,"redirectUris":["https://a.example/cb"],"returnUrls":["fb123://authorize","https://a.example/"],"permissions":["email"],"keepTokens":true,"longLivedTokens":true,"returnTokens":true,"endSessionsWhenRevoked":true,"refreshHours":8760,"eraseAfterDays":30}
         """#
 
     /// What is wrong with options; empty when nothing is.
@@ -40,13 +40,13 @@ struct FacebookOptionsTests {
         }
         let right = [
             #"{"idTokenSeconds":3600,"refreshHours":1,"eraseAfterDays":0}"#, #"{"refreshHours":null}"#,
-            #"{"webhookVerifyToken":null}"#, #"{"webhookVerifyToken":"\#(String(repeating: "~", count: 128))"}"#,
             #"{"permissions":[]}"#, #"{"permissions":\#(texts(50, "user_birthday"))}"#,
             #"{"permissions":["\#(String(repeating: "x", count: 64))"]}"#,
             #"{"redirectUris":\#(texts(20, "https://a.example/"))}"#,
         ]
         for text in right { #expect(Self.problems(try json(text)).isEmpty, "\(text)") }
         let wrong: [(name: String, values: [String])] = [
+            ("pkce", ["null", "true", #""Auto""#, #""plain""#, #""""#]),
             ("nonce", ["null", "true", #""ClientMade""#, #""""#]),
             ("idTokenSeconds", ["59", "3601", "60.5", "6e1", #""60""#, "null", "-9223372036854775808"]),
             ("redirectUris", ["null", #""https://a.example/""#, "{}", texts(21, "https://a.example/")]),
@@ -54,13 +54,6 @@ struct FacebookOptionsTests {
             ("keepTokens", ["null", "1"]), ("longLivedTokens", ["0"]), ("returnTokens", [#""true""#]),
             ("endSessionsWhenRevoked", ["[]"]), ("refreshHours", ["0", "8761", "1.5"]),
             ("eraseAfterDays", ["-1", "31", "null"]),
-            (
-                "webhookVerifyToken",
-                [
-                    #""0123456789abcde""#, #""\#(String(repeating: "x", count: 129))""#, #""0123456789 abcdef""#,
-                    #""0123456789abcde\u0007""#, #""0123456789abcd\u00e9""#, "1234567890123456",
-                ]
-            ),
             ("speed", ["9"]),
         ]
         for (name, values) in wrong {
@@ -179,10 +172,10 @@ struct FacebookOptionsChangeTests {
                 #"provider.facebook.set facebook: {\#(settings),"nonce":"clientMade","returnUrls":[]} -> {\#(settings),"nonce":"off","returnUrls":["fb1://x"]}"#
             ]
         )
-        let token = try Self.steps(stored) { $0.facebook?.facebookOptions.webhookVerifyToken = "canary-9876543210" }
+        let token = try Self.steps(stored) { $0.facebook?.verifyToken = .string("canary-9876543210") }
         let hidden = #"{\#(settings),"webhookVerifyToken":"•••"}"#
         #expect(token.map(\.line) == ["provider.facebook.set facebook: \(hidden) -> \(hidden)"])
-        let none = try Self.steps(stored) { $0.facebook?.facebookOptions.webhookVerifyToken = nil }
+        let none = try Self.steps(stored) { $0.facebook?.verifyToken = .null }
         #expect(
             none.map(\.line) == [
                 #"provider.facebook.set facebook: \#(hidden) -> {\#(settings),"webhookVerifyToken":null}"#
@@ -199,7 +192,7 @@ struct FacebookOptionsChangeTests {
             return
         }
         #expect(options.object?["webhookVerifyToken"]?.string == "canary-9876543210")
-        #expect(options.object?.members.count == FacebookOptionsDocument.names.count, "they are stored completely")
+        #expect(options.object?.members.map(\.key) == FacebookProvider.allOptionNames, "they are stored completely")
     }
 
     @Test("options that cannot be read make logins impossible, and stay until they are set")
@@ -221,7 +214,8 @@ struct FacebookOptionsChangeTests {
             Issue.record("not set")
             return
         }
-        #expect(options == FacebookOptionsDocument.document(of: FacebookOptions()))
+        let defaults = FacebookOptionsDocument.document(of: FacebookOptions())
+        #expect(options == FacebookProvider.options(defaults) { _ in .string("canary-0123456789") })
         #expect(!mended.map(\.line).joined().contains("canary"))
     }
 

@@ -21,7 +21,10 @@ struct Office {
 
     static func lend(_ body: (Office) async throws -> Void) async throws {
         try await withDatabase(.empty) { database in
-            let client = PostgresClient(configuration: try PostgresConfiguration(url: database.url))
+            var configuration = try PostgresConfiguration(url: database.url)
+            // Other tests want the server, too.
+            configuration.leaseTimeout = .seconds(30)
+            let client = PostgresClient(configuration: configuration)
             async let life: Void = client.run()
             do {
                 let store = Store(postgres: client)

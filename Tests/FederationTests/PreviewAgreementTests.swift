@@ -24,8 +24,36 @@ struct PreviewAgreementTests {
         (.json, [#"{"a":1.0,"b":[]}"#, "[1,2.50]", #""x""#], [#"'{"b": [], "a": 1}'"#, "'[1, 2.5]'", "'null'"]),
     ]
 
+    /// An entry: of a field by itself, one that is cleared, and one of an object's member.
+    private struct Target {
+        let name: String
+        let pool: (type: PropertyType, profile: [String], edits: [String])
+        let sync: SyncMode
+        var clears = false
+        var isMember = false
+
+        var field: String { "f_" + name }
+        var entry: JSONValue {
+            var entry: JSONObject = [
+                "from": .string(isMember ? field + ".m" : field), "to": .string(name), "sync": .string(sync.rawValue),
+            ]
+            if clears { entry.append("whenMissing", .string("clear")) }
+            return .object(entry)
+        }
+    }
+
     private static let targets = pools.flatMap { pool in
-        SyncMode.allCases.map { (name: "\(pool.type.rawValue)_\($0.rawValue)".lowercased(), pool: pool, sync: $0) }
+        SyncMode.allCases.flatMap { sync in
+            let name = "\(pool.type.rawValue)_\(sync.rawValue)".lowercased()
+            var targets = [
+                Target(name: name, pool: pool, sync: sync),
+                Target(name: name + "_member", pool: pool, sync: sync, isMember: true),
+            ]
+            if sync == .always || sync == .untilEdited {
+                targets.append(Target(name: name + "_clear", pool: pool, sync: sync, clears: true))
+            }
+            return targets
+        }
     }
 
     @Test("entry by entry, over logins and edits in any order", arguments: [1, 2, 3] as [UInt64])
@@ -34,6 +62,7 @@ struct PreviewAgreementTests {
             var random = Random(state: seed)
             try await Self.prepare(office)
             var user: ObjectID?
+            var outcomes: Set<String> = []
             for _ in 0..<25 {
                 let profile = Self.profile(&random)
                 var request: JSONObject = ["profile": profile]
@@ -41,7 +70,8 @@ struct PreviewAgreementTests {
                 let preview = try await office.administration.previewMapping(
                     for: .facebook,
                     of: "demo",
-                    .object(request)
+                    .object(request),
+                    by: Office.actor
                 )
                 #expect(preview.object?["created"] == .bool(user == nil))
                 let before = try await Self.values(office)
@@ -54,15 +84,21 @@ struct PreviewAgreementTests {
                     let name = try #require(entry["to"]?.string)
                     let outcome = try #require(entry["outcome"]?.string)
                     let after = written.user.properties.first { $0.name.text == name }?.value?.json
-                    let expected =
-                        ["written", "unchanged", "defaulted"].contains(outcome) ? entry["value"] : before[name]
+                    let expected: JSONValue? =
+                        switch outcome {
+                        case "written", "unchanged", "defaulted": entry["value"]
+                        case "cleared": nil
+                        default: before[name]
+                        }
                     #expect(Self.normal(after) == Self.normal(expected), "\(name) \(outcome): \(entry)")
                     #expect(Self.normal(entry["current"]) == Self.normal(before[name]))
                     if outcome == "unchanged" { #expect(Self.normal(after) == Self.normal(before[name])) }
                     if outcome == "written" { #expect(Self.normal(after) != Self.normal(before[name])) }
                 }
+                outcomes.formUnion(entries.compactMap { $0["outcome"]?.string })
                 try await Self.edit(office, &random)
             }
+            #expect(outcomes == ["written", "unchanged", "skipped", "missing", "cleared"])
         }
     }
 
@@ -76,15 +112,10 @@ struct PreviewAgreementTests {
                 by: Office.actor
             )
         }
-        let entries = targets.map { target in
-            JSONValue.object([
-                "from": .string("f_" + target.name), "to": .string(target.name), "sync": .string(target.sync.rawValue),
-            ])
-        }
         _ = try await office.administration.putMapping(
             for: .facebook,
             of: "demo",
-            .array(entries),
+            .array(targets.map(\.entry)),
             if: .any,
             by: Office.actor
         )
@@ -96,7 +127,10 @@ struct PreviewAgreementTests {
             guard let value = target.pool.profile.randomElement(using: &random),
                 Int.random(in: 0..<4, using: &random) > 0
             else { continue }
-            profile.append("f_" + target.name, (try? json(value)) ?? .null)
+            let given = (try? json(value)) ?? .null
+            let isThere = Int.random(in: 0..<3, using: &random) > 0
+            let object: JSONObject = isThere ? ["n": .integer(1), "m": given] : ["n": .integer(1)]
+            profile.append(target.field, target.isMember ? .object(object) : given)
         }
         return .object(profile)
     }
@@ -131,7 +165,10 @@ struct PreviewAgreementTests {
             properties: stored.properties,
             providers: [:]
         )
-        let targets = mapping.targets.map { SignInStatement.Target(name: $0.name, type: $0.type, sync: $0.sync) }
+        let targets = mapping.targets.map {
+            SignInStatement.Target(name: $0.name, type: $0.type, sync: $0.sync, mayBeCleared: $0.mayBeCleared)
+        }
+        let mapped = try mapping.apply(to: AdmittedProfile(profile, by: .facebook), grantedScopes: nil)
         let write = SignInWrite(
             person: VerifiedPerson(
                 identity: IdentityKey(
@@ -143,11 +180,13 @@ struct PreviewAgreementTests {
                 scopes: [],
                 dataAccessExpiresAt: nil
             ),
+            banHash: [],
             freshID: ObjectID(UUID()),
             tokenHash: (0..<32).map { _ in .random(in: 0 ... .max) },
             previousTokenHash: nil,
             sessionSeconds: 60,
-            values: try mapping.apply(to: profile, grantedScopes: nil).values,
+            values: mapped.values,
+            cleared: mapped.cleared,
             dynamic: JSONObject()
         )
         let statement = SignInStatement(application: application, provider: .facebook, targets: targets)
@@ -156,7 +195,12 @@ struct PreviewAgreementTests {
 
     /// What the one user has, as replies carry it.
     private static func values(_ office: Office) async throws -> [String: JSONValue] {
-        let page = try await office.administration.users(of: "demo", matching: UserSearch(), PageRequest())
+        let page = try await office.administration.users(
+            of: "demo",
+            matching: UserSearch(),
+            PageRequest(),
+            by: Office.actor
+        )
         let members = page.items.first?.object?.members ?? []
         return Dictionary(members.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Previews of the administration")
 struct PreviewTests {
     private static func preview(_ office: Office, _ request: String) async throws -> JSONValue {
-        try await office.administration.previewMapping(for: .facebook, of: "demo", json(request))
+        try await office.administration.previewMapping(for: .facebook, of: "demo", json(request), by: Office.actor)
     }
 
     @Test("what is shown of a given profile, and nothing is written")
@@ -53,7 +53,7 @@ struct PreviewTests {
             _ = try await office.administration.changeApplication("demo", patch: patch, if: .any, by: Office.actor)
             let shown = try await Self.preview(
                 office,
-                #"{"profile":{"id":"1","link":"l"},"fieldsMapping":{"link":"page"}}"#
+                #"{"profile":{"id":"1","link":"https://x.org/"},"fieldsMapping":{"link":"page"}}"#
             )
             #expect(shown.object?["entries"]?.array?.first?.object?["outcome"] == .string("written"))
             #expect(try await office.database.psql("select 1 from federation.dynamic_properties").isEmpty)

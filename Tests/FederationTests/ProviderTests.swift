@@ -1,5 +1,6 @@
 import Federation
 import Identity
+import Store
 import TestSupport
 import Testing
 
@@ -87,7 +88,8 @@ struct ProviderTests {
             )
             let body = try #require(put.body.object)
             #expect(body["nonce"]?.string == "off" && body["refreshHours"]?.integer == 24)
-            #expect(body["idTokenSeconds"]?.integer == 3600 && body["webhookVerifyToken"]?.string == token)
+            #expect(body["idTokenSeconds"]?.integer == 3600)
+            #expect(body["webhookVerifyToken"]?.object?["set"]?.bool == true && !put.body.text.contains(token))
             let warnings = (body["warnings"]?.array ?? []).compactMap(\.string)
             #expect(warnings.contains { $0.hasPrefix("nonce is off") })
             #expect(try await Self.put(office, put.body.text).tag == put.tag, "what was read changes nothing")
@@ -128,6 +130,40 @@ struct ProviderTests {
         }
     }
 
+    @Test("an app has a configuration as long as the list of apps says so, and its secret stays")
+    func configuration() async throws {
+        try await Office.lend { office in
+            func configIDs(_ body: JSONValue) -> [String?] {
+                (body.object?["apps"]?.array ?? []).map { $0.object?["configId"]?.string }
+            }
+            _ = try await Self.put(office, Self.first)
+            let secrets = try await Self.sealed(office)
+            let put = try await Self.put(
+                office,
+                #"{"apps":[{"appId":"1","configId":"77"},{"appId":"2","configId":null}]}"#
+            )
+            #expect(configIDs(put.body) == ["77", nil])
+            let same = try await Self.put(office, put.body.text)
+            #expect(same.tag == put.tag, "what was read changes nothing")
+            let id = try #require(ApplicationID("demo"))
+            #expect(try await office.store.application(id)?.providers[.facebook]?.apps.map(\.configID) == ["77", nil])
+            let document = try await office.administration.document(of: "demo").body
+            #expect(configIDs(try #require(document.object?["providers"]?.object?["facebook"])) == ["77", nil])
+            let patched = try await office.administration.changeProvider(
+                .facebook,
+                of: "demo",
+                patch: json(#"{"proof":"classic"}"#),
+                if: .any,
+                by: Office.actor
+            )
+            #expect(configIDs(patched.body) == ["77", nil])
+            #expect(
+                configIDs(try await Self.put(office, #"{"apps":[{"appId":"1"},{"appId":"2"}]}"#).body) == [nil, nil]
+            )
+            #expect(try await Self.sealed(office) == secrets)
+        }
+    }
+
     @Test("what cannot be is refused with its place, and no secret is repeated")
     func problems() async throws {
         try await Office.lend { office in
@@ -150,6 +186,10 @@ struct ProviderTests {
                 (
                     #"{"graphVersion":"25","proof":"none","apps":[{"appId":"1","appSecret":"CANARY"}]}"#,
                     ["/graphVersion", "/proof"]
+                ),
+                (
+                    #"{"pkce":"plain","apps":[{"appId":"1","appSecret":"CANARY","configId":"7x"}]}"#,
+                    ["/pkce", "/apps/0/configId"]
                 ),
             ] {
                 let refused = try await failure {

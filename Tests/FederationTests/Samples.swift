@@ -18,6 +18,8 @@ struct Sample {
     var proof = ProofForm.timed
     /// The options of the provider, as they are stored.
     var options = "{}"
+    /// What Facebook repeats when it sets up the webhook, stored sealed.
+    var verifyToken: String?
     /// Like the `properties` of a document.
     var properties = "{}"
     var mapping: String? = nil
@@ -40,7 +42,7 @@ struct Sample {
         let facebook = try apps.map { apps in
             StoredApplication.Provider(
                 enabled: enabled,
-                options: try optionsWithProof(),
+                options: try allOptions(of: id, masterKeys),
                 apps: try apps.map { app in
                     let app = try #require(ProviderAppID(app))
                     let secret = masterKeys.desired(
@@ -73,10 +75,15 @@ struct Sample {
         )
     }
 
-    private func optionsWithProof() throws -> JSONValue {
-        let members = try json(options).object?.members ?? []
-        guard proof != .timed else { return .object(JSONObject(members)) }
-        return .object(JSONObject(members + [JSONObject.Member("proof", .string(proof.rawValue))]))
+    private func allOptions(of id: ApplicationID, _ masterKeys: MasterKeys) throws -> JSONValue {
+        var members = try json(options).object?.members ?? []
+        if proof != .timed { members.append(JSONObject.Member("proof", .string(proof.rawValue))) }
+        if let verifyToken {
+            let place = MasterKey.Place.secretOption(application: id, provider: .facebook, option: "webhookVerifyToken")
+            let sealed = StoredSecretOption(masterKeys.seal(Secret(verifyToken), for: place), changed: 1)
+            members.append(JSONObject.Member("webhookVerifyToken", sealed.json))
+        }
+        return .object(JSONObject(members))
     }
 
     private static func properties(_ text: String) throws -> [Property] {
@@ -123,7 +130,18 @@ extension DesiredApplication {
 extension DesiredApplication.Provider {
     var facebookOptions: FacebookOptions {
         get { (try? FacebookOptionsDocument.parse(options)) ?? FacebookOptions() }
-        set { options = FacebookOptionsDocument.document(of: newValue) }
+        set {
+            let document = FacebookOptionsDocument.document(of: newValue)
+            options = FacebookProvider.options(document) { options.object?[$0.name] }
+        }
+    }
+
+    /// As it is stored.
+    var verifyToken: JSONValue {
+        get { options.object?["webhookVerifyToken"] ?? .null }
+        set {
+            options = FacebookProvider.options(FacebookOptionsDocument.document(of: facebookOptions)) { _ in newValue }
+        }
     }
 }
 

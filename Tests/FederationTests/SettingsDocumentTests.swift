@@ -7,7 +7,7 @@ struct SettingsDocumentTests {
     @Test("what is written back reads as the same settings, and all of them are written")
     func roundTrip() throws {
         let text = #"""
-            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7},"roles":["Editor","a.b-c_d"]}
+            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"banDays":0,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"roles":["Editor","a.b-c_d"]}
             """#
         let settings = try SettingsDocument.parse(try json(text))
         #expect(SettingsDocument.document(of: settings).text == text)
@@ -69,10 +69,12 @@ struct SettingsDocumentTests {
 
     @Test("every problem of registration has its place")
     func registration() throws {
-        let text = #"{"registration":{"enabled":1,"confirmEmail":"yes","mostPerHour":0,"more":true}}"#
+        let text =
+            #"{"registration":{"enabled":1,"confirmEmail":"yes","mostPerHour":0,"mostPerHourInAll":0,"more":true}}"#
         let problems = #expect(throws: DocumentProblems.self) { try SettingsDocument.parse(try json(text)) }
         let places = problems?.problems.map(\.pointer.description)
-        #expect(places == ["enabled", "confirmEmail", "mostPerHour", "more"].map { "/settings/registration/" + $0 })
+        let wrong = ["enabled", "confirmEmail", "mostPerHour", "mostPerHourInAll", "more"]
+        #expect(places == wrong.map { "/settings/registration/" + $0 })
     }
 
     @Test("at most 20 host names and 100 origins")

@@ -10,11 +10,11 @@ import Testing
 
 @Suite("Facebook's signing keys")
 struct SigningKeysTests {
-    @Test("keys that are to be refreshed beside a login and cannot be are a warning, one a try, and the login goes on")
-    func failedRefresh() async throws {
-        let simulator = try await SimulatorProcess.start()
-        let log = Log()
-        let age = NIOLockedValueBox(Duration.zero)
+    private let age = NIOLockedValueBox(Duration.zero)
+    private let log = Log()
+
+    /// The keys that a simulator publishes, by a clock that the test moves.
+    private func keys(of simulator: SimulatorProcess) throws -> SigningKeys {
         let begin = ContinuousClock.now
         let graph = GraphClient(
             curl: try CurlClient(),
@@ -23,20 +23,32 @@ struct SigningKeysTests {
                 keysURL: simulator.url + "/.well-known/oauth/openid/jwks/"
             )
         )
-        let keys = SigningKeys(
+        return SigningKeys(
             graph: graph,
-            logger: Logger(label: "test") { _ in log },
-            now: { begin + age.withLockedValue { $0 } }
+            logger: Logger(label: "test") { [log] _ in log },
+            now: { [age] in begin + age.withLockedValue { $0 } }
         )
+    }
+
+    /// The ids of the published keys, the oldest first.
+    private func published(by simulator: SimulatorProcess) async throws -> [String] {
         let listed = try await simulator.control.get("/keys")
         let object = try JSONParser.parse(listed.text, limits: .stored).object
-        let id = try #require(object?["keys"]?.array?.first?.string)
+        return try #require(object?["keys"]?.array).compactMap(\.string)
+    }
+
+    private static let fault = #"{"effect": "html502", "path": ".well-known/oauth/openid/jwks"}"#
+
+    @Test("keys that are to be refreshed beside a login and cannot be are a warning, one a try, and the login goes on")
+    func failedRefresh() async throws {
+        let simulator = try await SimulatorProcess.start()
+        let keys = try keys(of: simulator)
+        let id = try #require(try await published(by: simulator).first)
         func login() async throws { _ = try await keys.key(id, until: .now + .seconds(20)) }
 
         try await login()
-        age.withLockedValue { $0 = .seconds(13 * 3600) }
-        let fault = #"{"effect": "html502", "path": ".well-known/oauth/openid/jwks"}"#
-        try #require(try await simulator.control.post("/faults", json: fault).status == 201)
+        age.withLockedValue { $0 = .seconds(6 * 60) }
+        try #require(try await simulator.control.post("/faults", json: Self.fault).status == 201)
         for round in 1...2 {
             for _ in 0..<3 { try await login() }
             try await eventually("the failure is told") { log.lines.count >= round }
@@ -57,28 +69,32 @@ struct SigningKeysTests {
         }
         try await simulator.process.kill()
     }
-}
 
-/// Keeps what is logged.
-private final class Log: LogHandler {
-    private let kept = NIOLockedValueBox<[String]>([])
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
-    }
-    var lines: [String] { kept.withLockedValue { $0 } }
+    @Test(
+        "F-12: a key that Facebook has withdrawn counts ten minutes at most, and on only while the keys cannot be had"
+    )
+    func withdrawn() async throws {
+        let simulator = try await SimulatorProcess.start()
+        let keys = try keys(of: simulator)
+        let id = try #require(try await published(by: simulator).first)
+        func login(seconds: Double = 20) async throws { _ = try await keys.key(id, until: .now + .seconds(seconds)) }
 
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        let members = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
-        kept.withLockedValue { $0.append("\(event.level) \(event.message) \(members)") }
+        try await login()
+        try #require(try await simulator.control.post("/keys/rotate", json: "{}").status < 300)
+        try #require(try await !published(by: simulator).contains(id))
+        age.withLockedValue { $0 = .seconds(600) }
+        try #require(try await simulator.control.post("/faults", json: Self.fault).status == 201)
+        try await login()
+        try #require(try await simulator.control.send("DELETE", "/faults").status < 300)
+        // Whoever answers too late for the login takes no known key away either.
+        let slow = #"{"effect": "delay", "milliseconds": 60000, "path": ".well-known/oauth/openid/jwks"}"#
+        try #require(try await simulator.control.post("/faults", json: slow).status == 201)
+        age.withLockedValue { $0 += .seconds(61) }
+        try await login(seconds: 0.5)
+        try #require(try await simulator.control.send("DELETE", "/faults").status < 300)
+        age.withLockedValue { $0 += .seconds(61) }
+        let failure = await #expect(throws: Failure.self) { try await login() }
+        #expect(failure?.reason == .credentialInvalid)
+        try await simulator.process.kill()
     }
 }

@@ -11,6 +11,7 @@ struct TokenKeyTests {
     private static func key(_ id: String, age: Double, retired: Double? = nil) -> StoredTokenKey {
         StoredTokenKey(
             id: id,
+            application: nil,
             secret: SealedSecret(bytes: [], keyID: "k"),
             publicKey: [:],
             created: 0,
@@ -57,7 +58,7 @@ struct TokenKeyTests {
         #expect(TokenKeyRing.overlapSeconds >= 2 * TokenKeyRing.publishedSeconds)
     }
 
-    @Test("a stored key opens under its master key, in its own row, and nowhere else")
+    @Test("a stored key opens under its master key, in its own row, for its own application, and nowhere else")
     func storage() throws {
         let master = MasterKeys(
             current: try MasterKey(base64: Secret(Data(repeating: 1, count: 32).base64EncodedString()))
@@ -65,10 +66,12 @@ struct TokenKeyTests {
         let other = MasterKeys(
             current: try MasterKey(base64: Secret(Data(repeating: 2, count: 32).base64EncodedString()))
         )
-        let made = TokenKey().stored(under: master)
-        func stored(_ id: String) -> StoredTokenKey {
+        let (demo, shop) = (try #require(ApplicationID("demo")), try #require(ApplicationID("shop")))
+        let made = TokenKey().stored(for: demo, under: master)
+        func stored(_ id: String, of application: ApplicationID?) -> StoredTokenKey {
             StoredTokenKey(
                 id: id,
+                application: application,
                 secret: made.secret,
                 publicKey: made.publicKey,
                 created: 0,
@@ -77,10 +80,44 @@ struct TokenKeyTests {
                 retiredSince: nil
             )
         }
-        #expect(TokenKey(stored(made.id), masterKeys: master)?.id == made.id)
-        #expect(TokenKey(stored(made.id), masterKeys: other) == nil)
-        #expect(TokenKey(stored(TokenKey().id), masterKeys: master) == nil)
+        #expect(TokenKey(stored(made.id, of: demo), masterKeys: master)?.id == made.id)
+        #expect(TokenKey(stored(made.id, of: demo), masterKeys: other) == nil)
+        #expect(TokenKey(stored(TokenKey().id, of: demo), masterKeys: master) == nil)
+        for application in [shop, nil] {
+            #expect(TokenKey(stored(made.id, of: application), masterKeys: master) == nil)
+        }
         #expect(made.id.utf8.count == 43)
+    }
+
+    @Test("the key that applications had in common still opens, and signs for each until its own is known")
+    func common() throws {
+        let master = MasterKeys(
+            current: try MasterKey(base64: Secret(Data(repeating: 1, count: 32).base64EncodedString()))
+        )
+        let key = P256.Signing.PrivateKey()
+        let point = Array(key.publicKey.rawRepresentation)
+        let (x, y) = (Base64URL.encode(Array(point[..<32])), Base64URL.encode(Array(point[32...])))
+        let id = Base64URL.encode(
+            Array(SHA256.hash(data: Array(#"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#.utf8)))
+        )
+        let secret = Secret(Base64URL.encode(Array(key.rawRepresentation)))
+        func common(_ age: Double) -> StoredTokenKey {
+            StoredTokenKey(
+                id: id,
+                application: nil,
+                secret: master.seal(secret, for: .tokenKey(id: id, application: nil)),
+                publicKey: [:],
+                created: 0,
+                retired: 0,
+                age: 99_999,
+                retiredSince: age
+            )
+        }
+        #expect(TokenKey(common(0), masterKeys: master)?.id == id)
+        let own = Self.key("own", age: 599)
+        #expect(TokenKeyRing.signing(among: [common(4000), own])?.id == id)
+        #expect(TokenKeyRing.signing(among: [common(4000), Self.key("own", age: 600)])?.id == "own")
+        #expect(TokenKeyRing.published(among: [common(4259), own]).count == 2)
     }
 
     @Test("RFC 7638: the id is the thumbprint of the public key")

@@ -37,7 +37,7 @@ struct TwitterFieldsTests {
 
     private static func words(for shape: FieldShape) -> String? {
         switch shape {
-        case .text: "text"
+        case .text, .prose, .email, .url: "text"
         case .digits: "text of digits"
         case .integer: "integer"
         case .boolean: "`true` or `false`"

@@ -1,3 +1,4 @@
+import Foundation
 import GraphSimulator
 import Testing
 
@@ -36,6 +37,59 @@ struct CodeExchangeTests {
                     try await Wire.get(simulator, "/me?fields=email,birthday&access_token=\(token)").text
                         == #"{"email":"ann\u0040example.com","id":"123"}"#
                 )
+            }
+        }
+    }
+
+    /// The header's text before base64, whether it counts.
+    static let basicHeaders: [(String, Bool)] = [
+        ("\(SampleWorld.app):\(SampleWorld.secret)", true), ("25742281976999%32:\(SampleWorld.secret)", true),
+        ("\(SampleWorld.app):wrong", false), (SampleWorld.app, false),
+    ]
+
+    @Test("the app may show its id and secret by HTTP Basic", arguments: basicHeaders)
+    func basic(_ credentials: String, _ isRight: Bool) async throws {
+        try await SampleWorld.run { simulator in
+            let code = try simulator.code(redirectURI: Self.redirectURI)
+            let form = Self.form(code, client: "grant_type=authorization_code")
+            let header = "Authorization: Basic \(Data(credentials.utf8).base64EncodedString())"
+            let reply = try await Wire.post(simulator, "/oauth/access_token", form: form, headers: [header])
+            #expect(reply.status == (isRight ? 200 : 400))
+            #expect(reply.text.contains("access_token") == isRight)
+            // No token is asked for where the header is no token.
+            let me = try await Wire.get(simulator, "/me", headers: [header])
+            #expect(me.text.contains("An active access token must be used"))
+        }
+    }
+
+    @Test("access_token_info tells an app the end and the nonce of a token of its own")
+    func info() async throws {
+        try await SampleWorld.run { simulator in
+            var wish = GraphSimulator.TokenRequest(.long, person: "ann")
+            wish.metadata = ["auth_type": "reauthenticate", "auth_nonce": "n-1"]
+            let token = try simulator.mint(wish).text
+            func info(_ parameters: String) async throws -> String {
+                try await Wire.get(simulator, "/v25.0/oauth/access_token_info?\(parameters)").text
+            }
+            #expect(
+                try await info("client_id=\(SampleWorld.app)&access_token=\(token)")
+                    == #"{"access_token":"\#(token)","token_type":"bearer","expires_in":5184000,"auth_nonce":"n-1"}"#
+            )
+            let endless = try simulator.mint(.never, person: "ann").text
+            #expect(
+                try await info("client_id=\(SampleWorld.app)&access_token=\(endless)")
+                    == #"{"access_token":"\#(endless)","token_type":"bearer"}"#
+            )
+            for (parameters, text) in [
+                ("access_token=\(token)", "Missing client_id"), ("client_id=\(SampleWorld.app)", #""code":104"#),
+                ("client_id=\(SampleWorld.otherApp)&access_token=\(token)", "was not issued for application"),
+                ("client_id=\(SampleWorld.app)&access_token=\(SampleWorld.encodedAppToken)", #""code":190"#),
+                (
+                    "client_id=\(SampleWorld.app)&access_token=\(try simulator.mint(.loggedOut).text)",
+                    #""error_subcode":467"#
+                ),
+            ] {
+                #expect(try await info(parameters).contains(text), "\(text)")
             }
         }
     }
@@ -165,6 +219,24 @@ struct CodeExchangeTests {
             let second = Self.form(try code(), client: "client_id=\(SampleWorld.app)")
             #expect(try await Self.exchange(simulator, second).text.contains("client secret"))
             #expect(try await Self.exchange(simulator, second + "&code_verifier=\(Self.verifier)").status == 200)
+        }
+    }
+
+    @Test("PKCE: a verifier without a challenge is refused, and so is every one of an app that drops challenges")
+    func droppedChallenge() async throws {
+        try await SampleWorld.run { simulator in
+            let refusal = "code_verifier param is provided without a code_challenge in authorization request."
+            func expectRefusal(_ code: String) async throws {
+                let reply = try await Self.exchange(simulator, Self.form(code) + "&code_verifier=\(Self.verifier)")
+                #expect(reply.status == 400)
+                let error = try GraphSimulator.JSON(parsing: reply.body)["error"]
+                #expect(error?["code"] == .integer(1))
+                #expect(error?["message"]?.string == refusal)
+                #expect(try await Self.exchange(simulator, Self.form(code)).status == 200)
+            }
+            try await expectRefusal(try simulator.code(redirectURI: Self.redirectURI))
+            simulator.update(app: SampleWorld.app) { $0.dropChallenge = true }
+            try await expectRefusal(try simulator.code(redirectURI: Self.redirectURI, codeChallenge: Self.challenge))
         }
     }
 

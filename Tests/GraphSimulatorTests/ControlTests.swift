@@ -69,7 +69,7 @@ struct ControlTests {
         try await Control.run { simulator, control in
             #expect(
                 try await control.send("PUT", "/apps/42", #"{"secret":"s"}"#).text
-                    == #"{"id":"42","secret":"s","name":"42","requireProof":false,"ignoreProof":false,"desktop":false,"developers":[],"usage":{"call_count":0,"total_time":0,"total_cputime":0},"redirectUris":[]}"#
+                    == #"{"id":"42","secret":"s","name":"42","requireProof":false,"ignoreProof":false,"desktop":false,"developers":[],"usage":{"call_count":0,"total_time":0,"total_cputime":0},"redirectUris":[],"dropChallenge":false}"#
                     + "\n"
             )
             _ = try await control.send("PATCH", "/apps/42", #"{"requireProof":true,"usage":false}"#)

@@ -6,13 +6,13 @@ import Testing
 struct DatasetTests {
     static let faultyFiles: [(String, String)] = [
         ("[]", "expected an object"),
-        (#"{"app":[]}"#, "app: unknown member; known are apps, people, tokens, twitter"),
+        (#"{"app":[]}"#, "app: unknown member; known are apps, people, removedFields, tokens, twitter"),
         (#"{"apps":[{"id":"1"}]}"#, "apps[0]: \"secret\" is missing or empty"),
         (#"{"apps":[{"id":"x1","secret":"s"}]}"#, "apps[0].id: expected 1 to 20 decimal digits"),
         (#"{"apps":[{"id":1,"secret":"s"}]}"#, "apps[0].id: expected a string"),
         (
             #"{"apps":[{"id":"1","secret":"s","requireproof":true}]}"#,
-            "apps[0].requireproof: unknown member; known are desktop, developers, dialogError, id, ignoreProof, name, redirectUris, requireProof, secret, usage"
+            "apps[0].requireproof: unknown member; known are desktop, developers, dialogError, dropChallenge, id, ignoreProof, name, redirectUris, requireProof, secret, usage"
         ),
         (
             #"{"apps":[{"id":"1","secret":"s","usage":{"call_count":-1}}]}"#,
@@ -36,6 +36,14 @@ struct DatasetTests {
             "tokens[0].kind: expected one of short, long, never, expired, passwordChanged, appRemoved, invalidated, loggedOut, checkpointed, unconfirmed, malformed, otherApp, page, app, systemUser, dataAccessExpired, undecodable, undecryptable, debugOnly"
         ),
         (#"{"tokens":[{}]}"#, "tokens[0].app: there is no app"),
+        (
+            #"{"removedFields":{"gender":{"since":"25"}}}"#,
+            "removedFields.gender.since: expected a version such as v25.0"
+        ),
+        (
+            #"{"people":[{"key":"a","locale":"de"}]}"#,
+            "people[0].locale: expected nothing: Graph gives it to nobody; it may stand under \"extra\""
+        ),
         (#"{"apps":[{"id":"1","secret":"s"}],"tokens":[{"app":"2"}]}"#, "tokens[0].app: no app 2"),
         (#"{"apps":[{"id":"1","secret":"s"}],"tokens":[{"person":"a"}]}"#, "tokens[0].person: no person \"a\""),
         (

@@ -55,6 +55,23 @@ struct ErrorTests {
             "invalid_request"
         ),
         (
+            "/?ids=123,,me&access_token=TOKEN", 400, "OAuthException", "2500", "Cannot specify an empty identifier",
+            "invalid_request"
+        ),
+        (
+            "/?ids=\((1...51).map(String.init).joined(separator: ","))&access_token=TOKEN", 400, "OAuthException",
+            "100",
+            "(#100) Too many IDs. Maximum: 50. Provided: 51.", "invalid_request"
+        ),
+        (
+            "/?ids=me,nobody&access_token=TOKEN", 404, "OAuthException", "803",
+            "(#803) Some of the aliases you requested do not exist: nobody", "invalid_request"
+        ),
+        (
+            "/?ids=me", 400, "OAuthException", "104", "An access token is required to request this resource.",
+            "invalid_request"
+        ),
+        (
             "/", 400, "GraphMethodException", "100",
             "Unsupported get request. Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api",
             "invalid_request"

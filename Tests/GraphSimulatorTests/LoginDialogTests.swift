@@ -129,6 +129,9 @@ struct LoginDialogTests {
             #expect(try await Self.me(simulator, again, "email").contains("ann"))
             let token = try #require(simulator.token(try await Self.token(simulator, form + "&auth_type=rerequest")))
             #expect(token.metadata == ["auth_type": "rerequest"])
+            let text = try await Self.token(simulator, form + "&auth_type=reauthenticate&auth_nonce=n-1")
+            let confirmed = try #require(simulator.token(text))
+            #expect(confirmed.metadata == ["auth_type": "reauthenticate", "auth_nonce": "n-1"])
         }
     }
 

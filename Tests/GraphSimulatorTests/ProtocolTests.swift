@@ -155,8 +155,11 @@ struct ProtocolTests {
     }
 
     @Test(
-        "gzip only when asked",
-        arguments: [("gzip", true), ("deflate, gzip;q=0.5", true), ("*", true), ("gzip;q=0", false), ("br", false)]
+        "gzip only when asked by its name",
+        arguments: [
+            ("gzip", true), ("deflate, gzip;q=0.5", true), ("GZIP ; Q=1.0", true), ("*", false), ("*;q=1, br", false),
+            ("gzip;q=0", false), ("gzip; q=0.000, *", false), ("br", false), ("gzipped", false), ("", false),
+        ]
     )
     func compression(_ accepted: String, _ compressed: Bool) async throws {
         try await SampleWorld.run { simulator in
@@ -188,6 +191,19 @@ struct ProtocolTests {
             #expect(replies[2].header("Connection") == "close")
             try await wire.until { $0.end == .closed }
             #expect(Set(simulator.requests().map(\.connection)).count == 1)
+        }
+    }
+
+    @Test("a wish for HTTP/2 is not granted; the reply comes, and says that the connection ends")
+    func upgrade() async throws {
+        try await SampleWorld.run { simulator in
+            let wire = try await Wire.connect(to: simulator.port)
+            let headers = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAEAAEAA"]
+            try await wire.send(Wire.request("GET", "/me", headers: headers))
+            let reply = try await wire.reply()
+            #expect(reply.status == 400)
+            #expect(reply.header("Connection") == "close")
+            try await wire.until { $0.end == .closed }
         }
     }
 

@@ -17,6 +17,7 @@ struct UserNodeTests {
         ),
         ("email,birthday,gender", ["email"], #"{"email":"ann\u0040example.com","id":"123"}"#),
         ("middle_name", nil, #"{"id":"123"}"#),
+        ("verified,locale,name,timezone,updated_time", nil, #"{"name":"Ann M\u00fcller","id":"123"}"#),
         ("birthday,age_range", nil, #"{"birthday":"05\/17\/1990","age_range":{"min":21},"id":"123"}"#),
         ("age_range{max}", nil, #"{"age_range":{},"id":"123"}"#),
         ("hometown", nil, #"{"hometown":{"id":"108146355876523","name":"K\u00f6ln, Germany"},"id":"123"}"#),
@@ -54,8 +55,7 @@ struct UserNodeTests {
     /// Fields, code, message.
     static let refusals: [(String, Int, String)] = [
         ("bio", 100, "(#100) Tried accessing nonexisting field (bio) on node type (User)"),
-        ("id,locale,name", 100, "(#100) Tried accessing nonexisting field (locale) on node type (User)"),
-        ("timezone", 100, "(#100) Tried accessing nonexisting field (timezone) on node type (User)"),
+        ("id,username,name", 12, "(#12) username field is deprecated for versions v2.0 and higher"),
         ("extra", 100, "(#100) Tried accessing nonexisting field (extra) on node type (User)"),
         ("picture{uri}", 100, "(#100) Tried accessing nonexisting field (uri) on node type (ProfilePictureSource)"),
         ("hometown{zip}", 100, "(#100) Tried accessing nonexisting field (zip) on node type (Page)"),
@@ -93,6 +93,53 @@ struct UserNodeTests {
                 reply.text.withoutTrace
                     == #"{"error":{"message":"\#(message)","type":"OAuthException","code":\#(code),"fbtrace_id":"A…"}}"#
             )
+        }
+    }
+
+    @Test("a field that a version takes away is there before it and error 12 from it on")
+    func removed() async throws {
+        try await Control.run { simulator, control in
+            let token = try simulator.mint(.long, person: "ann").text
+            func ask(_ version: String) async throws -> String {
+                try await Wire.get(simulator, "/\(version)/me?fields=gender&access_token=\(token)").text.withoutTrace
+            }
+            let there = #"{"gender":"female","id":"123"}"#
+            let gone =
+                #"{"error":{"message":"(#12) gender field is deprecated for versions v25.0 and higher","type":"OAuthException","code":12,"fbtrace_id":"A…"}}"#
+            #expect(try await control.send("PUT", "/removed-fields/gender", #"{"since":"v25.0"}"#).status == 200)
+            #expect(try await ask("v24.0") == there)
+            #expect(try await ask("v25.0") == gone)
+            let all = try GraphSimulator.JSON(parsing: try await control.send("GET", "/removed-fields").body)
+            #expect(all == ["username": ["since": "v2.0"], "gender": ["since": "v25.0"]])
+            #expect(try await control.send("DELETE", "/removed-fields/gender").status == 200)
+            #expect(try await control.send("DELETE", "/removed-fields/gender").status == 404)
+            #expect(try await ask("v25.0") == there)
+            let wrong = try await control.send("PUT", "/removed-fields/gender", #"{"since":"25"}"#)
+            #expect(wrong.status == 400)
+            #expect(wrong.text.contains("since: expected a version such as v25.0"))
+
+            simulator.put(try .init("gender", since: "v25.0"))
+            #expect(try await ask("v26.0") == gone)
+            try simulator.reset()
+            let again = try simulator.mint(.long, person: "ann").text
+            #expect(try await Wire.get(simulator, "/v26.0/me?fields=gender&access_token=\(again)").text == there)
+        }
+    }
+
+    @Test("several nodes at once, by ids between commas or in a JSON list")
+    func byIDs() async throws {
+        try await SampleWorld.run { simulator in
+            let token = try simulator.mint(.long, person: "ann").text
+            let app =
+                #"{"name":"oauth2-rs-f-b-web-app-demo","id":"257422819769992"}"#
+            for ids in ["123,%20\(SampleWorld.app),123", Wire.encoded(#"["123","\#(SampleWorld.app)"]"#)] {
+                let reply = try await Wire.get(simulator, "/v25.0/?ids=\(ids)&fields=name&access_token=\(token)")
+                #expect(
+                    reply.text == #"{"123":{"name":"Ann M\u00fcller","id":"123"},"257422819769992":\#(app)}"#
+                )
+            }
+            let foreign = try await Wire.get(simulator, "/?ids=me,456&access_token=\(token)")
+            #expect(foreign.text.contains("Object with ID '456' does not exist"))
         }
     }
 

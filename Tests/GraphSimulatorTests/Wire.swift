@@ -168,16 +168,30 @@ extension Wire {
     }
 
     /// One POST of a form on a connection of its own.
-    static func post(_ simulator: GraphSimulator, _ target: String, form: String) async throws -> Reply {
+    static func post(
+        _ simulator: GraphSimulator,
+        _ target: String,
+        form: String,
+        headers: [String] = []
+    ) async throws -> Reply {
+        try await post(
+            simulator,
+            target,
+            body: form,
+            headers: headers + ["Content-Type: application/x-www-form-urlencoded"]
+        )
+    }
+
+    /// One POST on a connection of its own.
+    static func post(
+        _ simulator: GraphSimulator,
+        _ target: String,
+        body: String,
+        headers: [String]
+    ) async throws -> Reply {
         let wire = try await connect(to: simulator.port)
         try await wire.send(
-            request(
-                "POST",
-                target,
-                headers: [
-                    "Content-Type: application/x-www-form-urlencoded", "Content-Length: \(form.utf8.count)",
-                ]
-            ) + form
+            request("POST", target, headers: headers + ["Content-Length: \(body.utf8.count)"]) + body
         )
         let reply = try await wire.reply()
         await wire.close()

@@ -110,9 +110,17 @@ struct CodeExchangeTests {
             (4, nil, "(#4) Application request limit reached", .providerRateLimited, "Retry-After"),
             (2, nil, "(#2) Service temporarily unavailable", .providerUnavailable, "over"),
             (4711, nil, "x", .providerBadReply, "over"),
-        ] as [(Int, Int?, String, Failure.Reason, String)]
+            (
+                1, nil, "code_verifier param is provided without a code_challenge in authorization request.",
+                .credentialInvalid, "Log in with Facebook again"
+            ),
+            (1, nil, "Invalid code verifier. It should be a random string.", .credentialInvalid, "codeVerifier"),
+            (nil, nil, "This authorization code has been used.", .credentialInvalid, "used already"),
+            (nil, nil, "Error validating verification code.", .credentialInvalid, "unchanged"),
+            (nil, nil, "Error validating client secret.", .providerMisconfigured, "app secret"),
+        ] as [(Int?, Int?, String, Failure.Reason, String)]
     )
-    func table(code: Int, subcode: Int?, text: String, reason: Failure.Reason, word: String) async throws {
+    func table(code: Int?, subcode: Int?, text: String, reason: Failure.Reason, word: String) async throws {
         let row = ErrorRow(
             call: .inspection,
             status: 400,
@@ -126,8 +134,62 @@ struct CodeExchangeTests {
         let failure = await graph.failedExchange()
         #expect(failure?.reason == reason)
         #expect(failure?.message.contains(word) == true, "\(failure as Any)")
-        #expect(failure?.details["graphCode"] == .integer(Int64(code)))
+        #expect(failure?.details["graphCode"] == code.map { .integer(Int64($0)) })
         #expect(graph.count == 1)
+    }
+
+    @Test(
+        "that Facebook has lost the dialog's challenge is told apart, and is no moment's trouble, whatever it calls it",
+        arguments: ["", #", "is_transient": true"#]
+    )
+    func challengeLost(more: String) async throws {
+        let text = "code_verifier param is provided without a code_challenge in authorization request."
+        let graph = try FakeGraph { _ in
+            .reply(400, #"{"error":{"message":"\#(text)","type":"OAuthException","code":1\#(more)}}"#)
+        }
+        defer { graph.stop() }
+        for _ in 0...CircuitBreaker.longestRun {
+            let lost = await #expect(throws: ChallengeLost.self) {
+                try await graph.client.exchange(
+                    "AQDcode",
+                    Self.redirect,
+                    verifier: Self.verifier,
+                    app: Facebook.app,
+                    secret: Facebook.secret
+                )
+            }
+            #expect(lost?.failure.retryAfter == nil)
+        }
+        try await withFacebook { facebook in
+            facebook.simulator.update(app: Facebook.app) { $0.dropChallenge = true }
+            func code() throws -> String {
+                try facebook.simulator.code(redirectURI: Self.redirect, codeChallenge: Self.challenge)
+            }
+            await #expect(throws: ChallengeLost.self) {
+                try await facebook.exchange(try code(), Self.redirect, verifier: Self.verifier)
+            }
+            try await facebook.exchange(try code(), Self.redirect)
+        }
+    }
+
+    @Test("a code that another login has claimed is not sent, and the login that could not claim it harms nobody")
+    func claim() async throws {
+        let graph = try FakeGraph { FakeGraph.good($0) }
+        defer { graph.stop() }
+        let taken = Failure(.credentialInvalid, "taken")
+        for _ in 0...CircuitBreaker.longestRun {
+            let failure = await #expect(throws: Failure.self) {
+                try await graph.client.exchange(
+                    "AQDcode",
+                    Self.redirect,
+                    verifier: nil,
+                    app: Facebook.app,
+                    secret: Facebook.secret
+                ) { () throws(Failure) in throw taken }
+            }
+            #expect(failure?.message == "taken")
+        }
+        #expect(graph.count == 0)
     }
 
     @Test(
@@ -260,18 +322,27 @@ extension GraphClient {
         _ redirect: String,
         verifier: String?,
         app: String,
-        secret: String
+        secret: String,
+        claim: () throws(Failure) -> Void = {}
     ) async throws -> Secret {
         let id = try #require(ProviderAppID(app))
         let app = ProviderApp(id: id, secret: Secret(secret))
-        return try await exchange(
+        let answer = try await exchange(
             AuthorizationCode(Secret(code), redirectURI: redirect, codeVerifier: verifier.map(Secret.init)),
             app: app,
             settings: FacebookSettings(enabled: true, graphVersion: "v25.0", proof: .timed, apps: [app]),
             application: try #require(ApplicationID("demo")),
             deadline: .now + .seconds(5)
-        )
+        ) { () throws(Failure) in try claim() }
+        switch answer {
+        case .token(let token): return token
+        case .challengeLost(let failure): throw ChallengeLost(failure: failure)
+        }
     }
+}
+
+private struct ChallengeLost: Error {
+    let failure: Failure
 }
 
 extension FakeGraph {
@@ -286,6 +357,8 @@ extension FakeGraph {
                 secret: "s3cret"
             )
             return nil
+        } catch let lost as ChallengeLost {
+            return lost.failure
         } catch {
             return error as? Failure
         }

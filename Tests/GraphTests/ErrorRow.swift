@@ -53,6 +53,10 @@ struct ErrorRow: Sendable, CustomTestStringConvertible {
 
     func named(_ key: String, _ value: String) -> Self { changed { $0.detail = (key, value) } }
 
+    var withoutCode: Self {
+        Self(call: call, status: status, code: nil, subcode: subcode, message: message, reason: reason)
+    }
+
     var calledTransient: Self { changed { $0.isTransient = true } }
 
     private func changed(_ change: (inout Self) -> Void) -> Self {
@@ -71,6 +75,8 @@ extension ErrorRow {
         .me(400, 190, 464, "The user is not a confirmed user.", .userActionRequired),
         .me(400, 190, 466, "The session was invalidated explicitly using an API call.", .credentialRevoked),
         .me(400, 190, 467, "The session is invalid because the user logged out.", .credentialRevoked),
+        .me(400, 190, 490, "The user is enrolled in a blocking, logged-in checkpoint", .userActionRequired),
+        .me(400, 190, 490, "", .userActionRequired),
         .me(400, 190, 458, "", .credentialRevoked),
         .me(400, 190, 459, "", .userActionRequired),
         .me(400, 190, 460, "", .credentialRevoked),
@@ -102,6 +108,7 @@ extension ErrorRow {
         .me(400, 190, "The session is invalid because the user logged out.", .credentialRevoked),
         .me(400, 190, "The user has not authorized application 123.", .credentialRevoked),
         .me(400, 190, "You cannot access the app till you log in to www.facebook.com", .userActionRequired),
+        .me(400, 190, "The user is enrolled in a blocking, logged-in checkpoint", .userActionRequired),
         .me(400, 190, "Error validating access token: Session key is malformed.", .credentialInvalid),
         .me(400, 190, "The access token could not be decrypted", .credentialInvalid),
         .me(400, 190, "Invalid OAuth access token signature.", .credentialInvalid),
@@ -151,6 +158,12 @@ extension ErrorRow {
         .me(400, 104, "Incorrect signature", .providerMisconfigured),
         .me(400, 3, "(#3) Application does not have the capability", .providerMisconfigured),
         .me(400, 2635, "(#2635) You are calling a deprecated version", .providerMisconfigured),
+        .me(400, 200, "API access blocked.", .providerMisconfigured),
+        .me(403, 10, "API access blocked.", .providerMisconfigured),
+        .me(400, 10, "Cannot call API for app 123 on behalf of user 456", .providerMisconfigured),
+        .me(403, 200, "(#200) Cannot call API for app 123 on behalf of user 456", .providerMisconfigured),
+        .debug(400, 200, "API access blocked.", .providerMisconfigured),
+        .debug(400, 12, "(#12) debug_token API is deprecated for versions v2.0 and higher", .providerMisconfigured),
     ]
 
     static let mappings: [ErrorRow] = [
@@ -167,7 +180,56 @@ extension ErrorRow {
         .me(400, 100, "nonexisting field (\(String(repeating: "a", count: 65)))", .mappingInvalid),
         .me(400, 100, "nonexisting field (", .mappingInvalid),
         .me(500, 1, "Please reduce the amount of data you're asking for, then retry", .mappingInvalid),
+        .me(400, 12, "(#12) bio field is deprecated for versions v2.8 and higher", .mappingInvalid)
+            .named("field", "bio"),
+        .me(400, 12, "(#12) singular statuses API is deprecated for versions v2.4 and higher", .mappingInvalid)
+            .named("field", "statuses"),
+        .me(400, 12, "(#12) username is deprecated for versions v2.0 and higher", .mappingInvalid)
+            .named("field", "username"),
+        .me(400, 12, "(#12) b\u{0130}o field is deprecated for versions v2.8 and higher", .mappingInvalid)
+            .named("field", "o"),
+        .me(400, 12, "field is deprecated", .mappingInvalid).named("field", "field"),
+        .me(400, 12, " is deprecated", .mappingInvalid),
+        .me(400, 12, "", .mappingInvalid),
     ]
+
+    /// What they mean without their code, by what their texts say.
+    static let uncoded: [ErrorRow] =
+        subcodes.filter { !$0.message.isEmpty }.map(\.withoutCode)
+        + [
+            .me(400, nil, "Error validating access token: Session has expired at unix time 1.", .credentialExpired),
+            .me(400, nil, "The user has not authorized application 123.", .credentialRevoked),
+            .me(400, nil, "You cannot access the app till you log in to www.facebook.com", .userActionRequired),
+            .me(400, nil, "The user is not a confirmed user.", .userActionRequired),
+            .me(400, nil, "Invalid OAuth access token signature.", .credentialInvalid),
+            .me(400, nil, "Malformed access token 6bWB", .credentialWrongKind).with(token: "6bWB"),
+            .me(400, nil, "Bad signature", .credentialWrongKind).with(token: "x"),
+            .me(400, nil, "An access token is required to request this resource.", .credentialInvalid),
+            .me(400, nil, "An active access token must be used to query information", .credentialInvalid),
+            .me(400, nil, "Unsupported get request. Object with ID 'me' does not exist", .credentialInvalid),
+            .debug(400, nil, "Invalid OAuth access token signature.", .providerMisconfigured),
+            .debug(400, nil, "Error validating application. Cannot get application info", .providerMisconfigured),
+            .debug(400, nil, "You must provide an app access token, or a user access token", .providerMisconfigured),
+            .debug(400, nil, "Error validating client secret.", .providerMisconfigured),
+            .me(400, nil, "Unknown path components: /v99.0/me", .providerMisconfigured),
+            .me(400, nil, "API access blocked.", .providerMisconfigured),
+            .me(400, nil, "Cannot call API for app 123 on behalf of user 456", .providerMisconfigured),
+            .me(400, nil, "Invalid appsecret_proof provided in the API argument", .providerMisconfigured),
+            .me(400, nil, "Tried accessing nonexisting field (bio) on node type (User)", .mappingInvalid)
+                .named("field", "bio"),
+            .me(400, nil, "bio field is deprecated for versions v2.8 and higher", .mappingInvalid)
+                .named("field", "bio"),
+            .me(400, nil, "(#12) bio field is deprecated", .mappingInvalid).named("field", "bio"),
+            .me(403, nil, "(#200) Permissions error", .permissionMissing),
+            .me(400, nil, "Requires user_birthday permission", .permissionMissing)
+                .named("permission", "user_birthday"),
+            .me(400, nil, "(#4) Application request limit reached", .providerRateLimited).with(byApp),
+            .me(400, nil, "User request limit reached", .providerRateLimited),
+            .me(400, nil, "An unknown error has occurred.", .providerUnavailable).with(.transient),
+            .me(400, nil, "Service temporarily unavailable", .providerUnavailable).with(.transient),
+            .me(400, nil, "(#) ?", .providerBadReply), .me(400, nil, "(#12", .providerBadReply),
+            .me(400, nil, "(#99999999999999999999) ?", .providerBadReply),
+        ]
 
     static let permissions: [ErrorRow] = [
         .me(403, 10, "(#10) Application does not have permission for this action", .permissionMissing),

@@ -21,6 +21,9 @@ struct GraphErrorTableTests {
     @Test("the mapping is at fault, and the field is named", arguments: ErrorRow.mappings)
     func mappings(row: ErrorRow) { check(row) }
 
+    @Test("an error without a code is read by its text", arguments: ErrorRow.uncoded)
+    func uncoded(row: ErrorRow) { check(row) }
+
     @Test("a permission is missing", arguments: ErrorRow.permissions)
     func permissions(row: ErrorRow) { check(row) }
 
@@ -79,6 +82,8 @@ struct GraphErrorTableTests {
         arguments: [
             #"{"error":{"code":"190","error_subcode":463}}"#, #"{"error_code":190,"error_msg":"Session has expired"}"#,
             #"{"id":"1","error":{"code":190,"error_subcode":463}}"#,
+            #"{"error_type":"OAuthException","code":400,"error_message":"Session has expired"}"#,
+            #"{"error":{"type":"OAuthException","message":"Session has expired"}}"#,
         ]
     )
     func envelopes(body: String) {

@@ -45,6 +45,22 @@ struct EmailAddressTests {
         #expect(EmailAddress(text) == nil)
     }
 
+    @Test(
+        "T-81: mails count for the mailbox: notes behind a + are none, nor are Gmail's dots; who logs in stays as written",
+        arguments: [
+            ("victim+1@x.org", "victim@x.org"), ("Victim+a+b@X.org", "victim@x.org"),
+            ("vic.tim@x.org", "vic.tim@x.org"),
+            ("vic.tim+1@gmail.com", "victim@gmail.com"), ("v.i.c.tim@GoogleMail.com", "victim@gmail.com"),
+            ("+1@x.org", "+1@x.org"), ("a+@x.org", "a@x.org"), ("a@gmail.com.org", "a@gmail.com.org"),
+            ("a.b@mail.gmail.com", "a.b@mail.gmail.com"),
+        ]
+    )
+    func mailbox(text: String, mailbox: String) {
+        let email = EmailAddress(text)
+        #expect(email?.mailbox == mailbox)
+        #expect(email?.login == text.lowercased())
+    }
+
     @Test("T-39: an address has at most 254 bytes, 64 in front of the @ and 63 in a label")
     func lengths() {
         let label = String(repeating: "a", count: 63)

@@ -42,7 +42,8 @@ struct DocumentationTests {
     func example(text: String) throws {
         let example = try #require(try JSONParser.parse(text, limits: .document).object)
         let known = [
-            "mapping", "fieldsMapping", "properties", "settings", "profile", "scopes", "writes", "fields", "fails",
+            "mapping", "fieldsMapping", "properties", "settings", "profile", "scopes", "writes", "clears", "fields",
+            "fails",
         ]
         #expect(example.members.allSatisfy { known.contains($0.key) })
         let scenario = try Self.scenario(example)
@@ -55,9 +56,10 @@ struct DocumentationTests {
         }
         let plan = try scenario.compiled()
         if let fields = example["fields"]?.string { #expect(plan.graphFields == fields) }
-        let values = try scenario.apply(profile, scopes: scopes).values
+        let mapped = try scenario.apply(profile, scopes: scopes)
+        #expect(mapped.cleared.map { .string($0.text) } == example["clears"]?.array ?? [])
         var written = JSONObject()
-        for (target, value) in zip(plan.targets, values) {
+        for (target, value) in zip(plan.targets, mapped.values) {
             if let value { written.append(target.name.text, value.json) }
         }
         #expect(written == (try #require(example["writes"]?.object)))

@@ -47,6 +47,7 @@ struct MappingDocumentTests {
             #"[{"from":"friends.data.name","to":"f","sync":"firstLogin","transform":[{"join":", "},"uppercase","lowercase"]}]"#,
             #"[{"from":"birthday","to":"b","type":"DATE","sync":"ifEmpty","transform":{"date":"dd.MM.yyyy"}},{"from":"id","to":"f","transform":"first"}]"#,
             #"[{"from":"email","to":"email","default":{"a":[1.50,null]}}]"#,
+            #"[{"from":"email","to":"email","whenMissing":"clear","transform":"trim"},{"from":"name","to":"n","whenMissing":"keep"}]"#,
         ]
     )
     func roundTrip(text: String) throws {
@@ -59,7 +60,7 @@ struct MappingDocumentTests {
     func null() throws {
         let mapping = try Mapping(
             try Scenario.parse(
-                #"[{"from":"email","to":"email","type":null,"sync":null,"required":null,"default":null,"transform":null}]"#
+                #"[{"from":"email","to":"email","type":null,"sync":null,"required":null,"default":null,"whenMissing":null,"transform":null}]"#
             )
         )
         #expect(mapping.json.text == #"[{"from":"email","to":"email"}]"#)
@@ -172,11 +173,11 @@ struct MappingDocumentTests {
         }
         let pieces = try [
             "null", "true", "0", "-1e9", #""""#, #""email""#, #""{a} {b}""#, #""{{""#, #""DATE""#, #""always""#,
-            #""trim""#, "[]", "{}", #"{"join":","}"#, #"{"date":"yyyyMMdd"}"#, #"{"lookup":{"a":1}}"#,
+            #""clear""#, #""trim""#, "[]", "{}", #"{"join":","}"#, #"{"date":"yyyyMMdd"}"#, #"{"lookup":{"a":1}}"#,
             #"["first","trim"]"#,
             #""name""#, #""objectId""#, #""\u0301""#,
         ].map(Scenario.parse)
-        let keys = ["from", "to", "type", "sync", "required", "default", "transform", "other"]
+        let keys = ["from", "to", "type", "sync", "required", "default", "whenMissing", "transform", "other"]
         for _ in 0..<5_000 {
             let entries = (0..<below(4)).map { _ in
                 var object = JSONObject()

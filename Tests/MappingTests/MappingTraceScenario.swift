@@ -20,7 +20,7 @@ extension Scenario {
             dynamicNames: dynamicNames
         )
         return tracer.trace(
-            try #require(try Self.parse(profile).object),
+            AdmittedProfile(try #require(try Self.parse(profile).object), by: .facebook),
             grantedScopes: scopes,
             user: user,
             written: try #require(try Self.parse(written).object)
@@ -31,7 +31,7 @@ extension Scenario {
     func expectAgreement(
         of trace: MappingTrace,
         with mapping: CompiledMapping,
-        on profile: JSONObject,
+        on profile: AdmittedProfile,
         scopes: [String]?
     ) throws {
         let planned = trace.entries.filter { $0.outcome != .skipped }
@@ -39,7 +39,8 @@ extension Scenario {
         do {
             let mapped = try mapping.apply(to: profile, grantedScopes: scopes)
             #expect(planned.map(\.value) == mapped.values)
-            #expect(planned.allSatisfy { $0.outcome == ($0.value == nil ? .missing : $0.outcome) })
+            #expect(planned.allSatisfy { $0.value != nil || $0.outcome == ($0.leftOut == nil ? .missing : .leftOut) })
+            #expect(planned.compactMap(\.leftOut) == mapped.omissions.map(\.reason))
             #expect(!planned.contains { $0.outcome == .refused })
             #expect(trace.missingPermissions == mapped.missingPermissions)
             let unfilled = properties.contains { property in

@@ -245,9 +245,9 @@ struct MappingTraceTests {
 
     @Test("undeclared properties: the value is kept as JSON, and compared with what the user has")
     func dynamic() throws {
-        var scenario = Scenario(client: #"{"link":"page"}"#)
+        var scenario = Scenario(client: #"{"website":"page"}"#)
         scenario.settings.dynamicProperties = true
-        let profile = #"{"link":"l"}"#
+        let profile = #"{"website":"l"}"#
         #expect(try scenario.trace(profile).entries.map(\.outcome) == [.written])
         let same = try User.having([], dynamic: ["page": .string("l")])
         #expect(try scenario.trace(profile, user: same).entries.map(\.outcome) == [.unchanged])

@@ -100,7 +100,8 @@ struct PathTests {
     )
     func literal(text: String) throws {
         let scenario = Scenario(
-            stored: #"[{"from":"name","to":"name"},{"from":"{name}","to":"email","transform":"trim"}]"#
+            properties: Property.builtIn + [try .open("nick", .text)],
+            stored: #"[{"from":"name","to":"name"},{"from":"{name}","to":"nick","transform":"trim"}]"#
         )
         #expect(try scenario.apply(#"{"name":"\#(text)","first_name":"X"}"#).values == [.text(text), .text(text)])
         let fallback = Scenario(stored: #"[{"from":"name","to":"name","default":"\#(text)"}]"#)

@@ -26,7 +26,7 @@ struct Scenario {
     }
 
     func apply(_ profile: String, scopes: [String]? = []) throws -> MappedProfile {
-        let object = try #require(try Self.parse(profile).object)
+        let object = AdmittedProfile(try #require(try Self.parse(profile).object), by: .facebook)
         let mapping = try compiled()
         // What a preview says must be what a login does, in whatever test.
         try expectAgreement(of: trace(profile, scopes: scopes), with: mapping, on: object, scopes: scopes)

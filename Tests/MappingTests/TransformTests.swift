@@ -116,9 +116,9 @@ struct TransformTests {
         #expect(try problems(#"{"date":"yyyyMMdd\#(String(repeating: " ", count: 25))"}"#) == 1)
     }
 
-    @Test("T-94: a hostile text of the largest reply passes through every text transform whole")
+    @Test("T-94: a hostile text of the largest size passes through every text transform whole")
     func hostileText() throws {
-        let marks = " E" + String(repeating: "\u{301}\u{323}", count: 60_000) + " "
+        let marks = " E" + String(repeating: "\u{301}\u{323}", count: 16_000) + " "
         let entry = #","transform":["trim","lowercase","uppercase",{"lookup":{"a":1},"else":"no"}]"#
         #expect(try Fate.of("\"\(marks)\"", as: .string, entry: entry) == .value(.text("no")))
         #expect(try Fate.of("\"\(marks)\"", as: .date) == .refused)

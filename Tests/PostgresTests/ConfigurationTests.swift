@@ -119,6 +119,7 @@ struct ConfigurationTests {
         var parsed = try configuration("postgres://ann:secret@localhost:5433/db")
         parsed.statementTimeout = .milliseconds(1500)
         parsed.lockTimeout = .zero
+        parsed.settings = [("enable_seqscan", "off")]
         let keywords = parsed.keywords(host: parsed.hosts[0], addresses: ["::1", "127.0.0.1"])
         let values = Dictionary(uniqueKeysWithValues: keywords.map { ($0.keyword, $0.value) })
         #expect(values["host"] == "localhost,localhost")
@@ -131,7 +132,8 @@ struct ConfigurationTests {
         #expect(values["target_session_attrs"] == "read-write")
         #expect(
             values["options"]
-                == "-c jit=off -c statement_timeout=1500 -c lock_timeout=0 -c idle_in_transaction_session_timeout=5000"
+                == "-c jit=off -c enable_seqscan=off -c statement_timeout=1500 -c lock_timeout=0 "
+                + "-c idle_in_transaction_session_timeout=5000"
         )
         // An empty value counts as unset.
         #expect(keywords.allSatisfy { !$0.value.isEmpty })

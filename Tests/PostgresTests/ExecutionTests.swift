@@ -283,18 +283,41 @@ extension WithPostgreSQL {
             }
         }
 
-        @Test("the number of prepared statements is bounded, on both sides")
+        @Test("the text of prepared statements is bounded, on both sides")
         func bounded() async throws {
-            try await withClient(nil, single) { client in
+            try await withClient(
+                nil,
+                {
+                    single(&$0)
+                    $0.preparedBytes = 100_000
+                }
+            ) { client in
                 for number in 0..<600 { _ = try await client.query(Statement(sql: "SELECT \(number)")) }
                 for number in [599, 300, 0] {
                     _ = try await client.query(Statement(sql: "SELECT \(number)"))
                 }
-                let count = try await client.query("SELECT count(*) FROM pg_prepared_statements").first?.decode(
-                    0,
-                    as: Int.self
+                let kept = try await client.query(
+                    "SELECT sum(octet_length(statement) + 256)::bigint FROM pg_prepared_statements"
                 )
-                #expect(count == 256)
+                #expect((99_000...100_000).contains(try kept.first?.decode(0, as: Int.self) ?? 0))
+            }
+        }
+
+        @Test("where none is kept, each is planned for its one use")
+        func unkept() async throws {
+            try await withClient(
+                nil,
+                {
+                    single(&$0)
+                    $0.preparedBytes = 0
+                }
+            ) { client in
+                for number in 0..<3 { _ = try await client.query("SELECT \(number)") }
+                #expect(try await client.query("SELECT * FROM pg_prepared_statements").count == 0)
+                let inTransaction = try await client.withTransaction { connection in
+                    try await connection.query("SELECT * FROM pg_prepared_statements").count
+                }
+                #expect(inTransaction == 0)
             }
         }
 

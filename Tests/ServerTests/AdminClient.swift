@@ -171,8 +171,18 @@ extension Deployment {
     /// - Returns: The entries.
     /// - Throws: What the closure throws.
     func audited(during body: () async throws -> Void) async throws -> [JSONObject] {
-        let last = try await value("select coalesce(max(id), 0) from federation.audit_log") ?? "0"
+        let last = try await lastAudited()
         try await body()
-        return try await rows("select to_jsonb(a) from federation.audit_log a where id > \(last) order by id")
+        return try await audited(behind: last)
+    }
+
+    /// The id of the latest entry of the audit log.
+    func lastAudited() async throws -> String {
+        try await value("select coalesce(max(id), 0) from federation.audit_log") ?? "0"
+    }
+
+    /// The entries of the audit log behind that one.
+    func audited(behind last: String) async throws -> [JSONObject] {
+        try await rows("select to_jsonb(a) from federation.audit_log a where id > \(last) order by id")
     }
 }

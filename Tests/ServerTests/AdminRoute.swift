@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Identity
 import TestSupport
 import Testing
@@ -79,9 +80,10 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", otherMapping + "/revisions/{revision}", .viewer),
         AdminRoute("GET", otherMapping + "/diff?from={revision}&to={revision}", .viewer),
         AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
-        AdminRoute("GET", application + "/users", .viewer),
-        AdminRoute("GET", user, .viewer),
-        AdminRoute("GET", user + "/export", .editor),
+        AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
+        AdminRoute("GET", user, .viewer, audited: ["user.read"]),
+        AdminRoute("GET", application + "/bans", .viewer),
+        AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
         AdminRoute("POST", application + "/providers/twitter/check", .editor),
         // No token is kept of this user.
@@ -130,6 +132,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
         AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
         AdminRoute("PATCH", user, .editor, #"{"user": {"userStatus": "DISABLED"}}"#, audited: ["user.disable"]),
+        AdminRoute("DELETE", application + "/bans/{banned}", .editor, status: 204, audited: ["user.ban.lift"]),
     ]
 
     private static let ownersChanges = [
@@ -228,7 +231,13 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             status: 201,
             audited: ["operator.create", "operator.token.create"]
         ),
-        AdminRoute("POST", "token-keys/rotate", .owner, "{}", audited: ["token-key.rotate"]),
+        AdminRoute(
+            "POST",
+            "token-keys/rotate",
+            .owner,
+            #"{"application": "{application}"}"#,
+            audited: ["token-key.rotate"]
+        ),
         AdminRoute("PATCH", "operators/{operator}", .owner, #"{"role": "editor"}"#, audited: ["operator.role"]),
         AdminRoute(
             "POST",
@@ -273,11 +282,14 @@ extension Deployment {
         let visitor = try await newcomer()
         let user = try await signIn(visitor, to: document)
         _ = try await signIn(visitor, to: document)
-        // A second identity, so that one of them can be taken away.
+        let banned = UUID().uuidString
+        // A second identity, so that one of them can be taken away; and a ban, so that it can be lifted.
         try await database.psql(
             """
             insert into \(application).identities (provider, provider_app, subject, object_id)
-            values ('facebook', '999', '\(visitor.id)', '\(user.objectID)')
+            values ('facebook', '999', '\(visitor.id)', '\(user.objectID)');
+            insert into \(application).single_use (kind, hash, owner, expires)
+            values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day')
             """
         )
         let owner = try await admin()
@@ -292,7 +304,7 @@ extension Deployment {
         try #require(made["token"]?.string?.isEmpty == false)
         return Walk(names: [
             "application": application, "key": "tests", "added": "added", "provider": "facebook", "property": "walked",
-            "revision": "1", "user": user.objectID,
+            "revision": "1", "user": user.objectID, "banned": banned,
             "session": try #require(person["sessions"]?.array?.first?.object?["id"]?.string),
             "app": "1234567890", "subject": visitor.id, "operator": name,
             "token": try #require(`operator`["tokens"]?.array?.first?.object?["id"]?.string),

@@ -7,11 +7,12 @@ import Testing
 private let full = """
     {"application": "full", "name": "Füll & \\"Co\\"", "schema": "people_of_full",
      "settings": {"clientMapping": false, "dynamicProperties": true, "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
-      "multipleLogins": false, "mostSessions": 5, "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
+      "multipleLogins": false, "mostSessions": 5, "banDays": 365, "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
       "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"]},
      "keys": [{"label": "ios", "key": {"env": "API_KEY"}}, {"label": "web ü", "key": {"env": "OTHER_KEY"}}],
      "providers": {"facebook": {"enabled": true, "graphVersion": "v24.0", "proof": "classic",
-       "apps": [{"appId": "2345678901", "appSecret": {"env": "SECRET_2"}}, {"appId": "1234567890", "appSecret": {"env": "SECRET_1"}}]}},
+       "apps": [{"appId": "2345678901", "appSecret": {"env": "SECRET_2"}}, {"appId": "1234567890", "appSecret": {"env": "SECRET_1"}}],
+       "webhookVerifyToken": {"env": "VERIFY_TOKEN"}}},
      "properties": {
        "zebra": {"type": "STRING", "required": true, "clientMappable": true}, "story": {"type": "TEXT"}, "age": {"type": "INT"},
        "height": {"type": "DOUBLE"}, "vip": {"type": "BOOLEAN"}, "birthday": {"type": "DATE"}, "seen": {"type": "DATETIME"},
@@ -28,14 +29,15 @@ private let full = """
 struct AdministrationDocumentTests {
     private static let secrets = [
         "API_KEY": Canary.apiKey, "OTHER_KEY": Canary.otherAPIKey, "SECRET_1": Canary.appSecret(of: "1234567890"),
-        "SECRET_2": Canary.appSecret(of: "2345678901"),
+        "SECRET_2": Canary.appSecret(of: "2345678901"), "VERIFY_TOKEN": "canary-verify-token",
     ]
 
     /// What is configured, table by table, but for moments, revisions and ciphertexts.
     private static let configuration = """
         select 'application', to_jsonb(a) - '{created,updated,revision}'::text[] from federation.applications a
         union all select 'key', to_jsonb(k) - 'created' from federation.api_keys k
-        union all select 'provider', to_jsonb(p) from federation.provider_settings p
+        union all select 'provider', to_jsonb(p) #- '{options,webhookVerifyToken,sealed}' #- '{options,webhookVerifyToken,changed}'
+            from federation.provider_settings p
         union all select 'app', to_jsonb(p) - '{secret,secret_changed}'::text[] from federation.provider_apps p
         union all select 'mapping', to_jsonb(m) - '{created,revision,author}'::text[] from federation.mappings m where active
         union all select 'property', to_jsonb(p) from federation.properties p
@@ -91,13 +93,15 @@ struct AdministrationDocumentTests {
         for (key, value) in zip(document["keys"]?.array ?? [], [Canary.apiKey, Canary.otherAPIKey]) {
             environment[try #require(key.object?["key"]?.object?["env"]?.string)] = value
         }
-        let apps = document["providers"]?.object?["facebook"]?.object?["apps"]?.array ?? []
-        for app in apps {
+        let facebook = document["providers"]?.object?["facebook"]?.object
+        let verifyToken = try #require(facebook?["webhookVerifyToken"]?.object?["env"]?.string)
+        environment[verifyToken] = "canary-verify-token"
+        for app in facebook?["apps"]?.array ?? [] {
             let id = try #require(app.object?["appId"]?.string)
             let name = try #require(app.object?["appSecret"]?.object?["env"]?.string)
             environment[name] = Canary.appSecret(of: id)
         }
-        #expect(environment.count == 4, "each secret has a variable of its own: \(environment.keys)")
+        #expect(environment.count == 5, "each secret has a variable of its own: \(environment.keys)")
         try await withMigratedDatabase { database in
             try await apply(exported, to: database, environment: environment)
             #expect(try await export("full", from: database) == exported)

@@ -87,7 +87,8 @@ struct AdministrationHostileNameTests {
         let owner = try await deployment.admin()
         let ann = try await deployment.newcomer(#"{"name": "Ann"}"#)
         let id = try await deployment.signIn(ann).objectID
-        try await deployment.expectNothingWritten(except: Self.kept) {
+        let last = try await deployment.lastAudited()
+        try await deployment.expectNothingWritten(except: Self.kept.union(["federation.audit_log"])) {
             for name in Self.hostile {
                 let quoted = JSON.quoted(name)
                 for mapping in [
@@ -129,6 +130,11 @@ struct AdministrationHostileNameTests {
                     if reply.status != 200 { try expectRefused(reply, query) }
                 }
             }
+        }
+        let entries = try await deployment.audited(behind: last)
+        #expect(!entries.isEmpty)
+        for entry in entries {
+            #expect(entry["action"]?.string == "user.search" && entry["target"]?.isNull == true, "\(entry)")
         }
         // The wildcards of LIKE are letters like others.
         for pattern in ["%", "_nn", "A%", "\\"] {

@@ -42,7 +42,7 @@ struct AdministrationPreviewTests {
         let tables = try await deployment.database.psql(
             """
             select format('%I.%I', schemaname, tablename) from pg_tables
-            where schemaname in ('federation', 'demo') and tablename <> 'operator_tokens' order by 1
+            where schemaname in ('federation', 'demo') and tablename not in ('operator_tokens', 'audit_log') order by 1
             """
         )
         let names = tables.compactMap { $0.first.flatMap(\.self) }
@@ -53,24 +53,28 @@ struct AdministrationPreviewTests {
         )
     }
 
-    @Test("it says of each entry what would be written and why, and writes nothing at all, whatever it is asked")
+    @Test("it says of each entry what would be written and why, and writes nothing but who has asked about whom")
     func writesNothing() async throws {
         let ann = try await deployment.newcomer(#"{"first_name": "Ann", "name": "Ann Canary"}"#)
         let user = try await deployment.signIn(ann)
         _ = try await deployment.admin(.editor)
         let before = try await versions()
         var previews: [JSONObject] = []
-        try await deployment.expectNothingWritten(except: ["federation.operator_tokens"]) {
-            let profile = #"{"id": "1", "first_name": "Bo", "birthday": "05/17/1990", "age_range": {"min": 21}}"#
-            for rest in [
-                "", #", "user": "\#(user.objectID)""#, #", "fieldsMapping": {"last_name": "nick"}"#,
-                #", "mapping": {"first_name": "greeting"}"#, #", "scopes": ["public_profile"]"#,
-            ] {
-                previews.append(try await preview(#"{"profile": \#(profile)\#(rest)}"#))
+        let entries = try await deployment.audited {
+            try await deployment.expectNothingWritten(except: ["federation.operator_tokens", "federation.audit_log"]) {
+                let profile = #"{"id": "1", "first_name": "Bo", "birthday": "05/17/1990", "age_range": {"min": 21}}"#
+                for rest in [
+                    "", #", "user": "\#(user.objectID)""#, #", "fieldsMapping": {"last_name": "nick"}"#,
+                    #", "mapping": {"first_name": "greeting"}"#, #", "scopes": ["public_profile"]"#,
+                ] {
+                    previews.append(try await preview(#"{"profile": \#(profile)\#(rest)}"#))
+                }
+                previews.append(try await preview(#"{"accessToken": "\#(ann.token)"}"#))
             }
-            previews.append(try await preview(#"{"accessToken": "\#(ann.token)"}"#))
         }
         #expect(try await versions() == before, "no row was written anew")
+        #expect(entries.map { $0["action"]?.string } == ["user.preview", "user.preview"], "\(entries)")
+        #expect(entries.map { $0["target"]?.string } == [user.objectID, user.objectID], "by the id, and by a token")
 
         let plain = previews[0]
         #expect(plain["created"]?.bool == true)
@@ -90,8 +94,8 @@ struct AdministrationPreviewTests {
         #expect(nick["current"]?.string == "Ann")
         #expect(nick["why"]?.string?.isEmpty == false)
 
-        let entries = previews[2]["entries"]?.array?.compactMap(\.object) ?? []
-        #expect(Set(entries.compactMap { $0["mapping"]?.string }) == ["stored", "client"])
+        let both = previews[2]["entries"]?.array?.compactMap(\.object) ?? []
+        #expect(Set(both.compactMap { $0["mapping"]?.string }) == ["stored", "client"])
         let candidate = previews[3]["entries"]?.array?.compactMap(\.object) ?? []
         #expect(candidate.compactMap { $0["to"]?.string } == ["greeting"], "the candidate stands in for the stored one")
     }

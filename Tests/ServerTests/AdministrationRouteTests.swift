@@ -60,12 +60,11 @@ struct AdministrationRouteTests {
         let walk = try await deployment.walk(in: try document("refused"))
         let strangers = try await strangers(user: walk)
         let unknown = [
-            "", "/", "/admin", "/admin/", "/admin/v1", "/admin/v2/applications", "/admin/v1/users", "nothing",
+            "/admin", "/admin/v1", "/admin/v2/applications", "/admin/v1/users", "nothing",
         ]
         let routes =
             AdminRoute.all
-            + unknown.map { AdminRoute("GET", $0.isEmpty ? "/admin/v1/" : $0, .viewer) }
-            .filter { $0.path != "/" }
+            + unknown.map { AdminRoute("GET", $0, .viewer) }
         for (name, stranger) in strangers {
             let entries = try await deployment.audited {
                 try await deployment.expectNothingWritten {

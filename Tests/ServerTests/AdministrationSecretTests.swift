@@ -141,6 +141,7 @@ struct AdministrationSecretTests {
 
     private static let secrets = [
         Canary.appSecret(of: "1234567890"), Canary.appSecret(of: "2345678901"), "canary-new-secret", Canary.apiKey,
+        "canary-verify-token",
         "canary_new_key_123456",
         "canary-master-key-of-32-bytes-!!", Canary.masterKey,
     ]
@@ -186,6 +187,10 @@ struct AdministrationSecretTests {
         try await send("PATCH", fresh, #"{"graphVersion": \#(secret), "proof": \#(secret)}"#)
         try await send("PATCH", fresh, #"{"apps": [{"appId": "1234567890", "appSecret": {"env": \#(secret)}}]}"#)
         try await send("PATCH", fresh, Self.apps(("1234567890", #""canary-new-secret""#)))
+        try await send("PATCH", fresh, #"{"webhookVerifyToken": "canary-verify-token"}"#)
+        try await send("PATCH", fresh, #"{"webhookVerifyToken": {"env": "canary-verify-token", "set": 1}}"#)
+        try await send("PATCH", fresh, #"{"webhookVerifyToken": "canary-verify-token and more"}"#)
+        try await send("PATCH", fresh, #"{"webhookverifytoken": "canary-verify-token"}"#)
         try await send("POST", fresh + "/check")
         try await send(
             "PUT",
@@ -213,6 +218,7 @@ struct AdministrationSecretTests {
             let set = ["provider", "set", "fresh", "--app-id", "1234567890"]
             try await command(set + ["--secret-file", file])
             try await command(set + ["--secret-file", file, "--json"])
+            try await command(["provider", "set", "fresh", "--webhook-verify-token-file", file])
             let piped = try await run(
                 "/bin/sh",
                 [

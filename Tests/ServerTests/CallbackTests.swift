@@ -60,6 +60,17 @@ struct CallbackTests {
         }
     }
 
+    @Test("fields beside signed_request lose no call")
+    func furtherFields() async throws {
+        let ann = try await deployment.newcomer()
+        _ = try await deployment.signIn(ann)
+        let call = try await deployment.signedRequest("deauthorize", ann)
+        let form = "state=1&signed_request=\(call)&signed_request_version=2"
+        let reply = try await deployment.post(form: form, to: "users/oauth/facebook/deauthorize")
+        #expect(reply.status == 200 && reply.text == "{}")
+        #expect(try await deployment.identity(of: ann)?["revoked"]?.isNull == false)
+    }
+
     @Test("T-118: a form that is not one signed_request is refused", arguments: ["deauthorize", "deletion"])
     func forms(kind: String) async throws {
         let endpoint = "users/oauth/facebook/\(kind)"
@@ -180,6 +191,75 @@ struct CallbackTests {
             try await deployment.client.get(witness + "?hub.mode=subscribe&hub.challenge=1&hub.verify_token="),
             "callback_refused"
         )
+    }
+
+    @Test("T-111: the verify token of the webhook is written and never read: left out it stays, null removes it")
+    func verifyToken() async throws {
+        let owner = try await deployment.admin()
+        let path = "applications/demo/providers/facebook"
+        let handshake = deployment.path("users/oauth/facebook/webhook") + "?hub.mode=subscribe&hub.challenge=7"
+        func knows(_ token: String) async throws -> Bool {
+            let reply = try await deployment.client.get(handshake + "&hub.verify_token=" + token)
+            if reply.status != 200 { try expectProblem(reply, "callback_refused") }
+            return reply.status == 200
+        }
+        func expectNobodyKnows(_ tokens: String...) async throws {
+            for token in tokens {
+                let isKnown = try await knows(token)
+                #expect(!isKnown, "\(token)")
+            }
+        }
+        func stored() async throws -> String {
+            let options = "select options from federation.provider_settings where application_id = 'demo'"
+            return try await deployment.value(options) ?? ""
+        }
+        try await owner.ask("PATCH", path, #"{"webhookVerifyToken": "canary-of-the-webhook"}"#)
+        #expect(try await knows("canary-of-the-webhook"))
+        try await expectNobodyKnows("canary-of-the-webhook.", "a-token-of-our-own")
+        let row = try await stored()
+        #expect(row.contains(#""sealed""#) && !row.contains(Canary.mark), "\(row)")
+
+        let read = try await owner.get(path)
+        let token = try #require(read["webhookVerifyToken"]?.object)
+        #expect(token.members.map(\.key) == ["set", "changed", "keyId"] && token["set"]?.bool == true)
+        let app = read["apps"]?.array?.first?.object?["appSecret"]?.object
+        #expect(token["keyId"]?.string == app?["keyId"]?.string && token["changed"]?.integer != nil)
+        let document = try await owner.get("applications/demo/document")
+        #expect(!(read.text + document.text).contains(Canary.mark))
+
+        // As it was read, left out, and as the document names it, it stays what it is.
+        try await owner.ask("PUT", path, read.text)
+        let leftOut = read.members.filter { $0.key != "webhookVerifyToken" }
+        try await owner.ask("PUT", path, JSONObject(leftOut).text)
+        try await owner.ask("PATCH", path, #"{"proof": "classic"}"#)
+        try await owner.ask("PATCH", path, #"{"proof": "timed"}"#)
+        try await owner.ask("PUT", "applications/demo/document", document.text)
+        #expect(try await stored() == row)
+
+        for removal in [#"{"webhookVerifyToken": null}"#, "PUT"] {
+            if removal == "PUT" {
+                try await owner.ask("PATCH", path, #"{"webhookVerifyToken": {"value": "canary-of-the-webhook"}}"#)
+                #expect(try await knows("canary-of-the-webhook"))
+                try await owner.ask(
+                    "PUT",
+                    path,
+                    JSONObject(leftOut + [JSONObject.Member("webhookVerifyToken", .null)]).text
+                )
+            } else {
+                try await owner.ask("PATCH", path, removal)
+            }
+            #expect(try await owner.get(path)["webhookVerifyToken"]?.isNull == true)
+            try await expectNobodyKnows("canary-of-the-webhook", "")
+        }
+        for wrong in [#"{"set": true}"#, #"{"env": "X"}"#, #""canary-short""#, #""canary with a space""#, "7"] {
+            let reply = try await owner.send("PATCH", path, #"{"webhookVerifyToken": \#(wrong)}"#)
+            try expectProblem(reply, "document_invalid", "\(wrong)")
+            #expect(!reply.text.contains(Canary.mark), "\(reply.text)")
+        }
+        try await owner.ask("PATCH", path, #"{"webhookVerifyToken": "a-token-of-our-own"}"#)
+        #expect(try await knows("a-token-of-our-own"))
+        let log = try await deployment.value("select string_agg(a::text, ' ') from federation.audit_log a") ?? ""
+        #expect(log.contains("webhookVerifyToken") && log.contains("•••") && !log.contains("canary-of-the-webhook"))
     }
 
     @Test("a webhook without our signature is refused, and nothing is written")

@@ -15,6 +15,7 @@ private let mails = MailsFolder()
             settings: #"{"tokens": {"enabled": true, "audience": "orders"}}"#,
             mapping: #"{"email": "email", "name": "name"}"#
         ),
+        Document(application: "shop", keyVariable: "OTHER_API_KEY", settings: #"{"tokens": {"enabled": true}}"#),
         environment: mails.environment
     )
 )
@@ -73,7 +74,7 @@ struct ClientExampleTests {
             environment: [
                 "ROOT": PackageLayout.root, "SERVICE": service, "BASE": base, "MAILS": mails.path,
                 "CONTROL": "http://127.0.0.1:\(deployment.simulator.control.port)",
-                "ISSUER": "https://users.example.com/demo",
+                "ISSUER": "https://users.example.com/demo", "APPLICATION": "demo",
             ]
         )
         var outputs: [String: String] = [:]
@@ -119,7 +120,7 @@ struct ClientExampleTests {
         )
     }
 
-    @Test("check-token.mjs refuses what is not signed, not ours, for somebody else, or over")
+    @Test("check-token.mjs refuses what is not signed, not ours, another application's, for somebody else, or over")
     func signedTokens() async throws {
         let session = try await deployment.signIn(try await deployment.newcomer())
         let reply = try await deployment.get("users/token", token: session.token)
@@ -129,11 +130,12 @@ struct ClientExampleTests {
             _ token: String,
             _ issuer: String,
             _ audience: String,
+            keys path: String = "/demo",
             daysFromNow days: Int = 0
         ) async throws -> ManagedProcess {
             let script = #"node "$0" "$1" "$2" "$3" <<<"$4""#
             let program = PackageLayout.path("docs/clients/javascript/check-token.mjs")
-            let keys = "\(service)/.well-known/jwks.json"
+            let keys = "\(service)\(path)/.well-known/jwks.json"
             let clock = "{const{now}=Date;Date.now=()=>now()+\(days)*864e5}"
             return try await run(
                 "bash",
@@ -158,6 +160,23 @@ struct ClientExampleTests {
             let refused = try await check(token, issuer, audience)
             #expect(refused.exitStatus == .exited(1))
             #expect(refused.standardOutput == "")
+            #expect(refused.standardError.contains(sign), "\(refused.standardError)")
+        }
+        // Of another application: each of the three walls stands without the other two.
+        let shop = deployment.documents[1]
+        let other = try await deployment.signIn(try await deployment.newcomer(), to: shop)
+        let theirs = try await deployment.get("users/token", token: other.token, of: shop)
+        let foreign = try #require(JSON.object(theirs.text)?["token"]?.string)
+        let (shopIssuer, shopAudience) = ("https://users.example.com/shop", "shop")
+        let accepted = try await check(foreign, shopIssuer, shopAudience, keys: "/shop")
+        #expect(accepted.exitStatus == .exited(0), "\(accepted.standardError)")
+        for (issuer, audience, keys, sign) in [
+            (shopIssuer, shopAudience, "/demo", "not published"),
+            (issuer, shopAudience, "", "somebody else has issued"),
+            (shopIssuer, "orders", "", "for somebody else"), (shopIssuer, "", "/shop", "usage"),
+        ] {
+            let refused = try await check(foreign, issuer, audience, keys: keys)
+            #expect(refused.exitStatus == .exited(1))
             #expect(refused.standardError.contains(sign), "\(refused.standardError)")
         }
         let late = try await check(token, issuer, "orders", daysFromNow: 1)

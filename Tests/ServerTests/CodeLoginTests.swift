@@ -82,7 +82,7 @@ struct CodeLoginTests {
             json: #"{"person": "\#(ann.key)", "app": "2345678901", "redirectUri": "\#(Self.redirect)"}"#
         )
         let foreignCode = try #require(JSON.object(foreign.text)?["code"]?.string)
-        try await deployment.expectNothingWritten {
+        try await deployment.expectNothingWritten(except: ["demo.single_use"]) {
             try expectProblem(try await login(used), "credential_invalid")
             try expectProblem(try await login(foreignCode), "credential_invalid")
             try expectProblem(
@@ -96,22 +96,78 @@ struct CodeLoginTests {
         }
     }
 
-    @Test("T-74: a code that was asked for with a challenge needs its verifier")
+    @Test("T-74: a code that was asked for with a challenge needs its verifier, and a wrong one has used it up")
     func verifier() async throws {
         let ann = try await deployment.newcomer()
-        let reply = try await deployment.simulator.control.post(
-            "/codes",
-            json: """
-                {"person": "\(ann.key)", "app": "1234567890", "redirectUri": "\(Self.redirect)", "codeChallenge": "\(ProofKey.challenge)"}
-                """
-        )
-        let code = try #require(JSON.object(reply.text)?["code"]?.string)
-        for verifier in [
-            "", #", "codeVerifier": "short""#, #", "codeVerifier": "\#(String(repeating: "a", count: 43))""#,
-        ] {
-            try expectProblem(try await login(code, more: verifier), "credential_invalid")
+        func code() async throws -> String {
+            let reply = try await deployment.simulator.control.post(
+                "/codes",
+                json: """
+                    {"person": "\(ann.key)", "app": "1234567890", "redirectUri": "\(Self.redirect)", "codeChallenge": "\(ProofKey.challenge)"}
+                    """
+            )
+            return try #require(JSON.object(reply.text)?["code"]?.string)
         }
-        _ = try deployment.signedIn(try await login(code, more: #", "codeVerifier": "\#(ProofKey.verifier)""#))
+        let right = #", "codeVerifier": "\#(ProofKey.verifier)""#
+        for verifier in ["", #", "codeVerifier": "\#(String(repeating: "a", count: 43))""#] {
+            let code = try await code()
+            try expectProblem(try await login(code, more: verifier), "credential_invalid")
+            try expectProblem(try await login(code, more: right), "credential_invalid")
+        }
+        // What cannot be a verifier is not sent, so nothing has become of the code.
+        let last = try await code()
+        try expectProblem(try await login(last, more: #", "codeVerifier": "short""#), "credential_invalid")
+        _ = try deployment.signedIn(try await login(last, more: right))
+    }
+
+    @Test(
+        "T-16: a code that came once is refused without asking Facebook again, on every instance, whatever became of it first",
+        arguments: [
+            nil, #""effect": "reset", "at": "request""#, #""effect": "error", "code": 2"#,
+            #""effect": "error", "code": 100"#,
+        ]
+    )
+    func replayed(fault: String?) async throws {
+        try await withSecondInstance(of: deployment) { other in
+            let ann = try await deployment.newcomer()
+            let code = try await deployment.code(of: ann, redirectURI: Self.redirect)
+            if let fault {
+                let first = try await deployment.simulator.withFault(#"{\#(fault), "path": "oauth/access_token"}"#) {
+                    try await login(code)
+                }
+                #expect(first.status >= 400)
+            } else {
+                _ = try deployment.signedIn(try await login(code))
+            }
+            let requests = try await deployment.simulator.requests {
+                try await deployment.expectNothingWritten {
+                    for client in [deployment.client, other] {
+                        let reply = try await client.post(
+                            deployment.path("users/loginWithFacebook"),
+                            json: #"{"code": "\#(code)", "redirectUri": "\#(Self.redirect)"}"#,
+                            headers: [("Idempotency-Key", "again")]
+                        )
+                        try expectProblem(reply, "credential_invalid")
+                        #expect(reply.text.contains("has been used already"))
+                    }
+                }
+            }
+            #expect(requests.isEmpty)
+        }
+    }
+
+    @Test("the hash of a code is all that is kept of it, for an hour")
+    func kept() async throws {
+        let code = try await deployment.code(of: try await deployment.newcomer(), redirectURI: Self.redirect)
+        _ = try deployment.signedIn(try await login(code))
+        let hash = "encode(sha256('\(code)'), 'hex')"
+        let row = try await deployment.value(
+            """
+            select concat(encode(hash, 'hex') = \(hash), ' ', payload is null, ' ', owner is null, ' ', expires - used)
+            from demo.single_use where kind = 'code' and hash = sha256('\(code)')
+            """
+        )
+        #expect(row == "t t t 01:00:00")
     }
 
     @Test("F-07: when the connection breaks after the request, the exchange was seen once, and the login starts over")
@@ -155,10 +211,15 @@ struct CodeLoginTests {
 }
 
 /// Lends the client of a second instance on the same database and the same Facebook.
-func withSecondInstance(of deployment: Deployment, _ body: (HTTPClient) async throws -> Void) async throws {
+func withSecondInstance(
+    of deployment: Deployment,
+    environment: [String: String] = [:],
+    _ body: (HTTPClient) async throws -> Void
+) async throws {
     let service = try await ServiceProcess.start(
         environment: Deployment.environment(database: deployment.database)
             .merging(deployment.simulator.environment) { _, new in new }
+            .merging(environment) { _, new in new }
     )
     do {
         try await body(service.client)

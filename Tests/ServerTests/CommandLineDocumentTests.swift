@@ -144,7 +144,7 @@ struct CommandLineDocumentTests {
     func fullDisk() async throws {
         try await withOperator { ann, _ in
             try await ann.succeed("apply -", input: Self.document.text)
-            for arguments in ["export demo >/dev/full", "export demo -o /dev/full", "application list >/dev/full"] {
+            for arguments in ["export demo >/dev/full", "application list >/dev/full"] {
                 let process = try await run(
                     "bash",
                     ["-c", "\"$0\" \(arguments)", try PackageLayout.executable("federation")],

@@ -46,6 +46,7 @@ struct CommandLineHelpTests {
         mapping: show put revisions diff rollback preview
         user: search show refresh disable enable unlink export erase
         session: list end
+        ban: list lift
         operator: create list show role token revoke-token remove
         secrets: status rotate
         token-key: list rotate
@@ -83,8 +84,8 @@ struct CommandLineHelpTests {
         // These print no result of a use case, or print JSON always.
         let without = [
             "serve", "migrate", "check", "export", "user export", "secrets rotate", "application delete", "key revoke",
-            "provider remove", "property remove", "user unlink", "user erase", "session end", "operator remove",
-            "operator revoke-token", "mail test",
+            "provider remove", "property remove", "user unlink", "user erase", "session end", "ban lift",
+            "operator remove", "operator revoke-token", "mail test",
         ]
         for command in try await commands() {
             let name = command.words.joined(separator: " ")

@@ -93,6 +93,20 @@ struct CommandLineRemovalTests {
             #expect(try await apps() == ["2"])
             try await ann.fail("provider set demo --remove-app 3", with: 66)
             try await ann.fail("provider set nobody --app-id 1 --secret-stdin", with: 66, input: "x")
+            // A configuration needs no secret anew, stays when other apps change, and goes when it is empty.
+            func configIDs(_ command: String) async throws -> [String?] {
+                try await ann.json(command)["apps"]?.array?.map { $0.object?["configId"]?.string } ?? []
+            }
+            #expect(try await configIDs("provider set demo --app-id 2 --config-id 77") == ["77"])
+            try await ann.succeed("provider set demo --app-id 4 --add --secret-stdin", input: "four")
+            #expect(try await configIDs("provider set demo --app-id 4 --config-id 78") == ["77", "78"])
+            #expect(try await configIDs("provider set demo --remove-app 4 --pkce off") == ["77"])
+            let emptied = try await ann.run("provider set demo --app-id 2 --config-id", "")
+            #expect(emptied.exitStatus == .exited(0), "\(emptied.standardError)")
+            #expect(try await configIDs("provider show demo") == [nil])
+            try await ann.fail("provider set demo --app-id 2 --config-id 7x", with: 65)
+            try await ann.fail("provider set demo --config-id 7", with: 64)
+            try await ann.fail("provider set demo --provider twitter --app-id 2 --config-id 7", with: 64)
             let changed = try await ann.json("provider set demo --disable --graph-version v24.0 --proof classic")
             #expect(changed["enabled"]?.bool == false && changed["proof"]?.string == "classic")
             #expect(changed["apps"]?.array?.first?.object?["appSecret"]?.object?["set"]?.bool == true)

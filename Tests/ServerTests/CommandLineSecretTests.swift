@@ -14,6 +14,7 @@ struct CommandLineSecretTests {
             ["provider", "set", "demo", "--app-id", "1", "--secret", secret],
             ["provider", "set", "demo", "--app-id", "1", "--secret=\(secret)"],
             ["provider", "set", "demo", "--app-id", "1", "--app-secret", secret],
+            ["provider", "set", "demo", "--webhook-verify-token", secret],
             ["key", "create", "demo", "ios", "--key", secret], ["key", "create", "demo", "ios", "--api-key=\(secret)"],
             ["mapping", "preview", "demo", "--access-token", secret],
             ["mapping", "preview", "demo", "--token=\(secret)"],
@@ -52,6 +53,37 @@ struct CommandLineSecretTests {
             try await ann.fail("provider show demo", with: 66)
             for text in [Self.secret, Self.secret + "\n", Self.secret + "\r\n"] {
                 try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: text)
+            }
+        }
+    }
+
+    @Test(
+        "the verify token of the webhook comes from a file or from standard input, is shown as set, and its default removes it"
+    )
+    func verifyToken() async throws {
+        try await withApplication { ann, database in
+            try await Document.withFile(Self.secret + "\n") { file in
+                try await ann.fail(
+                    "provider set demo --app-id 1 --secret-stdin --webhook-verify-token-stdin",
+                    with: 64,
+                    input: Self.secret
+                )
+                try await ann.fail("provider show demo", with: 66)
+                try await ann.succeed(
+                    "provider set demo --app-id 1 --secret-file \(file) --webhook-verify-token-stdin",
+                    input: Self.secret
+                )
+                let shown = try await ann.succeed("provider show demo")
+                #expect(shown.contains("webhookVerifyToken.set") && !shown.contains(Canary.mark), "\(shown)")
+                let options = "select options ->> 'webhookVerifyToken' from federation.provider_settings"
+                let sealed = try await database.psql(options)
+                try await ann.succeed("provider set demo --webhook-verify-token-file \(file) --proof classic")
+                #expect(try await database.psql(options) == sealed, "the same one is left as it is")
+                try await ann.fail("provider set demo --webhook-verify-token-stdin", with: 65, input: "short")
+                let both = "provider set demo --webhook-verify-token-file \(file) --default webhookVerifyToken"
+                try await ann.fail(both, with: 64)
+                try await ann.succeed("provider set demo --default webhookVerifyToken")
+                #expect(try await ann.json("provider show demo")["webhookVerifyToken"]?.isNull == true)
             }
         }
     }

@@ -75,6 +75,24 @@ struct CommandLineTests {
         #expect(process.standardOutput == "")
     }
 
+    @Test("T-85: in production serve does not start before it is said how many proxies are in front; 0 says it, too")
+    func trustedProxies() async throws {
+        // Something else is wrong, too, so that no command gets as far as to listen.
+        func problems(_ further: [String: String]) async throws -> String {
+            let environment = ["FEDERATION_DATABASE_URL": Self.nowhere].merging(further) { $1 }
+            let process = try await runFederation(["serve"], environment: environment)
+            #expect(process.exitStatus == .exited(78))
+            return process.standardError
+        }
+        for mode in [[:], ["FEDERATION_MODE": "production"], ["FEDERATION_TRUSTED_PROXIES": ""]] {
+            #expect(try await problems(mode).contains("FEDERATION_TRUSTED_PROXIES is not set"))
+        }
+        for said in [["FEDERATION_TRUSTED_PROXIES": "0"], ["FEDERATION_MODE": "development"]] {
+            #expect(try await !problems(said).contains("FEDERATION_TRUSTED_PROXIES"))
+        }
+        #expect(try await problems(["FEDERATION_TRUSTED_PROXIES": "17"]).contains("FEDERATION_TRUSTED_PROXIES must"))
+    }
+
     @Test(
         "secrets over plain connections are refused except to this machine, in every mode",
         arguments: ["production", "development"]

@@ -53,7 +53,10 @@ struct Deployment: Sendable {
 
     /// The environment of `federation` on a database: what an operator would put into a unit file.
     static func environment(database: TestDatabase) -> [String: String] {
-        ["FEDERATION_DATABASE_URL": database.url, "FEDERATION_MASTER_KEY": Canary.masterKey]
+        [
+            "FEDERATION_DATABASE_URL": database.url, "FEDERATION_MASTER_KEY": Canary.masterKey,
+            "FEDERATION_TRUSTED_PROXIES": "0",
+        ]
     }
 }
 

@@ -48,18 +48,21 @@ struct DialogTests {
 
     // MARK: The address of the dialog
 
-    @Test("T-73: the dialog's address has a fixed list of parameters, whatever a client sends along")
+    @Test("T-73: the dialog's address has a fixed list of parameters, and what would add to it is refused by its name")
     func parameters() async throws {
+        for member in ["client_id", "scope", "login_hint", "state", "display", "redirect_uri", "Permissions", "x"] {
+            let reply = try await deployment.requestURL(#"{"permissions": "email", "\#(member)": "x"}"#)
+            try expectProblem(reply, "malformed_request", "\(member)")
+            #expect(reply.text.contains("Not known here: \(member)."), "\(reply.text)")
+        }
         let reply = try await deployment.requestURL(
-            """
-            {"permissions": "email,user_birthday", "authType": "rerequest", "client_id": "1", "scope": "x", "login_hint": "x",
-             "state": "x", "display": "popup", "redirect_uri": "https://evil.example/", "contentType": "application/json"}
-            """
+            #"{"permissions": "email,user_birthday", "authType": "rerequest", "contentType": "application/json"}"#
         )
         #expect(reply.status == 200)
         #expect(reply.header("Content-Type") == "text/plain; charset=utf-8")
         #expect(reply.header("Cache-Control") == "no-store")
-        let dialog = try Address(reply.text)
+        #expect(try Address(reply.text).origin == ownAddress)
+        let dialog = try await deployment.open(try Address(reply.text))
         #expect(dialog.origin == deployment.simulator.url)
         #expect(dialog.path == "/v25.0/dialog/oauth")
         #expect(
@@ -99,7 +102,13 @@ struct DialogTests {
         ] {
             let reply = try await deployment.requestURL(body, path: path)
             #expect(reply.status == 200, "\(reply.text)")
-            let dialog = try Address(reply.text)
+            let address = try Address(reply.text)
+            guard address.origin == ownAddress else {
+                // Of a host name of the application's.
+                #expect(address.path == "/api/users/oauth/facebook/start")
+                continue
+            }
+            let dialog = try await deployment.open(address)
             let wantsBirthday = body.contains("user_birthday")
             #expect(dialog["scope"] == (wantsBirthday ? "email,user_birthday" : "public_profile,email"))
         }
@@ -119,14 +128,56 @@ struct DialogTests {
         }
     }
 
-    @Test("with redirect the browser is sent to the dialog at once, by 303")
+    @Test("with redirect the browser is sent on its way to the dialog at once, by 303")
     func redirect() async throws {
-        let reply = try await deployment.requestURL(#"{"redirect": true}"#)
-        #expect(reply.status == 303)
-        #expect(reply.text == "")
-        let location = try Address(try #require(reply.header("Location")))
-        #expect(location.path == "/v25.0/dialog/oauth")
-        #expect(location["state"] != nil)
+        for more in ["", #", "codeChallenge": "\#(ProofKey.challenge)""#] {
+            let reply = try await deployment.requestURL(#"{"redirect": true\#(more)}"#)
+            #expect(reply.status == 303)
+            #expect(reply.text == "")
+            #expect(reply.header("Set-Cookie") == nil)
+            let location = try await deployment.open(try Address(try #require(reply.header("Location"))))
+            #expect(location.path == "/v25.0/dialog/oauth")
+            #expect(location["state"] != nil)
+        }
+    }
+
+    @Test("a configuration of Facebook Login for Business goes into the dialog: the request's, or else the app's")
+    func configuration() async throws {
+        func names(_ body: String) async throws -> (scope: String?, config: String?) {
+            let dialog = try await deployment.dialog(body)
+            return (dialog["scope"], dialog["config_id"])
+        }
+        #expect(try await names("{}") == ("public_profile,email", nil))
+        #expect(try await names(#"{"configId": "998877665544332"}"#) == (nil, "998877665544332"))
+        #expect(try await names(#"{"configId": "1", "permissions": "email"}"#) == ("email", "1"))
+        #expect(try await names(#"{"configId": "1", "codeChallenge": "\#(ProofKey.challenge)"}"#) == (nil, "1"))
+        for id in ["x", "1&scope=x", "12.5", " 1", "\u{0661}", String(repeating: "1", count: 33)] {
+            try expectProblem(
+                try await deployment.requestURL(#"{"configId": \#(JSON.quoted(id))}"#),
+                "malformed_request",
+                "\(id)"
+            )
+        }
+        try expectProblem(try await deployment.requestURL(#"{"configId": 1}"#), "malformed_request")
+
+        let owner = try await deployment.admin()
+        let path = "applications/demo/providers/facebook"
+        let apps = try #require(try await owner.get(path)["apps"]?.array)
+        func set(_ configID: String?) async throws {
+            let changed = apps.map { app in
+                var app = app.object ?? JSONObject()
+                if let configID { app.append("configId", .string(configID)) }
+                return JSONValue.object(app)
+            }
+            try await owner.ask("PATCH", path, #"{"apps": \#(JSONValue.array(changed).text)}"#)
+            try await eventually("the change counts") { try await names("{}").config == configID }
+        }
+        try await set("4711")
+        #expect(try await owner.get(path)["apps"]?.array?.first?.object?["configId"]?.string == "4711")
+        #expect(try await names("{}") == (nil, "4711"))
+        #expect(try await names(#"{"configId": "5", "permissions": ["email"]}"#) == ("email", "5"))
+        try await set(nil)
+        #expect(try await names("{}").scope == "public_profile,email")
     }
 
     @Test("what is wrong with a request is said before anybody is sent to Facebook, and nothing is kept of it")
@@ -210,10 +261,19 @@ struct DialogTests {
             json: "{}",
             headers: [("Host", "Users.Example.com:4711"), ("X-Forwarded-Host", "evil.example")]
         )
-        let expected = "http://users.example.com:\(port)/api/users/oauth/facebook/authorize"
-        #expect(try Address(reply.text)["redirect_uri"] == expected)
-        let named = try await deployment.dialog(#"{"callbackUrlDomain": "users.example.com"}"#)
-        #expect(named["redirect_uri"] == expected)
+        let base = "http://users.example.com:\(port)/api/users/oauth/facebook"
+        // The cookie is for one host, so the browser leaves for the dialog from where it comes back to.
+        let named = try await deployment.requestURL(#"{"callbackUrlDomain": "users.example.com"}"#)
+        for reply in [reply, named] {
+            #expect(reply.text.hasPrefix(base + "/start?dialog="), "\(reply.text)")
+            let start = try Address(reply.text)
+            let started = try await deployment.client.get(
+                "\(start.path)?\(Address.encode(start.query))",
+                headers: [("Host", "users.example.com:\(port)")]
+            )
+            let dialog = try Address(try #require(started.header("Location"), "\(started.text)"))
+            #expect(dialog["redirect_uri"] == base + "/authorize")
+        }
     }
 
     // MARK: By redirect
@@ -357,7 +417,10 @@ struct DialogTests {
                 let dialog = try await deployment.dialog()
                 let callback = try Address(try #require(dialog["redirect_uri"]))
                 let state = try #require(dialog["state"])
-                let reply = try await deployment.client.get("\(callback.path)?\(query)&state=\(state)")
+                let reply = try await deployment.browser.get(
+                    "\(callback.path)?\(query)&state=\(state)",
+                    at: deployment.client
+                )
                 #expect(reply.status == 303)
                 #expect(reply.header("Location") == Self.home + "&error=" + end, "\(query)")
             }
@@ -407,10 +470,10 @@ struct DialogTests {
     @Test("a page of an allowed origin gets the user object by a message to that origin alone")
     func byPopup() async throws {
         let ann = try await deployment.newcomer(
-            #"{"email": "ann.canary@example.com", "name": "</script><script>alert(1)//&\u2028"}"#
+            #"{"email": "ann.canary@example.com", "extra": {"motto": "</script><script>alert(1)//&\u2028"}}"#
         )
         let reply = try await deployment.login(
-            through: #"{"fieldsMapping": {"name": "name"}}"#,
+            through: #"{"fieldsMapping": {"motto": "p0"}}"#,
             headers: [("Origin", Self.page)],
             as: ann
         )
@@ -420,7 +483,7 @@ struct DialogTests {
         let (user, origin) = try handedOver(reply)
         #expect(origin == Self.page)
         #expect(user["___class"]?.string == "Users")
-        #expect(user["name"]?.string == "</script><script>alert(1)//&\u{2028}")
+        #expect(user["p0"]?.string == "</script><script>alert(1)//&\u{2028}")
         #expect(user["user-created"]?.bool == true)
         #expect(user["missing-permissions"] == .array([]))
         let token = try #require(user["user-token"]?.string)
@@ -499,7 +562,7 @@ struct DialogTests {
                 for target in [
                     path, "\(path)?code=canary", "\(path)?state=&code=canary", "\(path)?state=canary&code=canary",
                     "\(path)?state=\(String(repeating: "A", count: 43))&code=c",
-                    "\(path)?state=\(String(repeating: "A", count: 9000))&code=c",
+                    "\(path)?state=\(String(repeating: "A", count: 7000))&code=c",
                     "\(path)?state=\(used["state"] ?? "")&code=\(used["code"] ?? "")",
                     "\(path)?state=\(state)&state=\(state)&code=c", "\(path)?State=\(state)&code=c",
                     "\(path)?state=\(state)%00&code=c", "\(path)?state=\(state.dropLast())&code=c",
@@ -507,7 +570,7 @@ struct DialogTests {
                     "\(other)?state=\(state)&code=\(callback["code"] ?? "")",
                     "\(path)?error=%3Cscript%3Ecanary&error_description=canary&state=canary",
                 ] {
-                    let reply = try await deployment.client.get(target)
+                    let reply = try await deployment.browser.get(target, at: deployment.client)
                     expectPage(reply, status: 400)
                     #expect(!reply.text.contains("canary"))
                     #expect(reply.header("Location") == nil)
@@ -515,6 +578,13 @@ struct DialogTests {
             }
         }
         #expect(requests.isEmpty)
+        // Nor does a state of an address that was never opened: it would be nobody's.
+        let ticket = try Address(try await deployment.requestURL().text)
+        let asState = try await deployment.browser.get(
+            "\(path)?state=\(ticket["dialog"] ?? "")&code=c",
+            at: deployment.client
+        )
+        expectPage(asState, status: 400)
         // The other path of older clients takes the same state; and a POST is no callback.
         try expectProblem(try await deployment.client.post(path, json: "{}"), "method_not_allowed")
         var social = try Address(deployment.simulator.url + deployment.path("users/social/Facebook/authorize"))

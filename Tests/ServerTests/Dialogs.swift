@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Identity
+import Synchronization
 import TestSupport
 import Testing
 
@@ -16,16 +17,34 @@ extension Deployment {
         try await client.post(self.path(path, of: document), json: body, headers: headers)
     }
 
+    /// The browser of whoever has no other.
+    var browser: Browser { .usual(of: client.port) }
+
     /// Opens a dialog, which must succeed.
+    ///
+    /// - Returns: The address of Facebook's dialog at which the browser has arrived.
     func dialog(
         _ body: String = "{}",
         headers: [(String, String)] = [],
         of document: Document? = nil,
+        in browser: Browser? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Address {
         let reply = try await requestURL(body, headers: headers, of: document)
         try #require(reply.status == 200, "\(reply.text)", sourceLocation: sourceLocation)
-        return try Address(reply.text)
+        return try await open(Address(reply.text), in: browser, sourceLocation: sourceLocation)
+    }
+
+    /// Opens what `requestURL` gave in a browser.
+    func open(
+        _ address: Address,
+        in browser: Browser? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Address {
+        guard address.origin != simulator.url else { return address }
+        let reply = try await (browser ?? self.browser).get(address, at: client)
+        try #require(reply.status == 303, "\(reply.text)", sourceLocation: sourceLocation)
+        return try Address(try #require(reply.header("Location"), sourceLocation: sourceLocation))
     }
 
     /// What a person does in the dialog.
@@ -55,8 +74,12 @@ extension Deployment {
     }
 
     /// Sends the browser back to the service.
-    func comeBack(to callback: Address, at client: HTTPClient? = nil) async throws -> HTTPReply {
-        try await (client ?? self.client).get(callback.path + "?" + Address.encode(callback.query))
+    func comeBack(
+        to callback: Address,
+        at client: HTTPClient? = nil,
+        in browser: Browser? = nil
+    ) async throws -> HTTPReply {
+        try await (browser ?? self.browser).get(callback, at: client ?? self.client)
     }
 
     /// Begins a login through the server, lets the person answer, and follows the browser to the end.
@@ -95,6 +118,37 @@ extension Deployment {
                 #"{"person": "\#(person.key)", "app": "1234567890", "redirectUri": \#(JSON.quoted(redirectURI)), "scopes": [\#(scopes)]}"#
         )
         return try #require(JSON.object(reply.text)?["code"]?.string, "\(reply.text)")
+    }
+}
+
+/// A browser as far as logins through the server need one: it keeps the cookies of one site.
+actor Browser {
+    private var cookies: [String: String] = [:]
+    private static let usual = Mutex<[Int: Browser]>([:])
+
+    /// The one browser of a site on that port.
+    static func usual(of port: Int) -> Browser {
+        usual.withLock { browsers in
+            let browser = browsers[port] ?? Browser()
+            browsers[port] = browser
+            return browser
+        }
+    }
+
+    /// Goes to an address of the site.
+    func get(_ address: Address, at client: HTTPClient) async throws -> HTTPReply {
+        try await get(address.path + "?" + Address.encode(address.query), at: client)
+    }
+
+    /// Goes to a path of the site, with its query as it is.
+    func get(_ target: String, at client: HTTPClient) async throws -> HTTPReply {
+        let kept = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+        let reply = try await client.get(target, headers: kept.isEmpty ? [] : [("Cookie", kept)])
+        for cookie in reply.values(of: "Set-Cookie") {
+            let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+            if pair.count == 2 { cookies[String(pair[0])] = String(pair[1]) }
+        }
+        return reply
     }
 }
 

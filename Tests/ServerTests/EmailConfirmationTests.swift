@@ -22,12 +22,14 @@ struct EmailConfirmationTests {
         try await deployment.client.get("/demo/confirm-email?token=\(token)")
     }
 
-    private func submit(_ token: String) async throws -> HTTPReply {
-        try await deployment.client.send(
+    private func submit(_ token: String, _ field: String? = "password=\(Deployment.password)") async throws -> HTTPReply
+    {
+        let fields = ["token=\(token)"] + (field.map { [$0.replacing(" ", with: "+")] } ?? [])
+        return try await deployment.client.send(
             "POST",
             "/demo/confirm-email",
             headers: [("Content-Type", "application/x-www-form-urlencoded")],
-            body: Array("token=\(token)".utf8)
+            body: Array(fields.joined(separator: "&").utf8)
         )
     }
 
@@ -51,6 +53,55 @@ struct EmailConfirmationTests {
         #expect(row?["email_verified"] == .bool(true))
     }
 
+    @Test("T-33b: a password that somebody else chose for the address counts no more once its owner has confirmed it")
+    func strangersPassword() async throws {
+        let email = "owner.canary@example.com"
+        let user = try await deployment.register(email)
+        let id = user["objectId"]?.string ?? ""
+        // What else a stranger may have left behind.
+        try await deployment.database.psql(
+            """
+            insert into demo.identities (provider, provider_app, subject, object_id) values ('facebook', '1', '666', '\(id)');
+            insert into demo.sessions (token_hash, object_id, expires)
+            values (sha256('stranger'), '\(id)', now() + interval '1 hour')
+            """
+        )
+        let token = try await mails.token(to: email, page: "confirm-email")
+        let shown = try await page(token).text
+        #expect(shown.contains("name=\"password\"") && shown.contains("name=\"newPassword\""))
+        #expect(try await submit(token, nil).status == 400, "no password at all")
+        for _ in 1...2 {
+            let wrong = try await submit(token, "password=this is what the owner never chose")
+            #expect(wrong.status == 401 && wrong.text.contains("<form method=\"post\">"), "\(wrong.text)")
+        }
+        #expect(try await submit(token, "newPassword=short").status == 422)
+        #expect(try await submit(token, "password=x&newPassword=my very own canary sentence").status == 400)
+        try expectProblem(try await logIn(email), "email_unconfirmed")
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(false))
+
+        #expect(try await submit(token, "newPassword=my very own canary sentence").status == 200)
+        try expectProblem(try await logIn(email), "login_invalid")
+        #expect(try await deployment.logIn(email, password: "my very own canary sentence").objectID == id)
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(true))
+        #expect(try await deployment.value("select count(*) from demo.identities where object_id = '\(id)'") == "0")
+        #expect(
+            try await deployment.value("select count(*) from demo.sessions where token_hash = sha256('stranger')")
+                == "0"
+        )
+        #expect(try await submit(token, "newPassword=another canary sentence of mine").status == 400, "it counts once")
+        #expect(try await mails.next(to: email).contains("has just been changed"))
+    }
+
+    @Test("T-85: passwords that are tried by the link of a confirmation are guesses like all others")
+    func guesses() async throws {
+        let email = "tried.canary@example.com"
+        _ = try await deployment.register(email)
+        let token = try await mails.token(to: email, page: "confirm-email")
+        var statuses: Set<Int> = []
+        for _ in 1...6 { statuses.insert(try await submit(token, "password=one of many canary tries").status) }
+        #expect(statuses == [401, 429])
+    }
+
     @Test("another mail can be asked for, whoever it is for, until the address is confirmed")
     func resending() async throws {
         _ = try await deployment.register("bob.canary@example.com")
@@ -64,11 +115,15 @@ struct EmailConfirmationTests {
             }
             token = try await mails.token(to: "bob.canary@example.com", page: "confirm-email")
         }
-        let reply = try await deployment.send("POST", "users/confirmemail", #"{"token": "\#(token)"}"#)
-        #expect(reply.status == 200)
+        let bare = try await deployment.send("POST", "users/confirmemail", #"{"token": "\#(token)"}"#)
+        try expectProblem(bare, "password_missing")
+        let body = #"{"token": "\#(token)", "password": "\#(Deployment.password)"}"#
+        #expect(try await deployment.send("POST", "users/confirmemail", body).status == 200)
         #expect(try await logIn("bob.canary@example.com").status == 200)
+        try await deployment.database.psql("delete from demo.attempts")
         #expect(try await deployment.send("POST", "users/resendconfirmation/bob.canary@example.com").status == 200)
-        #expect(try await deployment.value("select count(*) from demo.email_proofs") == "0")
+        let links = "select count(*) from demo.email_proofs where email = 'bob.canary@example.com'"
+        #expect(try await deployment.value(links) == "0")
         let other = try await deployment.send(
             "POST",
             "users/resendconfirmation/bob.canary@example.com",
@@ -83,7 +138,7 @@ struct EmailConfirmationTests {
         let id = try await deployment.register(email)["objectId"]?.string ?? ""
         _ = try await mails.next(to: email)
         try await deployment.database.psql("update demo.users set email_verified = true where object_id = '\(id)'")
-        for _ in 1...3 {
+        for _ in 1...2 {
             #expect(try await deployment.send("POST", "users/resendconfirmation/\(email)").status == 200)
         }
         try expectProblem(
@@ -123,6 +178,33 @@ struct EmailConfirmationTests {
         let links =
             "select count(*) from demo.mails where object_id = '\(session.objectID)' and event like 'confirmation/%'"
         #expect(try await deployment.value(links) == "4", "one of them for the registration")
+    }
+
+    @Test("T-80, T-81: mails to the addresses of one mailbox are counted together, whichever account they are of")
+    func mailbox() async throws {
+        func register(_ email: String) async throws -> HTTPReply {
+            let body = #"{"email": "\#(email)", "password": "\#(Deployment.password)"}"#
+            return try await deployment.send("POST", "users/register", body)
+        }
+        for number in 1...2 { #expect(try await register("filled.canary+\(number)@example.com").status == 200) }
+        // An account that is there already is not mailed to.
+        for _ in 1...3 { try expectProblem(try await register("filled.canary+1@example.com"), "login_taken") }
+        #expect(try await deployment.send("POST", "users/resendconfirmation/filled.canary+1@example.com").status == 200)
+        let refused = try await register("filled.canary+3@example.com")
+        try expectProblem(refused, "too_many_attempts")
+        #expect((refused.header("Retry-After").flatMap { Int($0) } ?? 0) > 3000)
+        #expect(
+            try await deployment.value("select count(*) from demo.passwords where login like 'filled.canary+%'") == "2"
+        )
+        // Gmail's dots, and its other name.
+        for email in ["f.illed.canary@gmail.com", "filled.can.ary+x@googlemail.com", "filledcanary@gmail.com"] {
+            #expect(try await register(email).status == 200)
+        }
+        try expectProblem(try await register("filledcanary+y@gmail.com"), "too_many_attempts")
+        #expect(try await register("other.canary@gmail.com").status == 200)
+        for email in ["f.illed.canary@gmail.com", "filledcanary@gmail.com"] {
+            #expect(try await deployment.value("select count(*) from demo.passwords where login = '\(email)'") == "1")
+        }
     }
 
     @Test(

@@ -100,6 +100,14 @@ struct IDTokenRefusalTests {
         )
     }
 
+    @Test("T-23: a header that changes what is signed, or has a member that nobody knows")
+    func foreignMembers() async throws {
+        try await expectRefused([
+            #""header": {"b64": false}"#, #""header": {"b64": false, "crit": ["b64"]}"#, #""header": {"b64": true}"#,
+            #""header": {"crit": ["exp"], "exp": 1}"#, #""header": {"zip": "DEF"}"#, #""header": {"unheard-of": 1}"#,
+        ])
+    }
+
     @Test("T-23: a key that the token brings along or names in its own way")
     func keySource() async throws {
         let url = deployment.simulator.url + "/keys"

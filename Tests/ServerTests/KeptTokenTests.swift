@@ -325,6 +325,23 @@ struct KeptTokenTests {
         #expect(log.contains(#""message":"upkeep","forgotten":"#))
     }
 
+    @Test("a guest who has logged out is removed, some time after; one who has not stays")
+    func lostGuest() async throws {
+        func guest() async throws -> SignedIn {
+            try deployment.signedIn(try await deployment.send("POST", "users/register/guest"))
+        }
+        let (lost, here) = (try await guest(), try await guest())
+        #expect(try await deployment.get("users/logout", token: lost.token).status == 200)
+        try await deployment.database.psql(
+            "update demo.users set last_login = now() - interval '61 minutes' where user_status = 'GUEST'"
+        )
+        try await eventually("the guest is removed") { try await deployment.row(of: lost.objectID) == nil }
+        #expect(try await deployment.row(of: here.objectID) != nil)
+        try await eventually("the log says so") {
+            deployment.service.process.standardOutput.contains(#""guestsRemoved":"1""#)
+        }
+    }
+
     @Test("while Facebook is away nothing is lost, and the check is made up for")
     func outage() async throws {
         let ann = try await deployment.newcomer()

@@ -10,18 +10,21 @@ struct LogTests {
 
     @Test("T-119: whatever is in names, headers and bodies, each login writes one JSON line, and nobody else's")
     func oneLineEach() async throws {
-        let hostile = [
+        // What has control characters in it is not stored.
+        let controls = [
             "a\r\nb", "a\n{\"level\":\"info\",\"message\":\"login\",\"outcome\":\"created\"}",
             "\u{1B}[2J\u{1B}]0;x\u{07}", "\u{2028}\u{2029}",
-            "\u{202E}txt.exe", "\u{85}", #"","outcome":"created","x":""#, "\\", "${jndi:ldap://x}",
+            "\u{202E}txt.exe", "\u{85}",
         ]
-        for text in hostile {
+        let hostile = controls + [#"","outcome":"created","x":""#, "\\", "${jndi:ldap://x}"]
+        for (position, text) in hostile.enumerated() {
             let visitor = try await deployment.newcomer(#"{"name": \#(JSON.quoted(text))}"#)
             let signedIn = try await deployment.signIn(
                 visitor,
                 headers: [("User-Agent", "x\t\"}\\n{\u{2028}"), ("X-Forwarded-For", "1.1.1.1, \"}")]
             )
-            #expect(signedIn.user["name"]?.string.map { Array($0.utf8) } == Array(text.utf8), "stored as it is")
+            let stored = position < controls.count ? nil : text
+            #expect(signedIn.user["name"]?.string.map { Array($0.utf8) } == stored.map { Array($0.utf8) })
             let refused = try await deployment.login(
                 body: #"{"accessToken": \#(JSON.quoted("x" + text)), "appId": \#(JSON.quoted(text))}"#
             )

@@ -11,6 +11,7 @@ import Testing
                 {"givenName": {"type": "STRING"}, "initials": {"type": "STRING"}, "birthday": {"type": "DATE"},
                  "sex": {"type": "STRING"}, "age": {"type": "INT"}, "adult": {"type": "BOOLEAN"}, "ratio": {"type": "DOUBLE"},
                  "joined": {"type": "DATETIME"}, "home": {"type": "STRING"}, "picture": {"type": "JSON"},
+                 "oldest": {"type": "INT"}, "youngest": {"type": "INT"},
                  "friends": {"type": "STRING"}, "label": {"type": "STRING"}}
                 """,
             mapping: """
@@ -19,7 +20,9 @@ import Testing
                  {"from": "first_name", "to": "givenName", "transform": "uppercase"},
                  {"from": "birthday", "to": "birthday"},
                  {"from": "gender", "to": "sex", "transform": {"lookup": {"female": "F", "male": "M"}, "else": "X"}},
-                 {"from": "age_range.min", "to": "age"}, {"from": "adult", "to": "adult"},
+                 {"from": "age_range.min", "to": "age"},
+                 {"from": "age_range.min", "to": "youngest", "sync": "untilEdited"},
+                 {"from": "age_range.max", "to": "oldest", "sync": "untilEdited"}, {"from": "adult", "to": "adult"},
                  {"from": "ratio", "to": "ratio"}, {"from": "joined", "to": "joined"},
                  {"from": "location.name", "to": "home", "default": "unknown"},
                  {"from": "tags", "to": "picture"},
@@ -53,6 +56,29 @@ struct MappedValueTests {
         "permissions": {"public_profile": "granted", "email": "granted", "user_birthday": "granted", "user_gender": "granted",
                         "user_age_range": "granted", "user_location": "granted"}
         """
+
+    @Test("an age range that moves from 18 to 20 to 21 and more leaves no 20 behind, and what somebody edited stays")
+    func ageRange() async throws {
+        let ann = try await deployment.newcomer(#"{"age_range": {"min": 18, "max": 20}, \#(Self.permissions)}"#)
+        let first = try await deployment.signIn(ann)
+        #expect(first.user["oldest"]?.integer == 20)
+        try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"max": null, "min": 21}}"#)
+        let second = try await deployment.signIn(ann)
+        #expect(second.user["age"]?.integer == 21)
+        #expect(second.user["youngest"]?.integer == 21)
+        #expect(second.user["oldest"] == .null)
+        #expect(try await deployment.row(of: first.objectID)?["oldest"] == .null)
+        try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"min": 18, "max": 20}}"#)
+        #expect(try await deployment.signIn(ann).user["oldest"]?.integer == 20)
+        _ = try await deployment.database.psql(
+            "update demo.users set oldest = 19 where object_id = '\(first.objectID)'"
+        )
+        try await deployment.simulator.patch(person: ann.key, #"{"age_range": {"max": null, "min": 21}}"#)
+        #expect(try await deployment.signIn(ann).user["oldest"]?.integer == 19)
+        // Without the permission nothing is known of the range.
+        try await deployment.simulator.patch(person: ann.key, #"{"permissions": {"user_age_range": "declined"}}"#)
+        #expect(try await deployment.signIn(ann).user["age"]?.integer == 21)
+    }
 
     @Test("every type, template, transform and default arrives in the typed column and in the reply")
     func values() async throws {

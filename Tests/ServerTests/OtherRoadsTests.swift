@@ -99,6 +99,18 @@ struct OtherRoadsTests {
         #expect(guarded.header("Access-Control-Allow-Origin") == nil)
     }
 
+    @Test("the host of an absolute target finds the application, whatever the header says")
+    func absoluteTarget() async throws {
+        func reply(_ target: String, _ host: String) async throws -> String {
+            let request = "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+            return try await deployment.client.exchange(request).text
+        }
+        for target in ["http://users.example.com/api/info", "HTTPS://Users.Example.com:8443/api/info"] {
+            #expect(try await reply(target, "evil.example").hasPrefix("HTTP/1.1 200 "))
+        }
+        #expect(try await reply("http://evil.example/api/info", "users.example.com").contains("unknown_application"))
+    }
+
     @Test("the host-bound form has the user service, too, and gives no key away")
     func hostBound() async throws {
         let host = [("Host", "users.example.com")]

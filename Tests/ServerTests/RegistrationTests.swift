@@ -17,6 +17,7 @@ import Testing
         Document(application: "closed", settings: #"{"registration": {"enabled": false}}"#),
         Document(application: "careful", settings: #"{"registration": {"confirmEmail": true}}"#),
         Document(application: "few", settings: #"{"registration": {"mostPerHour": 3}}"#),
+        Document(application: "small", settings: #"{"registration": {"mostPerHour": 3, "mostPerHourInAll": 4}}"#),
         Document(application: "loose", settings: #"{"dynamicProperties": true}"#)
     )
 )
@@ -207,5 +208,25 @@ struct RegistrationTests {
         let elsewhere = HTTPClient(port: deployment.client.port, source: "127.0.0.9")
         #expect(try await elsewhere.send("POST", deployment.path("users/register/guest", of: few)).status == 200)
         #expect(try await deployment.value("select count(*) from few.users") == "4")
+    }
+
+    @Test("from however many network addresses, an application gets as many accounts in an hour as the operator says")
+    func limitInAll() async throws {
+        let small = try document("small")
+        func make(from source: Int) async throws -> HTTPReply {
+            let client = HTTPClient(port: deployment.client.port, source: "127.0.0.\(source)")
+            return try await client.send("POST", deployment.path("users/register/guest", of: small))
+        }
+        // Who has used up what the own network may make uses up nothing of the others'.
+        var statuses: [Int] = []
+        for _ in 1...6 { statuses.append(try await make(from: 21).status) }
+        #expect(statuses == [200, 200, 200, 429, 429, 429])
+        #expect(try await make(from: 22).status == 200)
+        let refused = try await make(from: 23)
+        try expectProblem(refused, "rate_limited")
+        #expect((refused.header("Retry-After").flatMap { Int($0) } ?? 0) > 3000)
+        let body = #"{"email": "late.canary@example.com", "password": "\#(Deployment.password)"}"#
+        try expectProblem(try await deployment.send("POST", "users/register", body, to: small), "rate_limited")
+        #expect(try await deployment.value("select count(*) from small.users") == "4")
     }
 }

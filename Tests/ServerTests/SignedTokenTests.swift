@@ -11,6 +11,7 @@ import Testing
             settings: #"{"tokens": {"enabled": true, "seconds": 120, "audience": "orders"}, "roles": ["courier"]}"#
         ),
         Document(application: "silent", keyVariable: "OTHER_API_KEY"),
+        Document(application: "shop", keyVariable: "OTHER_API_KEY", settings: #"{"tokens": {"enabled": true}}"#),
         environment: ["FEDERATION_PUBLIC_URL": "https://users.example.com"]
     )
 )
@@ -19,14 +20,14 @@ struct SignedTokenTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private func token(of session: SignedIn) async throws -> String {
-        let reply = try await deployment.get("users/token", token: session.token)
+    private func token(of session: SignedIn, in document: Document? = nil) async throws -> String {
+        let reply = try await deployment.get("users/token", token: session.token, of: document)
         #expect(reply.header("Cache-Control") == "no-store")
         return try #require(JSON.object(reply.text)?["token"]?.string, "\(reply.text)")
     }
 
-    private func keySet(from client: HTTPClient? = nil) async throws -> [JSONObject] {
-        let reply = try await (client ?? deployment.client).get("/.well-known/jwks.json")
+    private func keySet(of application: String = "/demo", from client: HTTPClient? = nil) async throws -> [JSONObject] {
+        let reply = try await (client ?? deployment.client).get(application + "/.well-known/jwks.json")
         #expect(reply.status == 200)
         let keys = try #require(JSON.object(reply.text)?["keys"]?.array).compactMap(\.object)
         // The first key signs at once, so nobody may keep the empty set.
@@ -116,6 +117,34 @@ struct SignedTokenTests {
         #expect(try await !isSigned(mixed, by: keys))
     }
 
+    @Test("each application's tokens are of its own key, name it as issuer and, unless told otherwise, as audience")
+    func applications() async throws {
+        let shop = deployment.documents[2]
+        let visitor = try await deployment.newcomer()
+        let mine = try await token(of: try await deployment.signIn(visitor))
+        let theirs = try await token(of: try await deployment.signIn(visitor, to: shop), in: shop)
+        let claims = try claims(theirs)
+        #expect(claims["iss"]?.string == "https://users.example.com/shop")
+        #expect(claims["aud"]?.string == "shop")
+        #expect(try keyID(mine) != keyID(theirs))
+
+        let (own, other) = (try await keySet(), try await keySet(of: "/shop"))
+        #expect(try await isSigned(mine, by: own))
+        #expect(try await isSigned(theirs, by: other))
+        #expect(try await !isSigned(mine, by: other))
+        #expect(try await !isSigned(theirs, by: own))
+        let ids = (own + other).compactMap { $0["kid"]?.string }
+        #expect(Set(ids).count == ids.count)
+        let points = (own + other).compactMap { $0["x"]?.string }
+        #expect(Set(points).count == points.count, "other keys, not other names of one key")
+        #expect(try await keySet(of: "/silent").isEmpty)
+        let all = try await keySet(of: "").compactMap { $0["kid"]?.string }
+        #expect(Set(all).isSuperset(of: ids))
+        for path in ["/nobody/.well-known/jwks.json", "/api/.well-known/jwks.json", "/v1/.well-known/jwks.json"] {
+            try expectProblem(try await deployment.client.get(path), "not_found", "\(path)")
+        }
+    }
+
     @Test("it says who issued it, for whom, about whom, by which session, with which roles and for how long")
     func contents() async throws {
         let session = try await deployment.signIn(try await deployment.newcomer())
@@ -167,9 +196,18 @@ struct SignedTokenTests {
         let session = try await deployment.signIn(try await deployment.newcomer())
         let first = try await token(of: session)
         let old = try keyID(first)
-        let made = try await deployment.command("token-key", "rotate", "--json")
-        let new = try #require(JSON.object(made)?["id"]?.string)
-        #expect(JSON.object(made)?["signsInSeconds"]?.integer == 600)
+        let others = try await deployment.value(
+            "select count(*) from federation.token_keys where application_id <> 'demo'"
+        )
+        let made = JSON.object(try await deployment.command("token-key", "rotate", "demo", "--json"))
+        let item = try #require(made?["items"]?.array?.first?.object)
+        let new = try #require(item["id"]?.string)
+        #expect(item["application"]?.string == "demo")
+        #expect(item["signsInSeconds"]?.integer == 600)
+        #expect(
+            try await deployment.value("select count(*) from federation.token_keys where application_id <> 'demo'")
+                == others
+        )
         try await eventually("the new key is published") { try await keySet().contains { $0["kid"]?.string == new } }
         #expect(try keyID(try await token(of: session)) == old, "others may not know the new key yet")
 
@@ -200,7 +238,9 @@ struct SignedTokenTests {
         let session = try await deployment.signIn(try await deployment.newcomer())
         let token = try await token(of: session)
         let said = try await deployment.command("token-key", "rotate", "--at-once")
-        #expect(said.contains("signs from now on"))
+        #expect(said.contains("of demo is published and signs from now on"))
+        #expect(said.contains("of shop is published and signs"), "every application that gives out tokens")
+        #expect(!said.contains("silent"))
         try await eventually("the keys are others") {
             let keys = try await keySet()
             let counts = try await isSigned(token, by: keys)
@@ -221,7 +261,7 @@ struct SignedTokenTests {
         #expect(!stored.contains(#""d""#))
         let owner = try await deployment.admin()
         let keys = try #require(try await owner.get("token-keys")["items"]?.array).compactMap(\.object)
-        #expect(keys.count { $0["signs"]?.bool == true } == 1)
+        #expect(keys.count { $0["signs"]?.bool == true && $0["application"]?.string == "demo" } == 1)
         let status = try await owner.get("secrets")["secrets"]?.array?.compactMap(\.object) ?? []
         #expect(status.compactMap { $0["tokenKeys"]?.integer }.reduce(0, +) == Int64(keys.count))
         let log = try await owner.get("audit?action=token-key.rotate")
@@ -242,6 +282,9 @@ struct SignedTokenTests {
             }
             #expect(Set(ids).count == 1)
         }
-        #expect(try await deployment.value("select count(*) from federation.token_keys") == "1")
+        #expect(
+            try await deployment.value("select count(*) from federation.token_keys where application_id = 'demo'")
+                == "1"
+        )
     }
 }

@@ -94,7 +94,7 @@ struct AttemptTests {
     func takenBack() async throws {
         try await Tenant.lend { tenant in
             for _ in 1...2 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
-            try await tenant.store.withdrawAttempt(Self.keys(1), of: tenant.application)
+            try await tenant.store.withdrawAttempt(for: Self.keys(1).counts, of: tenant.application)
             #expect(try await tenant.failures(of: Self.key(1)) == "1 1")
             #expect(try await tenant.failures(of: Self.key(200)) == "1 1")
             try await tenant.database.psql(
@@ -110,7 +110,7 @@ struct AttemptTests {
 
 extension Tenant {
     fileprivate func attempt(_ keys: AttemptKeys) async throws -> Int? {
-        try await store.countAttempt(keys, of: application)
+        try await store.countAttempt(for: keys.counts, of: application)?.seconds
     }
 
     fileprivate func letWaitsPass() async throws {

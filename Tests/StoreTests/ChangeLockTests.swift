@@ -109,7 +109,7 @@ struct ChangeLockTests {
         try await Tenant.lend { tenant in
             let logins = Task {
                 await withTaskGroup(of: Void.self) { group in
-                    for person in 0..<8 {
+                    for person in 1...8 {
                         group.addTask {
                             while !Task.isCancelled {
                                 _ = try? await tenant.signIn(String(person), writing: .text("a"), to: "nick", .always)
@@ -203,7 +203,7 @@ struct ChangeLockTests {
             let app = try #require(ProviderAppID("1"))
             try await tenant.change(
                 .setProvider(.facebook, enabled: true, options: .object([:])),
-                .setProviderApps(.facebook, [(app, SealedSecret(bytes: [1], keyID: "k0"))])
+                .setProviderApps(.facebook, [.init(id: app, secret: SealedSecret(bytes: [1], keyID: "k0"))])
             )
             let contenders: @Sendable (inout PostgresConfiguration) -> Void = { $0.applicationName = "contenders" }
             try await withStore(tenant.database.url, configure: contenders) { store in

@@ -24,7 +24,7 @@ struct ConfigurationChangeTests {
                     .addKey(label: "web", hash: hashes[1], server: false),
                     .addKey(label: "ios", hash: hashes[0], server: false),
                     .setProvider(.facebook, enabled: true, options: .object([:])),
-                    .setProviderApps(.facebook, apps.map { ($0.id, $0.secret) }),
+                    .setProviderApps(.facebook, apps.map { .init(id: $0.id, secret: $0.secret) }),
                     .setMapping(.facebook, mapping),
                     .orderProperties(["extra", "seen"].map(Tenant.named))
                 )

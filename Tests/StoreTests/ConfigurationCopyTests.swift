@@ -1,6 +1,7 @@
 import Identity
 import Postgres
 import Store
+import Synchronization
 import TestSupport
 import Testing
 
@@ -79,7 +80,9 @@ struct ConfigurationCopyTests {
         try await withDatabase(.schema) { database in
             try await fill(database, 8)
             try await withStore(database.url) { store in
-                let changing = Task {
+                let isOver = Mutex(false)
+                async let changing: Void = {
+                    defer { isOver.withLock { $0 = true } }
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for number in 1...8 {
                             let id = try #require(ApplicationID("app\(number)"))
@@ -87,11 +90,13 @@ struct ConfigurationCopyTests {
                         }
                         try await group.waitForAll()
                     }
-                }
+                }()
                 // What an instance does: it asks for what changed after the revision that it has, and notes the one it got.
                 var revisions: [ApplicationID: Int64] = [:]
                 var seen: Int64 = 0
-                while seen < 121 {
+                var isLast = false
+                while !isLast {
+                    isLast = isOver.withLock { $0 }
                     let copy = try await store.configuration(changedAfter: seen)
                     for application in copy.changed {
                         #expect(application.revision <= copy.revision)
@@ -99,7 +104,8 @@ struct ConfigurationCopyTests {
                     }
                     seen = copy.revision
                 }
-                try await changing.value
+                try await changing
+                #expect(seen == 121)
                 let truth = try await store.configuration(changedAfter: 0).changed
                 #expect(Dictionary(uniqueKeysWithValues: truth.map { ($0.id, $0.revision) }) == revisions)
             }

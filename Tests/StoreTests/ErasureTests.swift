@@ -145,12 +145,14 @@ struct ErasureTests {
             let request = try await tenant.request("1001", days: 2)
             #expect(request.due - request.requested == 2 * 86_400_000)
             #expect(try await tenant.store.dueDeletions(of: tenant.application, limit: 10) == [])
+            #expect(try await tenant.store.applicationsWithDueDeletions() == [])
             guard case .notOurs = try await tenant.erase(request) else {
                 Issue.record("it is not due")
                 return
             }
             try await tenant.database.psql("update federation.deletion_requests set due = now()")
             #expect(try await tenant.store.dueDeletions(of: tenant.application, limit: 10) == [request.code])
+            #expect(try await tenant.store.applicationsWithDueDeletions() == [tenant.application.id])
             let other = Application(
                 id: try #require(ApplicationID("other")),
                 name: "Other",
@@ -162,7 +164,9 @@ struct ErasureTests {
             )
             #expect(try await tenant.store.dueDeletions(of: other, limit: 10) == [])
             #expect(try await tenant.store.deletion(code: request.code, of: other) == nil)
-            guard case .notOurs = try await tenant.store.erase(code: request.code, of: other, by: Tenant.actor) else {
+            var tenantOfOther = tenant
+            tenantOfOther.application = other
+            guard case .notOurs = try await tenantOfOther.erase(request) else {
                 Issue.record("another application's request is carried out")
                 return
             }
@@ -233,7 +237,7 @@ struct ErasureTests {
 }
 
 extension Tenant {
-    fileprivate func request(
+    func request(
         _ subject: String,
         app: String = "42",
         issued: Int64 = now,
@@ -253,7 +257,7 @@ extension Tenant {
         )
     }
 
-    fileprivate func erase(_ request: StoredDeletionRequest) async throws -> Erasure {
-        try await store.erase(code: request.code, of: application, by: Self.actor)
+    func erase(_ request: StoredDeletionRequest) async throws -> Erasure {
+        try await store.erase(code: request.code, of: application, banningBy: Self.hash, by: Self.actor)
     }
 }

@@ -39,7 +39,13 @@ struct KeyAndProviderTests {
             let secret = SealedSecret(bytes: [7, 7], keyID: "k1")
             try await tenant.change(
                 .setProvider(.facebook, enabled: true, options: .object([:])),
-                .setProviderApps(.facebook, [(ids[0], secret), (ids[1], secret)])
+                .setProviderApps(
+                    .facebook,
+                    [
+                        .init(id: ids[0], secret: secret, configID: "7"),
+                        .init(id: ids[1], secret: secret, configID: "8"),
+                    ]
+                )
             )
             try await tenant.database.psql(
                 "update federation.provider_apps set secret_changed = '2001-02-03 04:05:06Z'"
@@ -51,11 +57,18 @@ struct KeyAndProviderTests {
                     enabled: false,
                     options: .object(["nonce": .string("off"), "returnUrls": .array([.string("a:/\"b\"")])])
                 ),
-                .setProviderApps(.facebook, [(ids[1], nil), (ids[2], fresh), (ids[0], fresh)])
+                .setProviderApps(
+                    .facebook,
+                    [
+                        .init(id: ids[1], secret: nil, configID: "9"), .init(id: ids[2], secret: fresh, configID: "10"),
+                        .init(id: ids[0], secret: fresh),
+                    ]
+                )
             )
             let apps = try #require(changed?.providers[.facebook]?.apps)
             #expect(apps.map(\.id) == [ids[1], ids[2], ids[0]])
             #expect(apps.map(\.secret) == [secret, fresh, fresh])
+            #expect(apps.map(\.configID) == ["9", "10", nil])
             #expect(apps.map { $0.secretChanged == 981_173_106_000 } == [true, false, false])
             #expect(changed?.providers[.facebook]?.options.object?["nonce"]?.string == "off")
             #expect(changed?.providers[.facebook]?.options.object?["returnUrls"]?.array == [.string("a:/\"b\"")])
@@ -66,10 +79,15 @@ struct KeyAndProviderTests {
 
             let before = try await tenant.state()
             let unknown = try #require(ProviderAppID("4"))
-            #expect(await tenant.refusal(.setProviderApps(.facebook, [(unknown, nil)]))?.reason == .internal)
+            #expect(
+                await tenant.refusal(.setProviderApps(.facebook, [.init(id: unknown, secret: nil)]))?.reason
+                    == .internal
+            )
             #expect(try await tenant.state() == before)
             #expect(
-                try await tenant.change(.setProviderApps(.facebook, [(ids[2], nil)]))?.providers[.facebook]?.apps.map(
+                try await tenant.change(.setProviderApps(.facebook, [.init(id: ids[2], secret: nil)]))?.providers[
+                    .facebook
+                ]?.apps.map(
                     \.id
                 ) == [ids[2]]
             )

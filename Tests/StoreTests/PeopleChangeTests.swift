@@ -147,7 +147,7 @@ struct PeopleChangeTests {
             let subject = String(UInt64.random(in: 1 << 60 ... .max))
             let id = try await tenant.signIn(subject, writing: .text(canary), to: "nick", .untilEdited).user.objectID
             _ = try await tenant.signIn("2", writing: nil, to: "nick", .always)
-            #expect(try await tenant.change(id, .erase) == nil)
+            #expect(try await tenant.change(id, .erase(banningBy: Tenant.hash)) == nil)
             for table in ["users", "identities", "sessions"] { #expect(try await tenant.count(table) == "1") }
             #expect(try await tenant.audit() == [["user.erase", id.description, "{}"]])
             let rows = try await tenant.database.psql("select a::text from federation.audit_log a")
@@ -193,7 +193,9 @@ struct PeopleChangeTests {
                 insert into public.orders values ('\(id)')
                 """
             )
-            let failure = await #expect(throws: Failure.self) { try await tenant.change(id, .erase) }
+            let failure = await #expect(throws: Failure.self) {
+                try await tenant.change(id, .erase(banningBy: Tenant.hash))
+            }
             #expect(failure?.reason == .conflict)
             #expect(failure?.details["table"] == .string("public.orders"))
             #expect(failure?.details["constraint"] == .string("buyer_exists"))
@@ -220,7 +222,9 @@ struct PeopleChangeTests {
                 create trigger refuse before delete on \(Tenant.users) for each row execute function public.refuse()
                 """
             )
-            let failure = await #expect(throws: Failure.self) { try await tenant.change(id, .erase) }
+            let failure = await #expect(throws: Failure.self) {
+                try await tenant.change(id, .erase(banningBy: Tenant.hash))
+            }
             #expect(failure?.reason == .conflict)
             #expect(failure?.details["table"] == .string("public.orders"))
             #expect(failure?.details["constraint"] == .string("buyer_exists"))

@@ -11,7 +11,9 @@ struct PeopleRaceTests {
             for round in 0..<25 {
                 let subject = String(3000 + round)
                 let id = try await tenant.signIn(subject, writing: .text("a"), to: "nick", .untilEdited).user.objectID
-                let logins = try await tenant.logins(of: subject) { try await tenant.change(id, .erase) }
+                let logins = try await tenant.logins(of: subject) {
+                    try await tenant.change(id, .erase(banningBy: Tenant.hash))
+                }
 
                 #expect(try await tenant.store.person(id, of: tenant.application) == nil)
                 var fresh: Set<ObjectID> = []
@@ -77,16 +79,56 @@ struct PeopleRaceTests {
         }
     }
 
+    @Test("an identity that becomes another user's while its login waits brings nothing of the former user's along")
+    func moved() async throws {
+        try await Tenant.lend { tenant in
+            let subject = "1001"
+            let former = try await tenant.signIn(subject, writing: .text("former"), to: "nick", .always).user.objectID
+            let owner = try await tenant.signIn("1002", writing: .text("owner"), to: "nick", .always).user.objectID
+            try await tenant.whileWaiting(
+                for: former,
+                """
+                delete from \(Tenant.schema).identities where subject = '\(subject)';
+                insert into \(Tenant.schema).identities (provider, provider_app, subject, object_id)
+                values ('facebook', '42', '\(subject)', '\(owner)')
+                """
+            ) {
+                let login = try await tenant.signIn(subject, writing: .text("new"), to: "nick", .ifEmpty)
+                #expect(login.user.objectID == owner)
+                #expect(login.user.value("nick") == .text("owner"))
+            }
+        }
+    }
+
+    @Test("a value that another login wrote while this one waited does not count as edited")
+    func overtaken() async throws {
+        try await Tenant.lend { tenant in
+            let subject = "1001"
+            let user = try await tenant.signIn(subject, writing: .text("A"), to: "nick", .untilEdited).user.objectID
+            try await tenant.whileWaiting(
+                for: user,
+                """
+                update \(Tenant.schema).users set nick = 'B' where object_id = '\(user)';
+                update \(Tenant.schema).identities set written = '{"nick":"B"}' where subject = '\(subject)'
+                """
+            ) {
+                _ = try await tenant.signIn(subject, writing: .text("C"), to: "nick", .untilEdited)
+            }
+            let login = try await tenant.signIn(subject, writing: .text("D"), to: "nick", .untilEdited)
+            #expect(login.user.value("nick") == .text("D"))
+        }
+    }
+
     @Test("two operators at once: one erases, the other one is told that there is no such user")
     func twoErase() async throws {
         try await Tenant.lend { tenant in
-            for round in 0..<10 {
+            for round in 1...10 {
                 let id = try await tenant.signIn(String(round), writing: nil, to: "nick", .always).user.objectID
                 let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
                     for _ in 0..<4 {
                         group.addTask {
                             do {
-                                _ = try await tenant.change(id, .erase)
+                                _ = try await tenant.change(id, .erase(banningBy: Tenant.hash))
                                 return nil
                             } catch { return (error as? Failure)?.reason ?? .internal }
                         }

@@ -59,13 +59,74 @@ struct PurgeTests {
         }
     }
 
+    @Test("a guest whose last session has ended goes with all that hangs on it; nobody else does")
+    func guests() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.users) (object_id, user_status, name, last_login, created)
+                select gen_random_uuid(), case when n <= 40 then 'GUEST' when n <= 50 then 'DISABLED' else 'ENABLED' end,
+                    case when n <= 10 then 'lost' when n <= 20 then 'here' when n <= 30 then 'new' else 'known' end,
+                    case when n between 21 and 30 then now() - interval '59 minutes' end, now() - interval '61 minutes'
+                from generate_series(1, 60) n;
+                insert into \(Tenant.schema).sessions (token_hash, object_id, expires)
+                select sha256(object_id::text::bytea), object_id, now() + interval '1 hour' from \(Tenant.users) where name = 'here';
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                select object_id, object_id::text, '\\x01', 'key' from \(Tenant.users) where name = 'known';
+                insert into \(Tenant.schema).user_roles (object_id, role) select object_id, 'Player' from \(Tenant.users);
+                """
+            )
+            @Sendable func sweep() async throws -> (parts: Int, removed: Int) {
+                var (last, parts, removed): (ObjectID?, Int, Int) = (nil, 0, 0)
+                repeat {
+                    let part = try await tenant.store.removeLostGuests(after: last, of: tenant.application, limit: 7)
+                    (last, parts, removed) = (part.last, parts + 1, removed + part.removed)
+                } while last != nil
+                return (parts, removed)
+            }
+            let held = try await tenant.database.psql(
+                "select object_id from \(Tenant.users) where name = 'lost' limit 1"
+            )
+            try await tenant.database.holding(
+                "select from \(Tenant.users) where object_id = '\((held.first?.first ?? nil) ?? "")' for update"
+            ) {
+                let first = try await sweep()
+                #expect(first.parts == 6 && first.removed == 9, "\(first)")
+            }
+            #expect(try await sweep().removed == 1)
+            #expect(try await sweep().removed == 0)
+            let left = "select name || ' ' || count(*) from \(Tenant.users) group by name order by name"
+            #expect(try await tenant.database.psql(left) == [["here 10"], ["known 30"], ["new 10"]])
+            #expect(try await tenant.count("user_roles") == "50")
+        }
+    }
+
+    @Test("a guest to whom a row of the operator's refers stays, and keeps none of the others")
+    func guestsReferredTo() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.users) (object_id, user_status, created)
+                select gen_random_uuid(), 'GUEST', now() - interval '2 hours' from generate_series(1, 5) n;
+                create table public.orders as select object_id from \(Tenant.users) limit 2;
+                alter table public.orders add foreign key (object_id) references \(Tenant.users)
+                """
+            )
+            let sweep = try await tenant.store.removeLostGuests(after: nil, of: tenant.application, limit: 10)
+            #expect(sweep.removed == 3 && sweep.last == nil)
+            #expect(try await tenant.count("users") == "2")
+        }
+    }
+
     @Test("every removal is found by an index, however many rows live")
     func indexes() async throws {
         try await lend { tenant in
             for (table, condition) in [
                 ("sessions", "expires <= now() order by expires"),
                 ("sessions", "last_seen <= now() order by last_seen"),
+                ("users", "user_status = 'GUEST' and object_id > gen_random_uuid() order by object_id"),
                 ("single_use", "expires <= now() order by expires"),
+                ("removed_identities", "removed <= now() order by removed"),
                 ("identities", "check_due <= now() order by check_due"),
                 ("identities", "token_kind = 'access' and token_expires <= now() order by token_expires"),
                 ("identities", "token_key_id is not null"), ("identities", "token_key_id = 'x'"),

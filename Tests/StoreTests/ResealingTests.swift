@@ -20,12 +20,21 @@ struct ResealingTests {
             )
             try await tenant.change(
                 settings,
-                .setProviderApps(.facebook, [(try app("1"), sealed("old1")), (try app("2"), sealed("old2"))])
+                .setProviderApps(
+                    .facebook,
+                    [.init(id: try app("1"), secret: sealed("old1")), .init(id: try app("2"), secret: sealed("old2"))]
+                )
             )
             try await tenant.change(
                 [
                     .create(name: "Other", schema: "other", settings: .object([:])), settings,
-                    .setProviderApps(.facebook, [(try app("1"), sealed("new")), (try app("3"), sealed("old1"))]),
+                    .setProviderApps(
+                        .facebook,
+                        [
+                            .init(id: try app("1"), secret: sealed("new")),
+                            .init(id: try app("3"), secret: sealed("old1")),
+                        ]
+                    ),
                 ],
                 of: other
             )

@@ -131,28 +131,31 @@ struct Tenant {
     func write(
         _ subject: String,
         _ values: [PropertyValue?],
+        clearing cleared: [PropertyName] = [],
+        dynamic: JSONObject = [:],
         hash: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil,
-        token: SealedToken? = nil
+        token: SealedToken? = nil,
+        once: SingleUse? = nil
     ) throws -> SignInWrite {
-        SignInWrite(
+        let identity = try Self.key(subject)
+        return SignInWrite(
             person: VerifiedPerson(
-                identity: IdentityKey(
-                    provider: .facebook,
-                    app: try #require(ProviderAppID("42")),
-                    subject: try #require(Subject(subject))
-                ),
+                identity: identity,
                 profile: [:],
                 scopes: ["email"],
                 dataAccessExpiresAt: 1_900_000_000
             ),
+            banHash: Self.hash(identity),
             freshID: ObjectID(UUID()),
             tokenHash: hash,
             previousTokenHash: previous,
             sessionSeconds: 3600,
             values: values,
-            dynamic: [:],
-            token: token
+            cleared: cleared,
+            dynamic: dynamic,
+            token: token,
+            once: once
         )
     }
 
@@ -186,6 +189,13 @@ struct Tenant {
         try await database.psql("select count(*) from \"tenant \"\"x\"\"\".\(table)").first?.first ?? nil
     }
 
+    /// By what identities are known when they are banned.
+    @Sendable static func hash(_ identity: IdentityKey) -> [UInt8] {
+        var hash = Array("\(identity.provider)/\(identity.app)/\(identity.subject)".utf8.prefix(32))
+        hash += [UInt8](repeating: 0, count: 32 - hash.count)
+        return hash
+    }
+
     static func randomHash() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: .min ... .max) } }
 
     static func named(_ text: String) -> PropertyName {
@@ -210,6 +220,8 @@ func withClient<Result>(
     _ body: (PostgresClient) async throws -> Result
 ) async throws -> Result {
     var configuration = try PostgresConfiguration(url: url)
+    // Other tests want the server, too.
+    configuration.leaseTimeout = .seconds(30)
     configure(&configuration)
     let client = PostgresClient(configuration: configuration)
     async let life: Void = client.run()

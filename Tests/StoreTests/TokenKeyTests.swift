@@ -7,9 +7,15 @@ import Testing
 struct TokenKeyTests {
     private static let actor = Actor(name: "ann", source: "test")
 
-    private static func key(_ name: String, under keyID: String = "new") -> NewTokenKey {
+    /// A key of the tenant's.
+    private static func key(_ name: String, under keyID: String = "new") throws -> NewTokenKey {
+        try key(name, of: #require(ApplicationID("tenant")), under: keyID)
+    }
+
+    private static func key(_ name: String, of application: ApplicationID, under keyID: String = "new") -> NewTokenKey {
         NewTokenKey(
             id: name + String(repeating: "0", count: 43 - name.utf8.count),
+            application: application,
             secret: SealedSecret(bytes: Array(name.utf8), keyID: keyID),
             publicKey: ["kty": .string("EC")]
         )
@@ -21,7 +27,8 @@ struct TokenKeyTests {
             try await tenant.store.addFirstTokenKey(Self.key("a"))
             try await tenant.store.addFirstTokenKey(Self.key("b"))
             let keys = try await tenant.store.tokenKeys()
-            #expect(keys.map(\.id) == [Self.key("a").id])
+            #expect(keys.map(\.id) == [try Self.key("a").id])
+            #expect(keys.first?.application?.text == "tenant")
             #expect(keys.first?.retired == nil)
             #expect(keys.first?.publicKey["kty"]?.string == "EC")
         }
@@ -88,8 +95,12 @@ struct TokenKeyTests {
                     by: Self.actor
                 )
             }
-            let count = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) { sealed, id in
-                id.hasPrefix("b") ? nil : SealedSecret(bytes: sealed.bytes + [1], keyID: "new")
+            let count = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) {
+                sealed,
+                id,
+                application in
+                #expect(application?.text == "tenant")
+                return id.hasPrefix("b") ? nil : SealedSecret(bytes: sealed.bytes + [1], keyID: "new")
             }
             #expect(count == 2)
             let keys = try await store.tokenKeys()
@@ -101,8 +112,67 @@ struct TokenKeyTests {
             let counts = try await store.tokenKeysByKey()
             #expect(counts.map(\.keyID) == ["new", "stranger"])
             #expect(counts.map(\.count) == [2, 1])
-            let again = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) { _, _ in nil }
+            let again = try await store.resealTokenKeys(notUnder: "new", among: ["old"], by: Self.actor) { _, _, _ in
+                nil
+            }
             #expect(again == 0)
+        }
+    }
+
+    @Test("keys are each application's own: what happens to one's leaves the others' alone, and they go with it")
+    func separation() async throws {
+        try await Tenant.lend { tenant in
+            let store = tenant.store
+            let (mine, other) = (tenant.application.id, try #require(ApplicationID("other")))
+            try await tenant.change([.create(name: "Other", schema: "other", settings: .object([:]))], of: other)
+            try await store.addFirstTokenKey(Self.key("a", of: mine))
+            try await store.addFirstTokenKey(Self.key("b", of: other))
+            func ids(_ application: ApplicationID?) async throws -> String {
+                try await store.tokenKeys(of: application).map { String($0.id.prefix(1)) }.joined(separator: " ")
+            }
+            #expect(try await ids(mine) == "a")
+            #expect(try await ids(other) == "b")
+            try await store.rotateTokenKeys(to: Self.key("c", of: mine), atOnce: true, keptSeconds: 60, by: Self.actor)
+            #expect(try await ids(mine) == "c")
+            #expect(try await ids(other) == "b")
+            #expect(try await store.tokenKeys(of: other).first?.retired == nil)
+            try await store.rotateTokenKeys(
+                to: Self.key("d", of: other),
+                atOnce: false,
+                keptSeconds: 60,
+                by: Self.actor
+            )
+            #expect(try await store.tokenKeys(of: mine).first?.retired == nil)
+            #expect(try await ids(nil) == "b c d")
+            try await tenant.database.psql("delete from federation.applications where id = 'other'")
+            #expect(try await ids(nil) == "c")
+        }
+    }
+
+    @Test(
+        "a key of all applications is retired by the migration, stands beside each one's own, and goes with what replaces it at once"
+    )
+    func common() async throws {
+        try await Tenant.lend { tenant in
+            let store = tenant.store
+            let common = String(repeating: "z", count: 43)
+            try await tenant.database.psql(
+                """
+                insert into federation.token_keys (id, secret, secret_key_id, public_key, created)
+                values ('\(common)', 'x', 'new', '{}', now() - interval '1 day')
+                """
+            )
+            try await store.migrate()
+            let retired = try await store.tokenKeys(of: tenant.application.id)
+            #expect(retired.map(\.id) == [common])
+            #expect(retired.first?.application == nil)
+            let since = try #require(retired.first?.retired)
+            try await store.migrate()
+            #expect(try await store.tokenKeys().first?.retired == since, "another migration changes nothing")
+            try await store.addFirstTokenKey(Self.key("a"))
+            #expect(try await store.tokenKeys(of: tenant.application.id).count == 2)
+            try await store.rotateTokenKeys(to: Self.key("b"), atOnce: true, keptSeconds: 9999, by: Self.actor)
+            #expect(try await store.tokenKeys().map { $0.id.first } == ["b"])
         }
     }
 }

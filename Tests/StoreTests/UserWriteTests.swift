@@ -256,7 +256,6 @@ struct UserWriteTests {
                 EmailProof(user: user, email: "ann@example.com"),
                 for: .passwordReset,
                 tokenHash: link,
-                seconds: 60,
                 of: tenant.application
             )
             let new = password("ann@example.com", of: user)
@@ -271,6 +270,7 @@ struct UserWriteTests {
             ) {
                 let kept = try await tenant.store.resetPassword(
                     byLink: link,
+                    for: .passwordReset,
                     to: new,
                     keepingIdentities: false,
                     forgetting: Tenant.randomHash(),

@@ -36,6 +36,7 @@ struct TwitterTroubleTests {
             (.damage(.merged(["id_str": "370773113"])), .providerBadReply, 1),
             (.damage(.merged(["id_str": "0370773112"])), .providerBadReply, 1),
             (.damage(.merged(["id": "370773112"])), .providerBadReply, 1),
+            (.damage(.merged(["id_str": "0", "id": 0])), .providerBadReply, 1),
             (.damage(.merged(["id_str": "-1", "id": -1])), .providerBadReply, 1),
             (.huge(bytes: 1 << 20), .providerBadReply, 1), (.endless, .providerBadReply, 1),
             (.gzipBomb(bytes: 100 << 20), .providerBadReply, 1),

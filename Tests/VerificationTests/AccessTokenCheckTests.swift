@@ -109,7 +109,8 @@ struct AccessTokenCheckTests {
     @Test(
         "T-40: a user id is decimal text and compared as bytes",
         arguments: [
-            ("10", "10", "accepted"), ("10", "010", "credential_invalid"), ("010", "10", "credential_invalid"),
+            ("10", "10", "accepted"), ("10", "010", "provider_bad_reply"), ("010", "10", "provider_bad_reply"),
+            ("0", "0", "provider_bad_reply"), ("00", "00", "provider_bad_reply"), ("10", "0", "provider_bad_reply"),
             ("10", "10.0", "provider_bad_reply"), ("10.0", "10", "provider_bad_reply"),
             ("10.0", "10.0", "provider_bad_reply"), ("10", "11", "credential_invalid"),
             ("10", "", "provider_bad_reply"),

@@ -137,10 +137,11 @@ struct IDTokenCheckTests {
         #expect(try judge(sample.text, longestAge: 301).accepted?.end == Sample.now + 1)
     }
 
-    @Test("the subject is decimal text (check 14)")
+    @Test("T-40: the subject is decimal text, and never 0 (check 14)")
     func subject() throws {
         for value in [
-            nil, .null, .string(""), .string("1.5"), .string("-1"), .string("ann"), .string("１２"), .integer(1),
+            nil, .null, .string(""), .string("0"), .string("01"), .string("1.5"), .string("-1"), .string("ann"),
+            .string("１２"), .integer(1),
             .array([]),
             .string(String(repeating: "1", count: 65)),
         ] as [JSONValue?] {

@@ -5,6 +5,8 @@ import json
 import shutil
 import threading
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -31,6 +33,10 @@ const post = (path, body) => fetch(service + path, {
 const wish = () => JSON.parse(sessionStorage.getItem("wish") || "{}");
 
 document.getElementById("redirect").onclick = async () => {
+    if (sessionStorage.getItem("plain")) {
+        location.href = await (await post("/users/oauth/facebook/request_url", wish())).text();
+        return;
+    }
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
     sessionStorage.setItem("verifier", verifier);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
@@ -49,7 +55,7 @@ window.addEventListener("message", event => show(JSON.parse(event.data), event.o
 const query = new URLSearchParams(location.search);
 if (query.has("loginCode")) {
     post("/users/loginWithFacebook", {
-        loginCode: query.get("loginCode"), codeVerifier: sessionStorage.getItem("verifier"),
+        loginCode: query.get("loginCode"), codeVerifier: sessionStorage.getItem("verifier") || undefined,
     }).then(async reply => show({
         status: reply.status, missing: reply.headers.get("Federation-Missing-Permissions"), body: await reply.json(),
     }, "login code"));
@@ -143,8 +149,8 @@ def require(condition, what, *seen):
         raise SystemExit(f"browser-test: {what}: {seen}")
 
 
-def by_redirect(client, wish=None, declined=()):
-    client.open(wish=wish or {})
+def by_redirect(client, wish=None, declined=(), **stored):
+    client.open(wish=wish or {}, **stored)
     client.press("redirect")
     client.answer("continue", declined=declined)
     result, source = client.result()
@@ -153,6 +159,39 @@ def by_redirect(client, wish=None, declined=()):
     require(source == "login code" and result["status"] == 200, "the login code is refused", result)
     require(result["body"]["user-token"] not in url and "EAA" not in url, "a token is in the address", url)
     return result
+
+
+def without_challenge(client):
+    """The way leads through the service, which gives the browser what the end of the login asks for."""
+    return by_redirect(client, {"redirectAfterLoginUrl": client.page + "/done?from=login"}, plain="yes")
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+def another_browser(client):
+    """Somebody begins a login in a browser of their own, and brings the end of it to this one."""
+    theirs = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(), NoRedirect)
+
+    def location(url, data=None):
+        try:
+            theirs.open(url, data, timeout=10)
+        except urllib.error.HTTPError as reply:
+            return reply.headers["Location"]
+        raise SystemExit(f"browser-test: no redirect from {url.split('?')[0]}")
+
+    request = urllib.request.Request(client.service + "/users/oauth/facebook/request_url", b"{}",
+                                     {"Content-Type": "application/json"})
+    with theirs.open(request, timeout=10) as reply:
+        dialog = urllib.parse.urlsplit(location(reply.read().decode()))
+    answer = urllib.parse.parse_qsl(dialog.query) + [("person", "ann"), ("granted", "email"), ("action", "continue")]
+    callback = location(dialog._replace(query="").geturl(), urllib.parse.urlencode(answer).encode())
+    client.browser.get(callback)
+    text = client.browser.find_element(By.TAG_NAME, "body").text
+    require("another browser" in text and "loginCode" not in client.browser.current_url, "it ends here", text)
+    require("loginCode=" in location(callback), "the browser that began it cannot end it any more")
 
 
 def cancelled_redirect(client):
@@ -235,6 +274,8 @@ def main():
     try:
         for what, step in [
             ("completed redirect", lambda: users.append(by_redirect(client)["body"])),
+            ("completed redirect without a challenge", lambda: users.append(without_challenge(client)["body"])),
+            ("the end of another browser's login", lambda: another_browser(client)),
             ("cancelled redirect", lambda: cancelled_redirect(client)),
             ("completed popup", lambda: users.append(by_popup(client))),
             ("cancelled popup", lambda: cancelled_popup(client)),

@@ -63,7 +63,7 @@ enum AdministrationReply: Sendable {
 
     private static func headers(of resource: Resource) -> HTTPFields {
         var headers = HTTPFields()
-        headers[.eTag] = resource.tag.map { "\"\($0)\"" }
+        headers[.eTag] = resource.tag.map(EntityTag.written)
         return headers
     }
 

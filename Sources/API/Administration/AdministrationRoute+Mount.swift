@@ -1,6 +1,7 @@
 import Federation
 import Hummingbird
 import Identity
+import Logging
 
 extension AdministrationRoute {
     /// Mounts the route: role, path, query, then what it does.
@@ -8,6 +9,13 @@ extension AdministrationRoute {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
             guard caller.role >= role else {
+                context.logger.notice(
+                    "operator refused",
+                    metadata: [
+                        "reason": "\(Failure.Reason.operatorForbidden.rawValue)", "operator": "\(caller.name)",
+                        "route": "\(method.rawValue) \(path)",
+                    ]
+                )
                 await administration.noteRefusal(
                     of: "\(method.rawValue) \(String(decoding: request.uri.path.utf8.prefix(200), as: UTF8.self))",
                     application: Self.application(in: context),

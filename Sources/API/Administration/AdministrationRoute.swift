@@ -36,7 +36,7 @@ package struct AdministrationRoute: Sendable {
 
     /// Every route of the administration.
     package static let all =
-        applications + keys + providers + properties + mappings + users + documents + operators + audit + service
+        applications + keys + providers + properties + mappings + users + bans + documents + operators + audit + service
 
     /// The names of the path's parameters.
     var parameters: [String] {

@@ -10,6 +10,7 @@ import NIOConcurrencyHelpers
 /// It says who calls; what they may do is decided at each route, which refuses a request that has not passed here.
 struct OperatorGate: RouterMiddleware {
     let administration: Administration
+    let pseudonyms: Pseudonyms
     private let attempts = NIOLockedValueBox(FailedAttempts())
     private let known = NIOLockedValueBox(KnownTokens())
     private let admission = Admission(limit: Self.mostRequests)
@@ -17,8 +18,9 @@ struct OperatorGate: RouterMiddleware {
     /// Administrative requests at once (decision D10); the database connections for them are few.
     static let mostRequests = 16
 
-    init(administration: Administration) {
+    init(administration: Administration, pseudonyms: Pseudonyms) {
         self.administration = administration
+        self.pseudonyms = pseudonyms
     }
 
     func handle(
@@ -39,11 +41,18 @@ struct OperatorGate: RouterMiddleware {
     }
 
     private func caller(of request: Request, _ context: APIContext) async throws(Failure) -> Caller {
-        guard let header = request.headers[.authorization] else { throw Self.refusal }
-        let peer = PeerAddress(context.remoteAddress)
+        guard let header = request.headers[.authorization] else {
+            log(Self.refusal, of: nil, in: context)
+            throw Self.refusal
+        }
         let token = Self.token(in: header)
         let hash = token.map { Digest.sha256($0.secret.reveal()) } ?? []
-        try letTry(peer, hash: hash)
+        do throws(Failure) {
+            try letTry(context.peer, hash: hash)
+        } catch {
+            log(error, of: header, in: context)
+            throw error
+        }
         guard let slot = Slot(admission) else {
             throw Failure(
                 .overloaded,
@@ -52,14 +61,16 @@ struct OperatorGate: RouterMiddleware {
             )
         }
         guard let token, let found = try await administration.authenticate(token) else {
-            noteFailure(of: peer, hash: hash, logger: context.logger)
+            known.withLockedValue { $0.remove(hash) }
+            let failures = attempts.withLockedValue { $0.recordFailure(of: context.peer.network, at: .now) }
+            log(Self.refusal, of: header, failures: failures, in: context)
             throw Self.refusal
         }
         known.withLockedValue { $0.insert(hash, at: .now) }
         return Caller(
             name: found.name,
             role: found.role,
-            actor: Actor(name: found.name.text, source: peer.text),
+            actor: Actor(name: found.name.text, source: context.peer.text),
             slot: slot
         )
     }
@@ -77,10 +88,11 @@ struct OperatorGate: RouterMiddleware {
         )
     }
 
-    private func noteFailure(of peer: PeerAddress, hash: [UInt8], logger: Logger) {
-        known.withLockedValue { $0.remove(hash) }
-        let failures = attempts.withLockedValue { $0.recordFailure(of: peer.network, at: .now) }
-        logger.notice("operator refused", metadata: ["source": "\(peer.text)", "failures": "\(failures)"])
+    private func log(_ failure: Failure, of header: String?, failures: Int? = nil, in context: APIContext) {
+        var metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)"]
+        if let header { metadata["token"] = "\(pseudonyms.pseudonym(of: header, in: nil))" }
+        if let failures { metadata["failures"] = "\(failures)" }
+        context.logger.notice("operator refused", metadata: metadata)
     }
 
     /// The token of `Bearer TOKEN` (RFC 6750 §2.1), if it can be one of ours.

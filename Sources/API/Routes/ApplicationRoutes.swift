@@ -11,6 +11,7 @@ import Identity
 struct ApplicationRoutes {
     let router: Router<APIContext>
     let directory: ApplicationDirectory
+    let refusals: RefusalLog
 
     typealias Handler = @Sendable (Request, APIContext, LoadedApplication) async throws -> Response
 
@@ -18,26 +19,40 @@ struct ApplicationRoutes {
     static let hostBound = "api"
     /// The first segment of paths whose application the headers name.
     static let headerBound = "v1"
+    /// The first segments of paths with an application's id and no key: where one has routes of its own, the router looks at no other.
+    static let idSegments = ["{applicationId}", hostBound, headerBound]
 
     func on(_ method: HTTPRequest.Method, _ path: String, use handler: @escaping Handler) {
         mount(method, "/{applicationId}/{apiKey}/" + path, use: handler) { _, context in
-            (context.parameters["applicationId"] ?? "", context.parameters["apiKey"] ?? "")
+            .key(context.parameters["apiKey"] ?? "", of: context.parameters["applicationId"] ?? "")
         }
         for first in [Self.hostBound, Self.headerBound] {
             mount(method, "/\(first)/{apiKey}/" + path, use: handler) { _, context in
-                (first[...], context.parameters["apiKey"] ?? "")
+                .key(context.parameters["apiKey"] ?? "", of: first[...])
             }
         }
         onHeaderBound(method, path, use: handler)
-        router.on(RouterPath("/\(Self.hostBound)/" + path), method: method) { [directory] request, context in
-            try await handler(request, context, try directory.application(host: request.hostName ?? ""))
-        }
+        mount(method, "/\(Self.hostBound)/" + path, use: handler) { request, _ in .host(request.hostName ?? "") }
     }
 
     /// Mounts a route under `/v1` alone.
     func onHeaderBound(_ method: HTTPRequest.Method, _ path: String, use handler: @escaping Handler) {
         mount(method, "/\(Self.headerBound)/" + path, use: handler) { request, _ in
-            (request.headers[.applicationID].map { $0[...] } ?? "", request.headers[.secretKey].map { $0[...] } ?? "")
+            .key(
+                request.headers[.secretKey].map { $0[...] } ?? "",
+                of: request.headers[.applicationID].map { $0[...] } ?? ""
+            )
+        }
+    }
+
+    /// By what a request says which application it is for.
+    private enum Address {
+        case key(Substring, of: Substring)
+        case host(Substring)
+
+        var key: String? {
+            guard case .key(let key, _) = self else { return nil }
+            return String(key)
         }
     }
 
@@ -45,26 +60,57 @@ struct ApplicationRoutes {
         _ method: HTTPRequest.Method,
         _ path: String,
         use handler: @escaping Handler,
-        naming names: @escaping @Sendable (Request, APIContext) -> (id: Substring, key: Substring)
+        address: @escaping @Sendable (Request, APIContext) -> Address
     ) {
-        router.on(RouterPath(path), method: method) { [directory] request, context in
-            let (id, key) = names(request, context)
-            let found = try directory.application(id: id, key: key)
-            guard !found.key.isServer || request.headers[.origin] == nil else { throw Self.exposedKey }
+        router.on(RouterPath(path), method: method) { [directory, refusals] request, context in
             var context = context
+            let address = address(request, context)
+            let application: LoadedApplication
+            do throws(Failure) {
+                application = try Self.application(at: address, for: request, &context, in: directory)
+            } catch {
+                throw refusals.logged(error, .init(key: address.key), in: context)
+            }
+            do {
+                return try await handler(request, context, application)
+            } catch let failure as Failure {
+                throw refusals.logged(failure, request.facts(application), in: context)
+            }
+        }
+    }
+
+    private static func application(
+        at address: Address,
+        for request: Request,
+        _ context: inout APIContext,
+        in directory: ApplicationDirectory
+    ) throws(Failure) -> LoadedApplication {
+        switch address {
+        case .host(let host): return try directory.application(host: host)
+        case .key(let key, of: let id):
+            let found = try directory.application(id: id, key: key)
+            guard !found.key.isServer || request.headers[.origin] == nil else { throw exposed(found.key) }
             context.apiKey = found.key
-            return try await handler(request, context, found.application)
+            return found.application
         }
     }
 
     /// Whoever looks at the page has the key.
-    private static let exposedKey = Failure(
-        .unknownApplication,
-        "This is a server's key, and a browser sent it. Revoke it, since everybody who opens the page can read it, and give the page another."
-    )
+    private static func exposed(_ key: APIKey) -> Failure {
+        Failure(
+            .unknownApplication,
+            "This is a server's key, and a browser sent it. Revoke it, since everybody who opens the page can read it, and give the page another.",
+            cause: "a browser sent the server's key \(key.label)"
+        )
+    }
 }
 
 extension Request {
+    /// What the log has of a request of the application that is refused.
+    func facts(_ application: LoadedApplication) -> RefusalLog.Facts {
+        .init(application: application.application.id, session: headers[.userToken])
+    }
+
     /// The session token of the header, if it can be one of ours.
     var userToken: SessionToken? {
         headers[.userToken].flatMap { SessionToken(received: $0) }
@@ -72,9 +118,9 @@ extension Request {
 
     /// The host that the client called, without a port and in lower case; nil when it named none.
     ///
-    /// A target in absolute form counts more than the header (RFC 9112 §3.2.2). Forwarded names are not believed.
+    /// Forwarded names are not believed.
     var hostName: Substring? {
-        guard let host = (uri.host ?? head.authority)?.utf8, host.count <= 300 else { return nil }
+        guard let host = head.authority?.utf8, host.count <= 300 else { return nil }
         let lowered = host.map(\.asciiLowercased)
         // The colons of an IPv6 address stand in brackets.
         let port = lowered.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in

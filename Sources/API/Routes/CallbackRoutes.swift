@@ -52,7 +52,7 @@ struct CallbackRoutes {
         }
     }
 
-    /// The one field that the callbacks have.
+    /// The one field of the form that counts; whatever Facebook may send beside it must not lose a call.
     private static func signedRequest(_ request: Request) async throws(Failure) -> String {
         guard let text = try await request.formBody(upTo: formLimit).value("signed_request") else {
             throw Failure(.malformedRequest, "The form has no signed_request.")

@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import Identity
 
-/// Login through the server: where a client gets the address of Facebook's dialog, and where the dialog sends the browser back.
+/// Login through the server: where a client gets the address that a browser opens, the page that leads from there to Facebook's dialog, and
+/// where the dialog sends the browser back.
 struct DialogRoutes {
     let federation: Federation
 
@@ -13,6 +14,11 @@ struct DialogRoutes {
                 try context.requireFacebook()
                 return try await open(request, context, application)
             }
+        }
+        let refusals = routes.refusals
+        routes.on(.get, "users/oauth/:provider/start") { request, context, application in
+            try context.requireFacebook()
+            return await start(request, context, application, refusals)
         }
         for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
             routes.on(.get, path) { request, context, application in
@@ -32,18 +38,49 @@ struct DialogRoutes {
             origin: request.headers[.origin],
             base: try context.base(of: request)
         )
-        let url = try federation.openDialog(body.dialog, of: application)
+        let url = try await federation.openDialog(body.dialog, of: application)
         if body.redirect { return .seeOther(url) }
         // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
         return .text(url)
     }
 
-    /// A person looks at whatever comes of this, so failures are pages.
+    /// A person looks at whatever comes of this and of `close`, so failures are pages.
+    private func start(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication,
+        _ refusals: RefusalLog
+    ) async -> Response {
+        let isSecure = federation.isReachedByTLS
+        do throws(Failure) {
+            let started = try await federation.startDialog(
+                DialogQuery.ticket(in: request.uri.query) ?? "",
+                in: DialogCookie.read(request.headers, isSecure: isSecure),
+                of: application
+            )
+            var response = Response.seeOther(started.address)
+            response.headers[.setCookie] = DialogCookie.written(
+                started.browser,
+                seconds: started.seconds,
+                isSecure: isSecure
+            )
+            return response
+        } catch {
+            let facts = RefusalLog.Facts(application: application.application.id)
+            return WebPage.failure(refusals.logged(error, facts, in: context))
+        }
+    }
+
     private func close(_ request: Request, _ context: APIContext, _ application: LoadedApplication) async -> Response {
         let outcome: DialogOutcome
         do throws(Failure) {
             let answer = DialogQuery.parse(request.uri.query)
-            outcome = try await federation.closeDialog(answer, of: application, logger: context.logger)
+            outcome = try await federation.closeDialog(
+                answer,
+                from: DialogCookie.read(request.headers, isSecure: federation.isReachedByTLS),
+                of: application,
+                logger: context.logger
+            )
         } catch {
             return WebPage.failure(error)
         }

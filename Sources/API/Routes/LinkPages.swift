@@ -4,13 +4,15 @@ import Hummingbird
 import Identity
 import Logging
 
-/// The pages to which the links of mails lead: `/{applicationId}/reset-password` and `/{applicationId}/confirm-email`.
+/// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email` and
+/// `/{applicationId}/undo-change`.
 ///
 /// To look at one changes nothing, since programs that scan mails follow links; what the person then sends does. There are no API keys in
 /// these paths. No base path of an application is as short, so the two do not meet.
 struct LinkPages {
     let federation: Federation
     let directory: ApplicationDirectory
+    let refusals: RefusalLog
 
     /// Bytes of the largest form.
     private static let formLimit = 8192
@@ -18,10 +20,12 @@ struct LinkPages {
     func mount(on router: Router<APIContext>) {
         page(.passwordReset, on: router, show: showReset, take: takeReset)
         page(.confirmation, on: router, show: showConfirmation, take: takeConfirmation)
+        page(.reversal, on: router, show: showReversal, take: takeReversal)
     }
 
     private typealias Show = @Sendable (_ token: String, LoadedApplication) async throws(Failure) -> Response
-    private typealias Take = @Sendable (FormFields, LoadedApplication, Logger) async throws(Failure) -> Response
+    private typealias Take =
+        @Sendable (FormFields, LoadedApplication, RequestSource, Logger) async throws(Failure) -> Response
 
     private func page(
         _ purpose: EmailProofPurpose,
@@ -29,32 +33,36 @@ struct LinkPages {
         show: @escaping Show,
         take: @escaping Take
     ) {
-        // Where a first segment has routes of its own, the router looks at no other.
-        for first in ["{applicationId}", ApplicationRoutes.hostBound, ApplicationRoutes.headerBound] {
-            @Sendable func application(_ context: APIContext) throws(Failure) -> LoadedApplication {
-                try directory.application(id: context.parameters["applicationId"] ?? first[...])
-            }
+        for first in ApplicationRoutes.idSegments {
+            let id: @Sendable (APIContext) -> Substring = { $0.parameters["applicationId"] ?? first[...] }
             router.get(RouterPath("/\(first)/\(purpose.page)")) { request, context in
-                await Self.respond { () throws(Failure) in
-                    let token = try FormFields(request.uri.query ?? "").value("token") ?? ""
-                    return try await show(token, try application(context))
+                await respond(id(context), context) { (loaded) throws(Failure) in
+                    try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", loaded)
                 }
             }
             router.post(RouterPath("/\(first)/\(purpose.page)")) { request, context in
-                await Self.respond { () throws(Failure) in
-                    try await take(
-                        try await request.formBody(upTo: Self.formLimit),
-                        try application(context),
-                        context.logger
-                    )
+                await respond(id(context), context) { (loaded) throws(Failure) in
+                    let form = try await request.formBody(upTo: Self.formLimit)
+                    return try await take(form, loaded, context.source, context.logger)
                 }
             }
         }
     }
 
     /// A person looks at whatever comes of it, so failures are pages.
-    private static func respond(_ body: () async throws(Failure) -> Response) async -> Response {
-        do throws(Failure) { return try await body() } catch { return LinkPage.failure(error) }
+    @Sendable private func respond(
+        _ id: Substring,
+        _ context: APIContext,
+        _ body: (LoadedApplication) async throws(Failure) -> Response
+    ) async -> Response {
+        var facts = RefusalLog.Facts()
+        do throws(Failure) {
+            let loaded = try directory.application(id: id)
+            facts.application = loaded.application.id
+            return try await body(loaded)
+        } catch {
+            return LinkPage.failure(refusals.logged(error, facts, in: context))
+        }
     }
 
     @Sendable private func showReset(_ token: String, _ loaded: LoadedApplication) async throws(Failure) -> Response {
@@ -65,6 +73,7 @@ struct LinkPages {
     @Sendable private func takeReset(
         _ form: FormFields,
         _ loaded: LoadedApplication,
+        _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
@@ -97,15 +106,66 @@ struct LinkPages {
         _ loaded: LoadedApplication
     ) async throws(Failure) -> Response {
         let account = try await federation.linkedAccount(token, for: .confirmation, in: loaded)
-        return LinkPage.confirmationForm(token: token, email: account.email, application: loaded.application.name)
+        return LinkPage.confirmationForm(token: token, account: account, application: loaded.application.name)
     }
 
     @Sendable private func takeConfirmation(
         _ form: FormFields,
         _ loaded: LoadedApplication,
+        _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        try await federation.confirmEmail(by: try form.value("token") ?? "", in: loaded, logger: logger)
-        return LinkPage.emailIsConfirmed(application: loaded.application.name)
+        let token = try form.value("token") ?? ""
+        let keepsIdentities = try form.value("keepIdentities") != nil
+        let choice = try ConfirmedPassword(
+            known: try form.value("password"),
+            new: try form.value("newPassword"),
+            keepingIdentities: keepsIdentities
+        )
+        do throws(Failure) {
+            try await federation.confirmEmail(by: token, password: choice, from: source, in: loaded, logger: logger)
+            return LinkPage.emailIsConfirmed(application: loaded.application.name)
+        } catch {
+            guard [.passwordMissing, .loginInvalid, .passwordNotAllowed].contains(error.reason) else { throw error }
+            let account = try await federation.linkedAccount(token, for: .confirmation, in: loaded)
+            return LinkPage.confirmationForm(
+                token: token,
+                account: account,
+                application: loaded.application.name,
+                keepsIdentities: keepsIdentities,
+                refusal: error
+            )
+        }
+    }
+
+    @Sendable private func showReversal(
+        _ token: String,
+        _ loaded: LoadedApplication
+    ) async throws(Failure) -> Response {
+        let account = try await federation.linkedAccount(token, for: .reversal, in: loaded)
+        return LinkPage.reversalForm(token: token, account: account, application: loaded.application.name)
+    }
+
+    @Sendable private func takeReversal(
+        _ form: FormFields,
+        _ loaded: LoadedApplication,
+        _ source: RequestSource,
+        _ logger: Logger
+    ) async throws(Failure) -> Response {
+        let token = try form.value("token") ?? ""
+        do throws(Failure) {
+            let password = Secret(try form.value("password") ?? "")
+            let lost = try await federation.undoChange(by: token, to: password, in: loaded, logger: logger)
+            return LinkPage.changeIsUndone(application: loaded.application.name, lost: lost.map(\.title))
+        } catch {
+            guard error.reason == .passwordNotAllowed else { throw error }
+            let account = try await federation.linkedAccount(token, for: .reversal, in: loaded)
+            return LinkPage.reversalForm(
+                token: token,
+                account: account,
+                application: loaded.application.name,
+                refusal: error
+            )
+        }
     }
 }

@@ -6,7 +6,6 @@ import Identity
 /// Login by e-mail address and password, and the question whether a password is right.
 struct PasswordRoutes {
     let federation: Federation
-    let trustedProxies: PeerAddress.TrustedProxies
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/login") { request, context, application in
@@ -26,39 +25,25 @@ struct PasswordRoutes {
                 password: try PasswordBody.password("password", in: body),
                 // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse.
                 previousToken: request.userToken,
-                source: request.source(context, behind: trustedProxies)
+                source: context.source
             )
             let signedIn = try await federation.logIn(login, to: application, logger: context.logger)
             return .signedIn(signedIn)
         }
+        let refusals = routes.refusals
         // The spelling is that of client SDKs (backendless.md §1.3).
         routes.on(.post, "users/verifypassowrd") { request, context, application in
             let body = try await request.jsonObject()
             let isValid = try await federation.verifyPassword(
                 try PasswordBody.password("password", in: body),
                 ofSession: request.userToken,
-                from: request.source(context, behind: trustedProxies),
+                from: context.source,
                 in: application
             )
+            if !isValid { refusals.log(.loginInvalid, request.facts(application), in: context) }
             var writer = JSONWriter(capacity: 24)
             writer.object { $0.member("valid", .bool(isValid)) }
             return .json(writer)
         }
     }
-}
-
-extension Request {
-    /// Where the request comes from, as far as attempts are counted for it.
-    func source(_ context: APIContext, behind proxies: PeerAddress.TrustedProxies) -> RequestSource {
-        let peer = PeerAddress(
-            forwarded: headers[values: .xForwardedFor],
-            behind: proxies,
-            of: context.remoteAddress
-        )
-        return RequestSource(name: peer.network.name)
-    }
-}
-
-extension HTTPField.Name {
-    fileprivate static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
 }

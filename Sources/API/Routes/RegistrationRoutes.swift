@@ -5,7 +5,6 @@ import Identity
 /// Accounts that people make for themselves.
 struct RegistrationRoutes {
     let federation: Federation
-    let trustedProxies: PeerAddress.TrustedProxies
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/register") { request, context, application in
@@ -13,7 +12,7 @@ struct RegistrationRoutes {
             let user = try await federation.register(
                 record,
                 token: request.userToken,
-                from: request.source(context, behind: trustedProxies),
+                from: context.source,
                 in: application,
                 logger: context.logger
             )
@@ -21,7 +20,7 @@ struct RegistrationRoutes {
         }
         routes.on(.post, "users/register/guest") { request, context, application in
             let guest = try await federation.registerGuest(
-                from: request.source(context, behind: trustedProxies),
+                from: context.source,
                 in: application,
                 logger: context.logger
             )

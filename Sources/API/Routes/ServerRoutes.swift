@@ -26,5 +26,5 @@ struct ServerRoutes {
 
 extension APIContext {
     /// The server that calls; nil when the API key is none of a server's.
-    var server: ServerCaller? { ServerCaller(key: apiKey, source: PeerAddress(remoteAddress).text) }
+    var server: ServerCaller? { ServerCaller(key: apiKey, source: peer.text) }
 }

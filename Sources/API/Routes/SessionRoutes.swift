@@ -8,11 +8,17 @@ struct SessionRoutes {
     let federation: Federation
 
     func mount(on routes: ApplicationRoutes) {
+        let refusals = routes.refusals
         routes.on(.get, "users/isvalidusertoken/:token") { _, context, application in
             // Only the path counts: a client that asks whether its token lives sends the same one as header.
-            let token = context.parameters.get("token").flatMap { SessionToken(received: $0) }
+            let text = context.parameters.get("token")
+            let isValid = try await federation.isValid(text.flatMap { SessionToken(received: $0) }, of: application)
+            if !isValid {
+                let facts = RefusalLog.Facts(application: application.application.id, session: text)
+                refusals.log(.sessionInvalid, facts, in: context)
+            }
             var writer = JSONWriter(capacity: 8)
-            writer.bool(try await federation.isValid(token, of: application))
+            writer.bool(isValid)
             return .json(writer)
         }
         routes.on(.get, "users/logout") { request, _, application in

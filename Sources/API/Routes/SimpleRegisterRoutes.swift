@@ -9,7 +9,6 @@ import Identity
 /// which nothing is believed of; `passcode` is the password, or the provider's token.
 struct SimpleRegisterRoutes {
     let federation: Federation
-    let trustedProxies: PeerAddress.TrustedProxies
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "register") { request, context, application in
@@ -54,7 +53,7 @@ struct SimpleRegisterRoutes {
             let user = try await federation.register(
                 ["email": .string(fields.passkey), "password": .string(fields.passcode.reveal())],
                 token: nil,
-                from: request.source(context, behind: trustedProxies),
+                from: context.source,
                 in: application,
                 logger: context.logger
             )

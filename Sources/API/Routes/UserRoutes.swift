@@ -5,7 +5,6 @@ import Identity
 /// The session's own user, by the paths that client SDKs use.
 struct UserRoutes {
     let federation: Federation
-    let trustedProxies: PeerAddress.TrustedProxies
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "data/:table/:objectId") { request, context, application in
@@ -54,7 +53,7 @@ struct UserRoutes {
             id,
             with: record,
             token: request.userToken,
-            from: request.source(context, behind: trustedProxies),
+            from: context.source,
             in: application,
             logger: context.logger
         )

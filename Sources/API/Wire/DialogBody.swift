@@ -11,13 +11,14 @@ struct DialogBody {
 
     /// Reads a body; none at all is an empty object, and so is `null`, which JS SDK 3 sends for an app that asks for nothing.
     ///
-    /// Unknown members are ignored, `null` is absence, and so is an empty text.
+    /// `null` is absence, and so is an empty text. A member that is not known is an error, since what it asks for would not happen.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {
         let value =
             try bytes.map { bytes throws(Failure) in try JSONParser.parse(body: bytes, limits: .request) } ?? .null
         let body = value.isNull ? JSONObject() : try JSONObject(body: value)
+        try Self.refuseUnknown(in: body)
         var dialog = DialogRequest(base: base)
         dialog.mapping = try LoginBody.mapping(in: body)
         dialog.permissions = try Self.permissions(in: body)
@@ -26,9 +27,42 @@ struct DialogBody {
         dialog.redirectAfterLoginURL = try Self.text("redirectAfterLoginUrl", in: body)
         dialog.callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
         dialog.codeChallenge = try Self.codeChallenge(in: body)
+        dialog.configID = try Self.configID(in: body)
         dialog.origin = origin
         self.dialog = dialog
         redirect = try Self.flag("redirect", in: body)
+    }
+
+    private static let known = [
+        "fieldsMapping", "fieldsMappings", "permissions", "authType", "configId", "redirectAfterLoginUrl",
+        "codeChallenge",
+        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "contentType",
+    ]
+
+    /// Names of members that a message repeats; a name has at most 128 bytes of ASCII.
+    private static let mostNamed = 5
+
+    private static func refuseUnknown(in body: JSONObject) throws(Failure) {
+        let unknown = body.members.map(\.key).filter { key in !known.contains { $0.hasSameBytes(as: key) } }
+        guard !unknown.isEmpty else { return }
+        throw Failure(
+            .malformedRequest,
+            """
+            Not known here: \(unknown.prefix(mostNamed).joined(separator: ", ")). Leave them out; known are \
+            \(known.joined(separator: ", ")).
+            """
+        )
+    }
+
+    private static func configID(in body: JSONObject) throws(Failure) -> String? {
+        guard let text = try text("configId", in: body) else { return nil }
+        guard FacebookID.isValid(text) else {
+            throw Failure(
+                .malformedRequest,
+                "configId must be the id of a configuration of Facebook Login for Business, a text of \(FacebookID.form)."
+            )
+        }
+        return text
     }
 
     private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {

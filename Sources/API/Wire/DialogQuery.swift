@@ -1,20 +1,17 @@
 import Federation
 import Identity
 
-/// The query with which Facebook's dialog sends the browser back (facebook.md §1.6).
+/// The query with which a browser begins a login dialog, and the one with which the dialog sends it back (facebook.md §1.6).
 enum DialogQuery {
     private static let mostParameters = 32
     private static let longestValue = 8192
 
+    /// The ticket with which a browser begins a dialog.
+    static func ticket(in query: String?) -> String? { reader(of: query)("dialog") }
+
     /// Reads what is known of a query; the rest is Facebook's to add to.
-    ///
-    /// A parameter that is there twice, or cannot be decoded, or is too long, is nobody's and so is not there.
     static func parse(_ query: String?) -> DialogAnswer {
-        let pairs = EncodedPair.read(query ?? "", most: mostParameters, longest: longestValue).prefix(mostParameters)
-        func value(_ name: String) -> String? {
-            let found = pairs.filter { $0.name?.hasSameBytes(as: name) ?? false }
-            return found.count == 1 ? found.first?.value : nil
-        }
+        let value = reader(of: query)
         func filled(_ name: String) -> String? { value(name).flatMap { $0.utf8.isEmpty ? nil : $0 } }
         var answer = DialogAnswer()
         answer.state = filled("state")
@@ -26,5 +23,14 @@ enum DialogQuery {
         // Nothing declined is said by an empty list.
         answer.deniedScopes = value("denied_scopes")
         return answer
+    }
+
+    /// Gives the values of parameters; one that is there twice, or cannot be decoded, or is too long, is nobody's and so is not there.
+    private static func reader(of query: String?) -> (String) -> String? {
+        let pairs = EncodedPair.read(query ?? "", most: mostParameters, longest: longestValue).prefix(mostParameters)
+        return { name in
+            let found = pairs.filter { $0.name?.hasSameBytes(as: name) ?? false }
+            return found.count == 1 ? found.first?.value : nil
+        }
     }
 }

@@ -13,6 +13,9 @@ package struct Administration: Sendable {
     let operators: Store
     let clients: ProviderClients
     let masterKeys: MasterKeys
+    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
+    let directory: ApplicationDirectory?
+    let banKey: BanKey
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
@@ -26,10 +29,19 @@ package struct Administration: Sendable {
     ///   - operators: For who they are; the same unless requests of many operators come.
     ///   - clients: For checks and previews.
     ///   - masterKeys: Seal and open secrets.
-    package init(store: Store, operators: Store? = nil, clients: ProviderClients, masterKeys: MasterKeys) {
+    ///   - directory: The copy of the configuration that follows each change before the change is answered.
+    package init(
+        store: Store,
+        operators: Store? = nil,
+        clients: ProviderClients,
+        masterKeys: MasterKeys,
+        directory: ApplicationDirectory? = nil
+    ) {
         self.store = store
         self.operators = operators ?? store
         self.clients = clients
         self.masterKeys = masterKeys
+        self.directory = directory
+        banKey = BanKey(store: store, masterKeys: masterKeys)
     }
 }

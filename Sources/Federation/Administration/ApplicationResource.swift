@@ -27,7 +27,7 @@ extension Administration {
     ) async throws(Failure) -> StoredApplication? {
         guard let id = ApplicationID(id) else { throw .noSuchApplication }
         return try await changing {
-            try await store.change(id, by: actor) { stored, columns in
+            try await change(id, by: actor) { stored, columns in
                 guard let stored else { throw Failure.noSuchApplication }
                 try precondition.check(stored.tag)
                 return try plan(stored, columns)

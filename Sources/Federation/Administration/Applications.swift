@@ -28,7 +28,7 @@ extension Administration {
             throw error.failure
         }
         let created = try await changing {
-            try await store.change(desired.id, by: actor) { stored, columns in
+            try await change(desired.id, by: actor) { stored, columns in
                 guard stored == nil else {
                     throw Failure(.conflict, "There is an application \(desired.id) already.")
                 }

@@ -1,6 +1,18 @@
 import Identity
+import Store
 
 extension Administration {
+    /// Changes an application, as `Store.change` does, and has the change count in this process before anybody is told of it.
+    func change(
+        _ id: ApplicationID,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
+    ) async throws -> StoredApplication? {
+        let changed = try await store.change(id, by: actor, plan: plan)
+        await directory?.follow(changeOf: id)
+        return changed
+    }
+
     /// Runs a change of the store, whose plan may throw anything, as one that fails in our words.
     func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
         do {

@@ -43,8 +43,8 @@ package struct DesiredApplication: Sendable {
     /// Settings of a provider, and its apps in the order in which they are asked.
     package struct Provider: Sendable {
         package var enabled: Bool
-        /// All of its options; as they are stored when they cannot be read, since another version or somebody by other means wrote
-        /// them, and nobody has set others.
+        /// All of its options, the secret ones as they are stored; as they are stored when they cannot be read, since another version or
+        /// somebody by other means wrote them, and nobody has set others.
         package var options: JSONValue
         package var apps: [App]
 
@@ -59,10 +59,13 @@ package struct DesiredApplication: Sendable {
     package struct App: Sendable {
         package var id: ProviderAppID
         package var secret: AppSecret
+        /// Which configuration at the provider the app's login dialog follows.
+        package var configID: String?
 
-        package init(id: ProviderAppID, secret: AppSecret) {
+        package init(id: ProviderAppID, secret: AppSecret, configID: String? = nil) {
             self.id = id
             self.secret = secret
+            self.configID = configID
         }
     }
 
@@ -107,7 +110,7 @@ package struct DesiredApplication: Sendable {
                 Provider(
                     enabled: settings.enabled,
                     options: settings.readOptions(of: type),
-                    apps: settings.apps.map { App(id: $0.id, secret: .unchanged) }
+                    apps: settings.apps.map { App(id: $0.id, secret: .unchanged, configID: $0.configID) }
                 )
             }
             mappings[type.name] = stored.mappings[type.name]?.document

@@ -8,14 +8,22 @@ package struct ApplicationPlan: Sendable {
     package let changes: [PlannedChange]
     /// Declared properties that the document does not name: they stay.
     package let undeclared: [PropertyName]
+    /// What an operator should know about what the document says.
+    package let warnings: [String]
 
-    package init(application: ApplicationID, changes: [PlannedChange], undeclared: [PropertyName]) {
+    package init(
+        application: ApplicationID,
+        changes: [PlannedChange],
+        undeclared: [PropertyName],
+        warnings: [String] = []
+    ) {
         self.application = application
         self.changes = changes
         self.undeclared = undeclared
+        self.warnings = warnings
     }
 
-    /// `{"application", "changes": [{"action", "target", "from", "to"}], "undeclaredProperties": [name]}`.
+    /// `{"application", "changes": [{"action", "target", "from", "to"}], "undeclaredProperties": [name], "warnings": [text]}`.
     package var json: JSONValue {
         let changes = changes.map { change in
             JSONValue.object([
@@ -26,6 +34,7 @@ package struct ApplicationPlan: Sendable {
         return .object([
             "application": .string(application.text), "changes": .array(changes),
             "undeclaredProperties": .array(undeclared.map { .string($0.text) }),
+            "warnings": .array(warnings.map(JSONValue.string)),
         ])
     }
 }
@@ -62,7 +71,7 @@ extension Administration {
     ) async throws -> ApplicationPlan {
         // A transaction that has to run again plans again; the last plan is the one that was carried out.
         let carriedOut = NIOLockedValueBox<ApplicationPlan?>(nil)
-        _ = try await store.change(document.id, by: actor) { stored, columns in
+        _ = try await change(document.id, by: actor) { stored, columns in
             if let stored { try precondition.check(stored.tag) } else { try precondition.checkAbsent() }
             let plan = try plan(document, stored, columns, environment)
             carriedOut.withLockedValue { $0 = plan }
@@ -92,7 +101,8 @@ extension Administration {
         return ApplicationPlan(
             application: document.id,
             changes: try ConfigurationDifference.changes(from: stored, to: desired, columns: columns),
-            undeclared: document.undeclared(in: stored).map(\.name)
+            undeclared: document.undeclared(in: stored).map(\.name),
+            warnings: desired.endings(on: .today)
         )
     }
 }
@@ -113,6 +123,23 @@ extension DesiredApplication {
         }
         properties = document.properties + document.undeclared(in: stored)
         mappings = document.mappings
+    }
+}
+
+extension DesiredApplication {
+    fileprivate func endings(on day: CalendarDate?) -> [String] {
+        guard let day else { return [] }
+        return IdentityProviders.all.flatMap { type -> [String] in
+            guard let provider = providers[type.name], provider.enabled,
+                let settings = try? type.settings(
+                    enabled: provider.enabled,
+                    options: provider.options,
+                    secrets: [:],
+                    apps: []
+                )
+            else { return [] }
+            return type.endings(in: settings, on: day)
+        }
     }
 }
 

@@ -10,16 +10,17 @@ extension Administration {
     /// whom it stands for unless another is named). Answers
     /// `{"graphFields", "missingPermissions", "refusal"?: {"reason", "message", …}, "created": bool,
     ///   "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome", "value"?, "current"?,
-    ///     "why", "field"?, "permission"?}]}`
-    /// with the outcomes `written`, `unchanged`, `defaulted`, `skipped`, `missing` and `refused`. `refusal` is what the login
-    /// would be answered; `entries` is empty when it comes before there is a profile. Entries of a client's mapping that cannot
+    ///     "why", "field"?, "permission"?, "leftOut"?}]}`
+    /// with the outcomes `written`, `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`. `refusal` is what
+    /// the login would be answered; `entries` is empty when it comes before there is a profile. Entries of a client's mapping that cannot
     /// be read are told in the refusal only.
     ///
     /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an unknown user.
     package func previewMapping(
         for provider: ProviderName,
         of application: String,
-        _ request: JSONValue
+        _ request: JSONValue,
+        by actor: Actor
     ) async throws(Failure) -> JSONValue {
         let type = try IdentityProviders.type(of: provider)
         let stored = try await existing(application)
@@ -58,13 +59,16 @@ extension Administration {
             (profile, scopes, subject) = (person.profile, person.scopes, person.identity.subject)
             if user == nil { user = try await self.user(of: person.identity, in: loaded.application) }
         }
+        if user != nil || request.isOfPerson {
+            try await store.recordReading(.preview, of: user?.user.objectID, in: loaded.application.id, by: actor)
+        }
         let trace = tracer.trace(
-            profile,
+            AdmittedProfile(profile, by: type.fields),
             grantedScopes: scopes,
             user: user?.user,
             written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
             // As PropertyWrites has it.
-            kept: user?.password == nil ? [] : [.email]
+            kept: user.map { $0.password != nil || $0.user.emailVerified } == true ? [.email] : []
         )
         var refusal = tracer.refusal ?? trace.refusal
         if refusal == nil, user?.user.status == .disabled { refusal = Store.accountDisabled }

@@ -3,27 +3,41 @@ import Store
 
 extension Administration {
     /// User objects as clients see them, with `emailVerified` beside.
+    ///
+    /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it is one.
     package func users(
         of application: String,
-        matching search: UserSearch,
-        _ page: PageRequest
+        matching wanted: UserSearch,
+        _ page: PageRequest,
+        by actor: Actor
     ) async throws(Failure) -> Page {
         let owner = try await owner(application)
-        let search = try search.parsed(properties: owner.properties)
+        let search = try wanted.parsed(properties: owner.properties)
         var after: ObjectID?
         if let cursor = page.cursor {
             guard let id = ObjectID(cursor) else { throw .badCursor }
             after = id
         }
         let users = try await store.people(matching: search, of: owner, after: after, limit: page.limit + 1)
+        let count = min(users.count, page.limit)
+        try await store.recordReading(
+            .search,
+            of: count == 1 ? users.first?.objectID : nil,
+            ["by": .array(wanted.filters.map(JSONValue.string)), "found": .integer(Int64(count))],
+            in: owner.id,
+            by: actor
+        )
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
     /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "declinedScopes",
     /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "password": {"login", "changed"} or `null`,
     /// "roles": [name], "sessions": [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
-    package func user(_ id: String, of application: String) async throws(Failure) -> Resource {
-        try await person(id, of: try await owner(application)).resource
+    package func user(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
+        let owner = try await owner(application)
+        let person = try await person(id, of: owner)
+        try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
+        return person.resource
     }
 
     /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all sessions, and who is
@@ -40,6 +54,11 @@ extension Administration {
             owner.change(of: person, to: status)
         }
         guard let person = changed.person else { throw .noSuchUser }
+        // What changes nothing shows the person all the same.
+        if !changed.isRecorded {
+            let application = try await owner(application)
+            try await store.recordReading(.read, of: person.user.objectID, in: application.id, by: actor)
+        }
         return person.resource
     }
 
@@ -121,7 +140,8 @@ extension Administration {
         var isRefreshed = false
         for identity in identities {
             do throws(Failure) {
-                _ = try await check.refresh(identity, of: loaded, deadline: .now + Self.providerPatience)
+                let reading = try await check.read(identity, of: loaded, deadline: .now + Self.providerPatience)
+                _ = try await check.write(reading, of: identity, in: loaded)
                 isRefreshed = true
             } catch {
                 refusal = refusal ?? error
@@ -133,9 +153,14 @@ extension Administration {
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the login of its
     /// password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
-    package func exportUser(_ id: String, of application: String) async throws(Failure) -> JSONValue {
+    package func exportUser(
+        _ id: String,
+        of application: String,
+        by actor: Actor
+    ) async throws(Failure) -> JSONValue {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
+        try await store.recordReading(.export, of: person.user.objectID, in: owner.id, by: actor)
         let target = person.user.objectID.description
         let filter = AuditFilter(application: owner.id.text, target: target)
         return person.export(audit: try await store.audit(matching: filter, before: nil, limit: 1000))
@@ -143,6 +168,7 @@ extension Administration {
 
     /// Removes a user with identities and sessions, and gives up our permissions at Facebook where a token is kept.
     ///
+    /// The identities of a disabled user stay banned; see `liftBans`.
     /// The confirmation must be the objectId once more.
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.
@@ -157,7 +183,11 @@ extension Administration {
         guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
             throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
         }
-        let changed = try await change(id, of: application, if: precondition, by: actor) { _, _ in .erase }
+        let owner = try await owner(application)
+        let hash = try await banKey.hasher(of: owner.id)
+        let changed = try await change(id, of: application, if: precondition, by: actor) { _, _ in
+            .erase(banningBy: hash)
+        }
         return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 

@@ -20,6 +20,11 @@ struct PreviewRequest {
     /// The objectId of an existing user, as received.
     let user: String?
 
+    /// Whether it shows what a provider says of somebody.
+    var isOfPerson: Bool {
+        if case .credential = person { true } else { false }
+    }
+
     /// Reads a request.
     ///
     /// - Throws: Every problem and its place.

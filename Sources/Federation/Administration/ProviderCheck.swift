@@ -9,17 +9,19 @@ extension Administration {
     package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
         let stored = try await existing(application)
         let (type, settings) = try stored.configured(provider)
-        let verdicts = await withTaskGroup(of: (Int, JSONValue).self) { group in
-            var verdicts = [JSONValue](repeating: .null, count: settings.apps.count)
+        let verdicts = await withTaskGroup(of: (Int, AppVerdict).self) { group in
+            var verdicts = [AppVerdict](repeating: AppVerdict(), count: settings.apps.count)
             for (index, app) in settings.apps.enumerated() {
                 if index >= Self.checksAtOnce, let (index, verdict) = await group.next() { verdicts[index] = verdict }
-                group.addTask { (index, await verdict(on: app, at: type, settings, of: stored.id)) }
+                group.addTask { (index, await verdict(on: app, at: type, settings, of: stored)) }
             }
             for await (index, verdict) in group { verdicts[index] = verdict }
             return verdicts
         }
-        let warnings = type.warnings(about: settings, of: stored.id, in: self)
-        return .object(["apps": .array(verdicts), "warnings": .array(warnings.map(JSONValue.string))])
+        let apps = zip(settings.apps, verdicts).map { app, verdict in verdict.json(of: app.id, as: type.appTerms) }
+        let warnings =
+            type.warnings(about: settings, of: stored.id, in: self) + verdicts.flatMap(\.warnings)
+        return .object(["apps": .array(apps), "warnings": .array(warnings.map(JSONValue.string))])
     }
 
     private static let checksAtOnce = 8
@@ -28,15 +30,19 @@ extension Administration {
         on app: StoredApplication.App,
         at provider: any IdentityProvider.Type,
         _ settings: StoredApplication.Provider,
-        of application: ApplicationID
-    ) async -> JSONValue {
-        let place = MasterKey.Place.appSecret(application: application, provider: provider.name, app: app.id)
-        var verdict = AppVerdict(problem: (masterKeys.problem(of: app), .providerMisconfigured))
-        if let secret = masterKeys.open(app.secret, at: place) {
-            let app = ProviderApp(id: app.id, secret: secret)
-            verdict = await provider.check(app, of: settings, application: application, in: self)
+        of application: StoredApplication
+    ) async -> AppVerdict {
+        let place = MasterKey.Place.appSecret(application: application.id, provider: provider.name, app: app.id)
+        guard let secret = masterKeys.open(app.secret, at: place) else {
+            return AppVerdict(problem: (masterKeys.problem(of: app), .providerMisconfigured))
         }
-        return verdict.json(of: app.id, as: provider.appTerms)
+        return await provider.check(
+            ProviderApp(id: app.id, secret: secret),
+            of: settings,
+            application: application.id,
+            inSchema: application.schema,
+            in: self
+        )
     }
 }
 

@@ -18,22 +18,20 @@ enum ProviderSteps {
         /// As an operator may see them later: the options that are not the others.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
             let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
-            let shown = (options.picking(names).object?.members ?? []).map { member in
-                let isHidden = type.hiddenOptions.contains { $0.hasSameBytes(as: member.key) } && !member.value.isNull
-                return isHidden ? JSONObject.Member(member.key, .hidden) : member
-            }
+            let shown = type.members(of: options.picking(names)) { _, _ in .hidden }
             return [JSONObject.Member("enabled", .bool(enabled))] + shown
         }
-        func apps(_ apps: [(id: ProviderAppID, isNew: Bool)]) -> JSONValue {
+        func apps(_ apps: [(id: ProviderAppID, isNew: Bool, configID: String?)]) -> JSONValue {
             .array(
                 apps.map { app in
                     var object: JSONObject = [type.appTerms.id: .string(app.id.text)]
                     if app.isNew { object.append(type.appTerms.secret, .hidden) }
+                    type.appTerms.write(configID: app.configID, into: &object)
                     return .object(object)
                 }
             )
         }
-        let oldApps = stored.map { apps($0.apps.map { (id: $0.id, isNew: false) }) }
+        let oldApps = stored.map { apps($0.apps.map { (id: $0.id, isNew: false, configID: $0.configID) }) }
         guard let desired else {
             guard let stored else { return [] }
             var from = settings(stored.enabled, oldOptions, where: defaults)
@@ -49,13 +47,17 @@ enum ProviderSteps {
             let change = ConfigurationChange.setProvider(provider, enabled: desired.enabled, options: desired.options)
             steps.append(step(change, "set", from: from, to: to))
         }
-        let ids = stored?.apps.map(\.id) ?? []
-        if ids != desired.apps.map(\.id) || desired.apps.contains(where: { $0.newSecret != nil }) {
+        let known = stored?.apps ?? []
+        if known.map(\.id) != desired.apps.map(\.id) || known.map(\.configID) != desired.apps.map(\.configID)
+            || desired.apps.contains(where: { $0.newSecret != nil })
+        {
             let change = ConfigurationChange.setProviderApps(
                 provider,
-                desired.apps.map { (id: $0.id, secret: $0.newSecret) }
+                desired.apps.map { .init(id: $0.id, secret: $0.newSecret, configID: $0.configID) }
             )
-            let newApps = apps(desired.apps.map { (id: $0.id, isNew: $0.newSecret != nil) })
+            let newApps = apps(
+                desired.apps.map { (id: $0.id, isNew: $0.newSecret != nil, configID: $0.configID) }
+            )
             steps.append(step(change, "apps", from: oldApps, to: newApps))
         }
         return steps
@@ -66,7 +68,7 @@ extension IdentityProvider {
     /// The options of a provider of which nothing is said.
     static var defaultOptions: JSONValue {
         var problems = DocumentProblems()
-        return options(in: [:], at: JSONPointer(), problems: &problems)
+        return options(options(in: [:], at: JSONPointer(), problems: &problems)) { _ in nil }
     }
 }
 

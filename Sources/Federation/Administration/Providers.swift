@@ -2,8 +2,10 @@ package import Identity
 import Store
 
 extension Administration {
-    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}}], …options, "warnings": [text]}`; how the members of
-    /// an app are called, and which options there are, is the provider's to say.
+    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}], …options, "warnings": [text]}`; how the
+    /// members of an app are called, and which options there are, is the provider's to say.
+    ///
+    /// A secret option is shown as an app's secret is.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func provider(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
@@ -12,7 +14,8 @@ extension Administration {
 
     /// Makes the provider's settings what the document says.
     ///
-    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays.
+    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays. So it is with secret
+    /// options, but that `null` removes one.
     package func putProvider(
         _ provider: ProviderName,
         of application: String,
@@ -38,7 +41,12 @@ extension Administration {
     ) async throws(Failure) -> Resource {
         let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
             let (type, settings) = try stored.configured(provider)
-            return .object(reader.merge(patch.withoutWarnings, into: settings.document(of: type), fixed: []))
+            var merged = reader.merge(patch.withoutWarnings, into: settings.document(of: type), fixed: [])
+            // Left out, a secret would stay.
+            for option in type.secretOptions where patch.object?[option.name]?.isNull == true {
+                merged.append(option.name, .null)
+            }
+            return .object(merged)
         }
         return try resource(of: provider, in: changed)
     }
@@ -117,28 +125,32 @@ extension StoredApplication.Provider {
     /// As operators see the provider; a secret is told by when it came and under which master key it is.
     fileprivate func document(of type: any IdentityProvider.Type) -> JSONObject {
         let apps = apps.map { app in
-            JSONValue.object([
+            var document: JSONObject = [
                 type.appTerms.id: .string(app.id.text),
                 type.appTerms.secret: .object([
                     "set": .bool(true), "changed": .integer(app.secretChanged), "keyId": .string(app.secret.keyID),
                 ]),
-            ])
+            ]
+            type.appTerms.write(configID: app.configID, into: &document)
+            return JSONValue.object(document)
         }
         let settings: JSONObject = ["enabled": .bool(enabled), "apps": .array(apps)]
-        return JSONObject(settings.members + (readOptions(of: type).object?.members ?? []))
+        return JSONObject(settings.members + type.members(of: readOptions(of: type)) { $1.shown })
     }
 
     /// All the options, with the defaults of those that are not stored; as they are stored when they cannot be read.
+    ///
+    /// Secret ones are as they are stored in any case: not to be shown.
     func readOptions(of type: any IdentityProvider.Type) -> JSONValue {
         var problems = DocumentProblems()
         let place = JSONPointer()
         guard let object = options.object else { return options }
-        let known = type.optionNames
+        let known = type.allOptionNames
         for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
             problems.add(place / member.key, "is not an option")
         }
         let read = type.options(in: object, at: place, problems: &problems)
-        return problems.isEmpty ? read : options
+        return problems.isEmpty ? type.options(read) { object[$0.name] } : options
     }
 }
 

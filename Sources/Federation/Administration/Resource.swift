@@ -86,7 +86,7 @@ package enum Precondition: Sendable {
                 throw Failure(
                     .preconditionFailed,
                     "Somebody has changed this since you read it. Read it again and repeat the change.",
-                    details: ["etag": .string(tag)]
+                    details: ["etag": .string(EntityTag.written(tag))]
                 )
             }
         }

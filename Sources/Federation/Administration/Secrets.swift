@@ -3,14 +3,16 @@ import Store
 
 extension Administration {
     /// `{"current": keyId, "accepted": [keyId],
-    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "passing", "known"}]}`: app secrets, kept tokens of
-    /// identities, hashes of passwords, keys of signed tokens, and what passes: login codes that wait to be exchanged, and mails
-    /// that wait to be sent.
+    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "banKeys", "passing", "known"}]}`: app secrets and secret
+    /// options, kept tokens of identities, hashes of passwords, keys of signed tokens, the key of bans, and what passes: login codes that wait to be
+    /// exchanged, and mails that wait to be sent.
     package func secrets() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
+        for (keyID, count) in try await secretOptionsByKey() { secrets[keyID, default: 0] += count }
         var tokenKeys: [String: Int] = [:]
         for (keyID, count) in try await store.tokenKeysByKey() { tokenKeys[keyID] = count }
+        let banKeys = Dictionary(uniqueKeysWithValues: try await banKeysByKey().map { ($0.keyID, $0.count) })
         var tokens: [String: Int] = [:]
         var passwords: [String: Int] = [:]
         var passing: [String: Int] = [:]
@@ -22,8 +24,10 @@ extension Administration {
             for (keyID, count) in try await store.passwordsByKey(of: place) { passwords[keyID, default: 0] += count }
             for (keyID, count) in try await store.mailsByKey(of: place) { passing[keyID, default: 0] += count }
         }
-        let keyIDs = [secrets, tokenKeys, tokens, passwords, passing].reduce(into: Set()) { $0.formUnion($1.keys) }
-            .sorted()
+        let keyIDs = [secrets, tokenKeys, banKeys, tokens, passwords, passing].reduce(into: Set()) {
+            $0.formUnion($1.keys)
+        }
+        .sorted()
         return .object([
             "current": .string(masterKeys.current.id),
             "accepted": .array(masterKeys.ids.map(JSONValue.string)),
@@ -34,6 +38,7 @@ extension Administration {
                         "tokens": .integer(Int64(tokens[keyID] ?? 0)),
                         "passwords": .integer(Int64(passwords[keyID] ?? 0)),
                         "tokenKeys": .integer(Int64(tokenKeys[keyID] ?? 0)),
+                        "banKeys": .integer(Int64(banKeys[keyID] ?? 0)),
                         "passing": .integer(Int64(passing[keyID] ?? 0)),
                         "known": .bool(masterKeys.ids.contains(keyID)),
                     ])
@@ -44,7 +49,7 @@ extension Administration {
 
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
     ///
-    /// App secrets come first, the keys of signed tokens after them, and then kept tokens of identities, hashes of passwords and mails
+    /// App secrets come first, secret options after them, also such as were stored as they are, the keys of signed tokens and that of bans after them, and then kept tokens of identities, hashes of passwords and mails
     /// that wait to be sent, application by application. A login code is over within a minute and stays under its key.
     ///
     /// - Parameters:
@@ -95,11 +100,23 @@ extension Administration {
             try await store.secretsByKey()
         }
         left += try await sealAll({
-            try await store.resealTokenKeys(notUnder: current, among: former, by: actor) { secret, id in
-                masterKeys.resealed(secret, at: .tokenKey(id: id))
+            try await resealSecretOptions(by: actor)
+        }) { () throws(Failure) in
+            try await secretOptionsByKey()
+        }
+        left += try await sealAll({
+            try await store.resealTokenKeys(notUnder: current, among: former, by: actor) { secret, id, application in
+                masterKeys.resealed(secret, at: .tokenKey(id: id, application: application))
             }
         }) { () throws(Failure) in
             try await store.tokenKeysByKey()
+        }
+        left += try await sealAll({
+            try await store.resealBanKey(notUnder: current, among: former, by: actor) { secret in
+                try masterKeys.resealed(banKey: secret)
+            }
+        }) { () throws(Failure) in
+            try await banKeysByKey()
         }
         for place in try await store.applicationPlaces() {
             left += try await sealAll({
@@ -138,6 +155,11 @@ extension Administration {
         }
         guard left.isEmpty else { throw .unknownMasterKeys(left) }
         return done
+    }
+
+    /// The master key that the key of bans is under, as the other counts are given; none while there is no such key.
+    private func banKeysByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
+        try await store.banKey().map { [(keyID: $0.keyID, count: 1)] } ?? []
     }
 
     private static let secretsInAStep = 50
@@ -181,6 +203,22 @@ extension MasterKeys {
                 """
                 The password of the user \(user) of \(application) does not open although its master key \(hash.keyID) is at hand: it was \
                 changed by other means. Remove it from the table passwords, so that the user can set another, then rotate again.
+                """
+            )
+        }
+        return resealed
+    }
+
+    /// The key of bans under the current key.
+    ///
+    /// - Throws: `provider_misconfigured` when it is under a key of ours and yet does not open.
+    fileprivate func resealed(banKey: SealedSecret) throws(Failure) -> SealedSecret {
+        guard let resealed = resealed(banKey, at: .banKey) else {
+            throw Failure(
+                .providerMisconfigured,
+                """
+                The key of bans does not open although its master key \(banKey.keyID) is at hand: it was changed by other means. Remove it \
+                from the table federation.ban_key, which ends all bans, restart the instances, then rotate again.
                 """
             )
         }

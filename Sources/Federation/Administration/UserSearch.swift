@@ -11,6 +11,14 @@ package struct UserSearch: Sendable {
     package var property: (name: String, value: String)?
 
     package init() {}
+
+    /// By what is looked for: names of ours and of a property, no values.
+    var filters: [String] {
+        let given: [(String, Bool)] = [
+            ("objectId", objectID != nil), ("subject", subject != nil), ("email", email != nil), ("name", name != nil),
+        ]
+        return given.filter(\.1).map(\.0) + (property.map { ["property \($0.name)"] } ?? [])
+    }
 }
 
 extension UserSearch {
@@ -26,7 +34,10 @@ extension UserSearch {
             search.objectID = try Self.value(ObjectID(objectID), "objectId must be a UUID with dashes.")
         }
         if let subject {
-            search.subject = try Self.value(Subject(subject)?.text, "subject must be 1 to 64 digits.")
+            search.subject = try Self.value(
+                Subject(subject)?.text,
+                "subject must be 1 to 64 digits, the first of them not 0."
+            )
         }
         if let email { search.email = try Self.text(email, of: "email") }
         if let name { search.name = try Self.text(name, of: "name") }

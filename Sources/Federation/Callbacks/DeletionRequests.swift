@@ -80,7 +80,7 @@ extension Federation {
             metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
         )
         if stored.done == nil, stored.due <= stored.requested {
-            let erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys)
+            let erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys, banKey: banKey)
             _ = await erasures.erase(code: stored.code, of: loaded, logger: logger)
         }
         return DeletionReceipt(

@@ -1,21 +1,23 @@
-package import Graph
-package import Identity
-package import Logging
-package import Store
+import Graph
+import Identity
+import Logging
+import Store
 
 /// Carries out requests for deletion: at once when they come, or when they are due.
-package struct Erasures: Sendable {
+struct Erasures: Sendable {
     private let store: Store
     private let graph: GraphClient
     private let masterKeys: MasterKeys
+    private let banKey: BanKey
 
     /// Requests that one round takes on at most.
     private static let mostOfARound = 20
 
-    package init(store: Store, graph: GraphClient, masterKeys: MasterKeys) {
+    init(store: Store, graph: GraphClient, masterKeys: MasterKeys, banKey: BanKey) {
         self.store = store
         self.graph = graph
         self.masterKeys = masterKeys
+        self.banKey = banKey
     }
 
     /// Carries out what is due: one round, which any number of instances may do at once.
@@ -25,7 +27,7 @@ package struct Erasures: Sendable {
     ///   - logger: Gets a line for each request.
     /// - Returns: How many were carried out. What something stands in the way of is tried again after ten minutes.
     /// - Throws: `store_unavailable` and its like.
-    package func eraseWhatIsDue(of loaded: LoadedApplication, logger: Logger) async throws(Failure) -> Int {
+    func eraseWhatIsDue(of loaded: LoadedApplication, logger: Logger) async throws(Failure) -> Int {
         let codes = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
         var erased = 0
         for code in codes where !Task.isCancelled {
@@ -41,7 +43,9 @@ package struct Erasures: Sendable {
         var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
         do throws(Failure) {
             let actor = Actor.facebook(by: "deletion")
-            switch try await store.erase(code: code, of: loaded.application, by: actor) {
+            let application = loaded.application
+            let hash = try await banKey.hasher(of: application.id)
+            switch try await store.erase(code: code, of: application, banningBy: hash, by: actor) {
             case .notOurs:
                 return false
             case .hindered(let hindrance):

@@ -12,15 +12,17 @@ extension Federation {
     ///   - verifyToken: `hub.verify_token`.
     ///   - loaded: The application that was called.
     /// - Returns: The challenge.
-    /// - Throws: `callback_refused`, `malformed_request`.
+    /// - Throws: `callback_refused`, `malformed_request`; `provider_misconfigured` when the token does not open.
     package func confirmWebhook(
         mode: String?,
         challenge: String?,
         verifyToken: String?,
         of loaded: LoadedApplication
     ) throws(Failure) -> String {
-        try WebhookHandshake(mode: mode, challenge: challenge, verifyToken: verifyToken)
-            .answer(expecting: loaded.facebookOptions.webhookVerifyToken)
+        let expected = loaded.application.facebook?.webhookVerifyToken
+        if expected == nil, let defect = loaded.defect { throw LoadedApplication.unusable(cause: defect) }
+        return try WebhookHandshake(mode: mode, challenge: challenge, verifyToken: verifyToken)
+            .answer(expecting: expected)
     }
 
     /// Bytes of the largest body of a webhook.

@@ -42,6 +42,16 @@ enum DialogEnd: Sendable {
         }
     }
 
+    /// Whether the login ends in the browser that began it and in no other.
+    ///
+    /// The code at the end of one with a challenge is worth nothing in another browser: the verifier is not there.
+    var belongsToBrowser: Bool {
+        switch self {
+        case .redirect(_, let codeChallenge): codeChallenge == nil
+        case .popup: true
+        }
+    }
+
     /// Whether the operator still lists the address or the origin.
     func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
         switch self {

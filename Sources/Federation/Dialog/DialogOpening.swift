@@ -1,56 +1,66 @@
-import FoundationEssentials
-import Graph
 package import Identity
 
 extension Federation {
+    /// Most bytes of an address that leads to the dialog; what is between us and the browser takes no longer ones.
+    private static let mostAddressBytes = 7680
+
     /// Begins a login through the server.
     ///
     /// Whatever can be wrong with the request is found here, before a person is sent to Facebook: the mapping is planned, and where
     /// the login shall end is decided.
     ///
-    /// - Returns: The address of Facebook's dialog.
+    /// - Returns: The address that a browser has to open: Facebook's dialog, where the client has sent a challenge; else a page of
+    ///   ours that leads there and lets the browser keep something, without which nobody can end the login.
     /// - Throws: What is wrong.
-    package func openDialog(_ request: DialogRequest, of loaded: LoadedApplication) throws(Failure) -> String {
+    package func openDialog(_ request: DialogRequest, of loaded: LoadedApplication) async throws(Failure) -> String {
         let application = loaded.application
         let (settings, apps) = try loaded.facebook(appID: request.appID)
         guard let app = apps.first else {
             throw LoadedApplication.unusable(cause: "the application has no Facebook app")
         }
         _ = try loaded.plan(for: .facebook, clientMapping: request.mapping)
-        let verifier = OneTimeText()
-        let dialog = DialogState(
-            appID: app.id.text,
-            redirectURI: try callbackAddress(for: request, of: application),
-            codeVerifier: verifier.secret,
-            mapping: try mapping(of: request, for: application),
-            end: try DialogEnd(
-                request,
-                returnURLs: settings.options.returnURLs,
-                allowedOrigins: application.settings.allowedOrigins
+        let base = try dialogBase(for: request, of: application)
+        let ticket = DialogTicket(
+            plan: DialogPlan(
+                appID: app.id.text,
+                redirectURI: base + "/authorize",
+                mapping: try mapping(of: request, for: application),
+                end: try DialogEnd(
+                    request,
+                    returnURLs: settings.options.returnURLs,
+                    allowedOrigins: application.settings.allowedOrigins
+                )
             ),
-            endsAt: Int64(Date().timeIntervalSince1970) + DialogState.seconds
+            permissions: request.permissions,
+            authType: request.authType,
+            configID: request.configID,
+            endsAt: DialogTicket.now + DialogTicket.seconds
         )
-        return graph.url(
-            of: LoginDialog(
-                app: app.id,
-                version: settings.graphVersion,
-                redirectURI: dialog.redirectURI,
-                state: Secret(Base64URL.encode(dialog.sealed(under: masterKeys, for: application.id))),
-                permissions: request.permissions ?? settings.options.permissions,
-                authType: request.authType,
-                codeChallenge: Base64URL.encode(verifier.hash)
+        guard ticket.plan.end.belongsToBrowser else {
+            return try await dialogAddress(for: ticket, in: nil, of: loaded)
+        }
+        let sealed = Base64URL.encode(ticket.sealed(under: masterKeys, for: application.id))
+        let address = "\(base)/start?dialog=\(sealed)"
+        guard address.utf8.count <= Self.mostAddressBytes else {
+            throw Failure(
+                .malformedRequest,
+                """
+                fieldsMapping and permissions are too long together for the address that leads to the dialog. Map fewer fields or \
+                ask for fewer permissions, or let the operator set them; or send a codeChallenge.
+                """
             )
-        )
+        }
+        return address
     }
 
     /// The mapping as far as it counts.
     private func mapping(of request: DialogRequest, for application: Application) throws(Failure) -> JSONValue? {
         guard application.settings.clientMapping, let mapping = request.mapping else { return nil }
-        guard mapping.text.utf8.count <= DialogState.mostMappingBytes else {
+        guard mapping.text.utf8.count <= DialogPlan.mostMappingBytes else {
             throw Failure(
                 .malformedRequest,
                 """
-                fieldsMapping has more than \(DialogState.mostMappingBytes) bytes, the most for a login through the server. Map fewer \
+                fieldsMapping has more than \(DialogPlan.mostMappingBytes) bytes, the most for a login through the server. Map fewer \
                 fields, or let the operator store the mapping.
                 """
             )
@@ -58,10 +68,11 @@ extension Federation {
         return mapping
     }
 
-    /// Where Facebook sends the browser back to.
+    /// What the addresses of ours begin with that a browser calls on its way to the dialog and back: on one host, since what the browser
+    /// keeps is for that alone.
     ///
     /// A domain that the client names must be one that leads here by the configuration.
-    private func callbackAddress(for request: DialogRequest, of application: Application) throws(Failure) -> String {
+    private func dialogBase(for request: DialogRequest, of application: Application) throws(Failure) -> String {
         var base = request.base
         if let domain = request.callbackURLDomain {
             if let name = application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
@@ -78,6 +89,6 @@ extension Federation {
                 }
             }
         }
-        return try publicAddress(of: base, for: application) + "/users/oauth/facebook/authorize"
+        return try publicAddress(of: base, for: application) + "/users/oauth/facebook"
     }
 }

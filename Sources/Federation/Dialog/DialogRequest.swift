@@ -9,6 +9,8 @@ package struct DialogRequest: Sendable {
     package var authType: DialogAuthType?
     /// Which of the application's Facebook apps the person logs in to; nil for the first one.
     package var appID: String?
+    /// Which configuration of Facebook Login for Business the dialog shall follow, in the form of one; nil for the app's.
+    package var configID: String?
     /// Where the client wants the browser to be sent in the end.
     package var redirectAfterLoginURL: String?
     /// Under which host name Facebook shall send the browser back.

@@ -1,15 +1,14 @@
 import Identity
 
-/// What stands behind the `state` of a login dialog: everything that was decided when it was opened.
-struct DialogState: Sendable {
-    /// The app at Facebook that the person logs in to.
-    let appID: String
-    /// Where Facebook sends the browser back to, which the exchange of the code has to repeat.
-    let redirectURI: String
-    /// Our verifier of PKCE, whose challenge the dialog was opened with.
-    let codeVerifier: Secret
-    let mapping: JSONValue?
-    let end: DialogEnd
+/// What stands behind the `state` of a login dialog: what was decided, and who may come back with it.
+struct DialogState: SealedInAddress {
+    static let keyName = "federation: states of login dialogs"
+
+    let plan: DialogPlan
+    /// Our verifier of PKCE, whose challenge the dialog was opened with; nil for a dialog without.
+    let codeVerifier: Secret?
+    /// SHA-256 of what the browser keeps that opened the dialog; nil where the client's own challenge guards the end.
+    let browser: [UInt8]?
     /// Unix seconds until which the browser may come back.
     let endsAt: Int64
 
@@ -17,59 +16,38 @@ struct DialogState: Sendable {
     static let seconds: Int64 = 600
 
     private enum Key {
-        static let (appID, redirectURI, codeVerifier, mapping) = ("app", "redirectUri", "codeVerifier", "mapping")
-        static let (returnURL, codeChallenge, origin, endsAt) = ("returnUrl", "codeChallenge", "origin", "endsAt")
+        static let (codeVerifier, browser, endsAt) = ("codeVerifier", "browser", "endsAt")
     }
 
-    /// As it is sealed.
+    init(plan: DialogPlan, codeVerifier: Secret?, browser: [UInt8]?, endsAt: Int64) {
+        self.plan = plan
+        self.codeVerifier = codeVerifier
+        self.browser = browser
+        self.endsAt = endsAt
+    }
+
     var text: Secret {
-        var object: JSONObject = [
-            Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
-            Key.codeVerifier: .string(codeVerifier.reveal()), Key.endsAt: .integer(endsAt),
-        ]
-        if let mapping { object.append(Key.mapping, mapping) }
-        switch end {
-        case .redirect(let url, let codeChallenge):
-            object.append(Key.returnURL, .string(url))
-            if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
-        case .popup(let origin): object.append(Key.origin, .string(origin))
-        }
+        var object = JSONObject(plan.members + [JSONObject.Member(Key.endsAt, .integer(endsAt))])
+        if let codeVerifier { object.append(Key.codeVerifier, .string(codeVerifier.reveal())) }
+        if let browser { object.append(Key.browser, .string(Base64URL.encode(browser))) }
         return Secret(JSONValue.object(object).text)
     }
 
-    /// Nil for a text that another version wrote.
-    init?(_ text: Secret) {
-        guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
-            let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string,
-            let codeVerifier = object[Key.codeVerifier]?.string, let endsAt = object[Key.endsAt]?.integer
-        else { return nil }
-        if let origin = object[Key.origin]?.string {
-            end = .popup(origin: origin)
-        } else if let url = object[Key.returnURL]?.string {
-            end = .redirect(to: url, codeChallenge: object[Key.codeChallenge]?.string)
-        } else {
-            return nil
-        }
-        self.appID = appID
-        self.redirectURI = redirectURI
-        self.codeVerifier = Secret(codeVerifier)
-        mapping = object[Key.mapping]
+    init?(_ object: JSONObject) {
+        guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
+        self.plan = plan
+        codeVerifier = object[Key.codeVerifier]?.string.map(Secret.init)
+        browser = object[Key.browser]?.string.flatMap { Base64URL.decode($0.utf8) }
         self.endsAt = endsAt
     }
 
-    init(
-        appID: String,
-        redirectURI: String,
-        codeVerifier: Secret,
-        mapping: JSONValue?,
-        end: DialogEnd,
-        endsAt: Int64
-    ) {
-        self.appID = appID
-        self.redirectURI = redirectURI
-        self.codeVerifier = codeVerifier
-        self.mapping = mapping
-        self.end = end
-        self.endsAt = endsAt
+    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the end is worth
+    /// nothing without the client's verifier.
+    ///
+    /// What it keeps of ours tells; nil is nothing.
+    func isOf(_ kept: Secret?) -> Bool {
+        guard plan.end.belongsToBrowser else { return true }
+        guard let browser, let kept else { return false }
+        return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: browser)
     }
 }

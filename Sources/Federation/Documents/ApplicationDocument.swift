@@ -34,14 +34,18 @@ package struct ApplicationDocument: Sendable {
     /// Settings of a provider, and its apps in the order in which they are asked.
     package struct Provider: Sendable {
         package let enabled: Bool
-        /// All of its options.
+        /// All of its options but the secret ones.
         package let options: JSONValue
+        /// The secret options by their names; what is stored of one that is not here stays.
+        package let secrets: [String: GivenSecret]
         package let apps: [App]
 
         /// An app at a provider.
         package struct App: Sendable {
             package let id: ProviderAppID
             package let secret: GivenSecret
+            /// Which configuration at the provider the app's login dialog follows.
+            package let configID: String?
         }
     }
 
@@ -52,6 +56,8 @@ package struct ApplicationDocument: Sendable {
         case value(Secret)
         /// Not at all: what is stored stays.
         case stored
+        /// Not at all, and what is stored goes.
+        case removed
         /// In a form that cannot be read, which has been reported.
         case unreadable
     }
@@ -123,7 +129,9 @@ extension DesiredApplication {
             Provider(
                 enabled: provider.enabled,
                 options: provider.options,
-                apps: provider.apps.map { App(id: $0.id, secret: .sealed(SealedSecret(bytes: [], keyID: ""))) }
+                apps: provider.apps.map { app in
+                    App(id: app.id, secret: .sealed(SealedSecret(bytes: [], keyID: "")), configID: app.configID)
+                }
             )
         }
         properties = document.properties

@@ -45,7 +45,9 @@ enum DocumentExport {
         let apps = provider.apps.enumerated().map { index, app in
             let part = index == 0 ? type.name.text : "\(type.name)_\(app.id)"
             let name = names.next(part, "APP_SECRET")
-            return JSONValue.object([terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])])
+            var written: JSONObject = [terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])]
+            terms.write(configID: app.configID, into: &written)
+            return JSONValue.object(written)
         }
         let options = provider.options.object?.members ?? []
         let defaults = type.defaultOptions.object
@@ -54,7 +56,10 @@ enum DocumentExport {
                 || type.exportedOptions.contains { $0.hasSameBytes(as: option.key) }
         }
         let settings: JSONObject = ["enabled": .bool(provider.enabled), "apps": .array(apps)]
-        return .object(JSONObject(settings.members + exported))
+        let shown = type.members(of: .object(JSONObject(exported))) { option, _ in
+            .object(["env": .string(names.next(type.name.text, option.variable))])
+        }
+        return .object(JSONObject(settings.members + shown))
     }
 
     private static func properties(_ properties: [Property]) -> JSONValue {

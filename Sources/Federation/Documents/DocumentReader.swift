@@ -43,16 +43,42 @@ struct DocumentReader {
         of type: any IdentityProvider.Type,
         at place: JSONPointer
     ) -> ApplicationDocument.Provider? {
-        guard let object = object(value, at: place, known: ["enabled", "apps"] + type.optionNames) else { return nil }
+        guard let object = object(value, at: place, known: ["enabled", "apps"] + type.allOptionNames) else {
+            return nil
+        }
         let enabled = bool(object["enabled"], at: place / "enabled") ?? true
         let options = type.options(in: object, at: place, problems: &problems)
+        var secrets: [String: ApplicationDocument.GivenSecret] = [:]
+        for option in type.secretOptions {
+            secrets[option.name] = secret(option, object[option.name], at: place / option.name)
+        }
         let before = problems.problems.count
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
             app(element, in: type.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
         // An app that cannot be read is the problem then, not that an enabled provider has none.
         let areRead = problems.problems.count == before
-        return ApplicationDocument.Provider(enabled: enabled && areRead, options: options, apps: apps)
+        return ApplicationDocument.Provider(
+            enabled: enabled && areRead,
+            options: options,
+            secrets: secrets,
+            apps: apps
+        )
+    }
+
+    /// How a document gives a secret option; nil when what is stored stays.
+    private mutating func secret(
+        _ option: SecretOption,
+        _ value: JSONValue?,
+        at place: JSONPointer
+    ) -> ApplicationDocument.GivenSecret? {
+        guard let value else { return origin == .file ? .removed : nil }
+        guard !value.isNull else { return .removed }
+        // A file may hold the text itself, since files of earlier versions do.
+        let given = value.string.map { .value(Secret($0)) } ?? secret(value, at: place) ?? .unreadable
+        guard case .value(let text) = given, let problem = option.problem(of: text) else { return given }
+        problems.add(place, problem)
+        return .unreadable
     }
 
     private mutating func app(
@@ -61,7 +87,7 @@ struct DocumentReader {
         at place: JSONPointer,
         orElse unreadable: ProviderAppID?
     ) -> ApplicationDocument.Provider.App? {
-        let object = object(value, at: place, known: [terms.id, terms.secret])
+        let object = object(value, at: place, known: [terms.id, terms.secret] + (terms.configID.map { [$0] } ?? []))
         let id = object.flatMap { object in
             required(
                 object[terms.id]?.string.flatMap { terms.isID($0) ? ProviderAppID($0) : nil },
@@ -70,7 +96,13 @@ struct DocumentReader {
             )
         }
         let given = object.flatMap { secret($0[terms.secret], at: place / terms.secret) }
-        return (id ?? unreadable).map { ApplicationDocument.Provider.App(id: $0, secret: given ?? .unreadable) }
+        let configID = terms.configID.flatMap { name -> String? in
+            guard let value = object?.present(name) else { return nil }
+            return required(value.string.flatMap { terms.isID($0) ? $0 : nil }, at: place / name, terms.idRule)
+        }
+        return (id ?? unreadable).map { id in
+            ApplicationDocument.Provider.App(id: id, secret: given ?? .unreadable, configID: configID)
+        }
     }
 
     /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.

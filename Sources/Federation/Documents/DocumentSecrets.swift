@@ -39,9 +39,12 @@ struct DocumentSecrets {
     ) -> DesiredApplication.Provider {
         let apps = provider.apps.enumerated().map { index, app in
             let secret = appSecret(of: app, at: type, place / "apps" / index / type.appTerms.secret)
-            return DesiredApplication.App(id: app.id, secret: secret)
+            return DesiredApplication.App(id: app.id, secret: secret, configID: app.configID)
         }
-        return DesiredApplication.Provider(enabled: provider.enabled, options: provider.options, apps: apps)
+        let options = type.options(provider.options) { option in
+            self.option(option, given: provider.secrets[option.name], at: type, place / option.name)?.json
+        }
+        return DesiredApplication.Provider(enabled: provider.enabled, options: options, apps: apps)
     }
 
     /// What is wrong with the text of an API key, for people; nil when nothing is.
@@ -77,15 +80,38 @@ struct DocumentSecrets {
         let nothing = SealedSecret(bytes: [], keyID: "")
         if case .stored = app.secret { return .unchanged }
         guard let given = secret(app.secret, at: place) else { return .sealed(nothing) }
-        let isVisible = given.secret.reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        guard isVisible, (1...256).contains(given.secret.byteCount) else {
-            problems.add(
-                given.place,
-                "\(type.appTerms.secretTitle)\(given.source) must be 1 to 256 visible ASCII characters without spaces"
-            )
+        if let problem = given.secret.problem(as: type.appTerms.secretTitle + given.source, bytes: 1...256) {
+            problems.add(given.place, problem)
             return .sealed(nothing)
         }
         return masterKeys.desired(given.secret, of: app.id, at: type.name, in: application, stored: stored)
+    }
+
+    /// What is stored of a secret option; nil when there shall be none.
+    private mutating func option(
+        _ option: SecretOption,
+        given: ApplicationDocument.GivenSecret?,
+        at type: any IdentityProvider.Type,
+        _ place: JSONPointer
+    ) -> StoredSecretOption? {
+        let old = StoredSecretOption(stored?.providers[type.name]?.options.object?[option.name])
+        let row = MasterKey.Place.secretOption(application: application, provider: type.name, option: option.name)
+        if case .stored = given, old == nil { problems.add(place, "must be given: none is stored") }
+        switch given {
+        case nil, .stored:
+            // The text itself goes with the first change.
+            return old.map { old in
+                old.json.string.map { masterKeys.stored(Secret($0), insteadOf: old, at: row) } ?? old
+            }
+        case .some(let given):
+            // Nothing, too, for one that shall be removed.
+            guard let given = secret(given, at: place) else { return nil }
+            if let problem = option.problem(of: given.secret, from: given.source) {
+                problems.add(given.place, problem)
+                return nil
+            }
+            return masterKeys.stored(given.secret, insteadOf: old, at: row)
+        }
     }
 
     /// The text itself, the place of what gave it, and the variable that it came from, for a sentence.
@@ -94,7 +120,7 @@ struct DocumentSecrets {
         at place: JSONPointer
     ) -> (secret: Secret, place: JSONPointer, source: String)? {
         switch given {
-        case .stored, .unreadable: return nil
+        case .stored, .removed, .unreadable: return nil
         case .value(let secret): return (secret, place, "")
         case .variable(let name):
             let place = place / "env"

@@ -5,6 +5,7 @@ package enum SettingsDocument {
     /// The longest that a session may live: more than a year is a permanent credential.
     private static let sessionSeconds: ClosedRange<Int64> = 60...366 * 86_400
     private static let mostSessions: ClosedRange<Int64> = 1...1000
+    private static let banDays: ClosedRange<Int64> = 0...3650
     private static let mostOrigins = 100
     private static let mostHostNames = 20
     private static let mostRoles = 100
@@ -46,6 +47,7 @@ package enum SettingsDocument {
                     problems.take(value, at: place, into: &most, mostSessions, "sessions")
                     settings.mostSessions = most
                 }
+            case "banDays": problems.take(value, at: place, into: &settings.banDays, banDays, "days")
             case "tokens": settings.tokens = TokenSettings(value, at: place, problems: &problems)
             case "allowedOrigins":
                 settings.allowedOrigins = problems.texts(value, at: place, most: mostOrigins) { text in
@@ -77,6 +79,7 @@ package enum SettingsDocument {
             "sessionAbsoluteSeconds": .integer(settings.sessionAbsoluteSeconds),
             "multipleLogins": .bool(settings.multipleLogins),
             "mostSessions": settings.mostSessions.map(JSONValue.integer) ?? .null,
+            "banDays": .integer(settings.banDays),
             "tokens": settings.tokens.document,
             "allowedOrigins": .array(settings.allowedOrigins.map(JSONValue.string)),
             "hostNames": .array(settings.hostNames.map(JSONValue.string)),
@@ -84,6 +87,7 @@ package enum SettingsDocument {
                 "enabled": .bool(settings.registration.enabled),
                 "confirmEmail": .bool(settings.registration.confirmEmail),
                 "mostPerHour": .integer(settings.registration.mostPerHour),
+                "mostPerHourInAll": .integer(settings.registration.mostPerHourInAll),
             ]),
             "roles": .array(settings.roles.map(JSONValue.string)),
         ])
@@ -106,8 +110,13 @@ package enum SettingsDocument {
             case "confirmEmail": problems.take(member.value, at: place, into: &registration.confirmEmail)
             case "mostPerHour":
                 problems.take(member.value, at: place, into: &registration.mostPerHour, 1...1_000_000, "accounts")
+            case "mostPerHourInAll":
+                problems.take(member.value, at: place, into: &registration.mostPerHourInAll, 1...1_000_000, "accounts")
             default:
-                problems.add(place, "is not a setting of registration; known are enabled, confirmEmail, mostPerHour")
+                problems.add(
+                    place,
+                    "is not a setting of registration; known are enabled, confirmEmail, mostPerHour, mostPerHourInAll"
+                )
             }
         }
         return registration

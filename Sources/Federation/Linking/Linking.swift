@@ -9,6 +9,8 @@ package struct LinkedUser: Sendable {
     package let user: User
     /// Permissions at the provider whose absence left mapped properties unfilled.
     package let missingPermissions: [String]
+    /// What properties did not get of the profile, since it does not fit.
+    let omissions: [Omission]
 }
 
 extension Federation {
@@ -35,6 +37,7 @@ extension Federation {
             of: loaded,
             logger,
             with: facts,
+            omissions: { $0.linked.omissions },
             user: { $0.linked.user.objectID }
         ) {
             () async throws(Failure) -> (linked: LinkedUser, isNew: Bool) in
@@ -45,51 +48,40 @@ extension Federation {
                     end: .now + limits.login,
                     limits: limits
                 )
-                return try await link(try await provider.prove(attempt, in: self), to: token, in: attempt)
+                return try await withProof(of: attempt, by: provider) { (proof, plan, attempt) throws(Failure) in
+                    try await link(proof, by: plan, to: token, in: attempt)
+                }
             }
         }
-        // Other addresses may be anybody's, and only who has a password gets a link of ours.
-        if isNew, let email = before.email,
-            (try? await store.password(of: before.objectID, in: loaded.application)) != nil
-        {
+        if isNew {
             let mail = Mail.identityLinked(provider: provider.title, name: before.name)
-            await notify(mail, at: email, of: before, in: loaded, logger: logger)
+            await notify(mail, about: before, in: loaded, logger: logger)
         }
         return linked
     }
 
     private func link(
-        _ proved: ProvedLogin,
+        _ proof: Proof,
+        by plan: LoginPlan,
         to token: SessionToken,
         in attempt: LoginAttempt
     ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
-        func write(
-            _ proof: Proof,
-            _ plan: LoginPlan,
-            _ attempt: LoginAttempt
-        ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
-            let person = proof.person
-            let mapped = try plan.mapping.apply(to: person.profile, grantedScopes: person.scopes)
-            let written = try await self.write(
-                mapped,
-                of: proof,
-                session: token,
-                joining: .session(tokenHash: token.hash, provedWithin: Self.proofSeconds),
-                by: plan,
-                in: attempt
-            )
-            let linked = LinkedUser(user: written.user, missingPermissions: mapped.missingPermissions)
-            return (linked, written.joined)
-        }
-        switch proved {
-        case .repeatable(let proof, let plan):
-            return try await write(proof, plan, attempt)
-        case .usedUp(let proof, let mapping):
-            return try await writingOnce(in: attempt) { (attempt) throws(Failure) in
-                let plan = try attempt.loaded.plan(for: attempt.request.provider, clientMapping: mapping)
-                return try await write(proof, plan, attempt)
-            }
-        }
+        let person = proof.person
+        let mapped = try plan.mapping.apply(to: proof.profile, grantedScopes: person.scopes)
+        let written = try await write(
+            mapped,
+            of: proof,
+            session: token,
+            joining: .session(tokenHash: token.hash, provedWithin: Self.proofSeconds),
+            by: plan,
+            in: attempt
+        )
+        let linked = LinkedUser(
+            user: written.user,
+            missingPermissions: mapped.missingPermissions,
+            omissions: mapped.omissions
+        )
+        return (linked, written.joined)
     }
 
     /// The ways in that the user of a session has.
@@ -103,7 +95,8 @@ extension Federation {
 
     /// Takes a way in from the user of a session: an identity of a provider, or the password.
     ///
-    /// The sessions that it opened end, but for the one that asks; at Facebook our permissions are given up where a token is kept.
+    /// The sessions that it opened end, but for the one that asks; at Facebook our permissions are given up where a token is kept. A mail
+    /// tells of it, with a link that brings it back.
     ///
     /// - Parameters:
     ///   - way: What is taken away.
@@ -111,7 +104,7 @@ extension Federation {
     ///   - loaded: The application.
     ///   - logger: Gets one line.
     /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` when the session was proved more than five
-    ///   minutes ago; `malformed_request` when several identities are meant.
+    ///   minutes ago; `malformed_request` when several identities are meant; `conflict` when the account is being changed.
     package func unlink(
         _ way: WayInSelection,
         fromUserOf token: SessionToken?,
@@ -122,10 +115,15 @@ extension Federation {
         let facts: Logger.Metadata = ["provider": "\(way.provider)", "user": "\(user.objectID)"]
         let lost = try await logging("unlink", of: loaded, logger, with: facts, user: { _ in user.objectID }) {
             () throws(Failure) in
-            try await store.removeWayIn(
+            let provider = ProviderName(way.provider).flatMap { $0 == .password ? nil : $0.title }
+            let announcement = try await announcement(to: user, in: loaded) { link, days in
+                .wayInRemoved(provider: provider, link: link, days: days, name: user.name)
+            }
+            return try await store.removeWayIn(
                 way,
                 fromUserOf: token.hash,
                 provedWithin: Self.proofSeconds,
+                announcing: announcement,
                 in: loaded.application
             )
         }

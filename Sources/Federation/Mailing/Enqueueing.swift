@@ -27,6 +27,19 @@ extension Federation {
         user: ObjectID,
         of loaded: LoadedApplication
     ) async throws(Failure) {
+        let id = Random.objectID()
+        let content = try sealed(mail, as: id, to: address, locale: locale, of: loaded)
+        _ = try await store.enqueueMail(id, event: event, content: content, user: user, of: loaded.application)
+    }
+
+    /// A mail as it waits in the queue.
+    func sealed(
+        _ mail: Mail,
+        as id: ObjectID,
+        to address: String,
+        locale: String?,
+        of loaded: LoadedApplication
+    ) throws(Failure) -> SealedSecret {
         guard let mailer else { throw .mailOff }
         guard let recipient = MailAddress(address) else {
             throw Failure(
@@ -35,7 +48,6 @@ extension Federation {
             )
         }
         let application = loaded.application
-        let id = Random.objectID()
         guard
             let composed = mailer.compose(
                 mail,
@@ -53,54 +65,7 @@ extension Federation {
             )
         }
         let queued = QueuedMail(mail: composed.mail, usefulUntil: composed.usefulUntil)
-        _ = try await store.enqueueMail(
-            id,
-            event: event,
-            content: masterKeys.seal(queued.text, for: .mail(application: application.id, id: id)),
-            user: user,
-            of: application
-        )
-    }
-
-    /// Tells a user by mail what has become of the account; where no mail can be sent nobody is told, and nothing else fails.
-    ///
-    /// - Parameters:
-    ///   - mail: What has happened.
-    ///   - email: The address of before it: whoever did it may have changed that as well.
-    ///   - user: Whose account it is.
-    ///   - loaded: The application.
-    ///   - logger: Gets a line when the mail could not be written.
-    func notify(
-        _ mail: Mail,
-        at email: String,
-        of user: User,
-        in loaded: LoadedApplication,
-        logger: Logger
-    ) async {
-        guard canSendMail, let address = EmailAddress(email) else { return }
-        do throws(Failure) {
-            let kind = mail.template.rawValue
-            // Whoever has the account could otherwise fill a mailbox that may not be theirs.
-            let waiting = try await countMail(kind, to: address.login, from: "\(user.objectID)", in: loaded.application)
-            guard waiting == nil else { return }
-            try await enqueue(
-                mail,
-                event: "\(kind)/\(Random.objectID())",
-                to: email,
-                locale: user.locale,
-                user: user.objectID,
-                of: loaded
-            )
-        } catch {
-            logger.warning(
-                "a notice could not be sent",
-                metadata: [
-                    "mail": "\(mail.template.rawValue)", "user": "\(user.objectID)",
-                    "reason": "\(error.reason.rawValue)",
-                    "cause": "\(error.cause ?? "")",
-                ]
-            )
-        }
+        return masterKeys.seal(queued.text, for: .mail(application: application.id, id: id))
     }
 }
 

@@ -1,16 +1,25 @@
 package import Identity
 package import Logging
+import Passwords
 import Store
+
+/// What the reader of a confirmation's mail says of the password of the account.
+package enum ConfirmedPassword: Sendable {
+    /// The one that was chosen for it.
+    case known(Secret)
+    /// Another, and whether the identities of the account are the reader's own.
+    case new(Secret, keepingIdentities: Bool)
+}
 
 extension Federation {
     /// Sends a user the link that confirms an address that has just been given; asking for another mail is the way on if that fails.
     ///
-    /// A registration is counted as one, and has an address once. A user can give one again and again, in other letters, too: such a mail
-    /// is counted like one that somebody asks for, so that nobody's mailbox is filled.
+    /// A user can give one again and again, in other letters, too: such a mail is counted like one that somebody asks for, so that nobody's
+    /// mailbox is filled.
     ///
     /// - Parameters:
     ///   - user: Whose address it is.
-    ///   - source: Where the change comes from; nil for a registration.
+    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already.
     ///   - loaded: The application.
     ///   - logger: Gets a line when nothing comes of it.
     func sendConfirmation(
@@ -73,15 +82,72 @@ extension Federation {
 
     /// Notes that the person whose link it is owns the address, and lets a user in who waited for that.
     ///
+    /// Somebody else may have registered the address and chosen the password, so the reader of the mail shows to know it, or sets another
+    /// one: that is a reset, and leaves nobody else a way in.
+    ///
     /// Says in one log line how it went.
     ///
-    /// - Throws: `link_invalid`.
-    package func confirmEmail(by token: String, in loaded: LoadedApplication, logger: Logger) async throws(Failure) {
-        _ = try await logging("email confirmation", of: loaded, logger, user: \.self) { () throws(Failure) in
-            guard let hash = OneTimeText(received: token)?.hash,
-                let user = try await store.confirmEmail(byLink: hash, in: loaded.application)
+    /// - Parameters:
+    ///   - token: The token of the link.
+    ///   - choice: What becomes of the password; nil will do where there is none.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`, `overloaded`; the link stays
+    ///   good then, but for the first.
+    package func confirmEmail(
+        by token: String,
+        password choice: ConfirmedPassword?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let (proof, isReset) = try await logging("email confirmation", of: loaded, logger, user: \.proof.user) {
+            () throws(Failure) -> (proof: EmailProof, isReset: Bool) in
+            if case .new(let password, let keepsIdentities) = choice {
+                let purpose = EmailProofPurpose.confirmation
+                let proof = try await reset(
+                    by: token,
+                    for: purpose,
+                    to: password,
+                    keepingIdentities: keepsIdentities,
+                    in: loaded
+                )
+                return (proof, true)
+            }
+            let (hash, proof) = try await self.proof(by: token, for: .confirmation, in: loaded)
+            let stored = try await knownPassword(of: proof.user, choice, from: source, in: loaded)
+            guard try await store.confirmEmail(byLink: hash, provenHash: stored?.hash, in: loaded.application) != nil
             else { throw Self.linkInvalid }
-            return user
+            return (proof, false)
+        }
+        if isReset { await notifyOfReset(by: proof, in: loaded, logger: logger) }
+    }
+
+    /// The password of a user, which must be the one that was sent; nil where there is none.
+    private func knownPassword(
+        of user: ObjectID,
+        _ choice: ConfirmedPassword?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> StoredPassword? {
+        guard let stored = try await store.password(of: user, in: loaded.application) else { return nil }
+        guard case .known(let password) = choice else {
+            throw Failure(
+                .passwordMissing,
+                "Somebody has chosen a password for this account. Confirm the address with that one, as \"password\", or choose another, as \"newPassword\"."
+            )
+        }
+        do throws(Failure) {
+            guard PasswordPolicy.canBePassword(password) else { throw Self.loginInvalid }
+            let guess = PasswordGuess(password: password, login: stored.login, source: source)
+            return try await check(guess, in: loaded.application, deadline: .now + limits.login) { stored }
+        } catch {
+            guard error.reason == .loginInvalid else { throw error }
+            throw Failure(
+                .loginInvalid,
+                "This is not the password that was chosen for the account. If it was not you who chose it, or you have forgotten it, set a new one."
+            )
         }
     }
 

@@ -8,14 +8,6 @@ struct MailedLink: Sendable {
     let purpose: EmailProofPurpose
     let token = OneTimeText()
 
-    /// Seconds for which it counts.
-    var seconds: Int {
-        switch purpose {
-        case .passwordReset: 1800
-        case .confirmation: 172_800
-        }
-    }
-
     /// The address of the page.
     ///
     /// Nothing of a request gets in, and no API key either: a mail is read by whoever (security.md V-71).
@@ -53,7 +45,6 @@ extension Federation {
             EmailProof(user: user, email: email),
             for: purpose,
             tokenHash: link.token.hash,
-            seconds: link.seconds,
             of: loaded.application
         )
         return (link, link.address(at: base, of: loaded.application.id))
@@ -66,14 +57,16 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) {
         guard let email = user.email else { return }
+        let mail: (Secret) -> Mail
+        switch purpose {
+        case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
+        case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
+        // Nobody asks for it: it goes with the notice of what it undoes.
+        case .reversal: return
+        }
         let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
-        let mail: Mail =
-            switch purpose {
-            case .passwordReset: .passwordReset(link: address, minutes: link.seconds / 60, name: user.name)
-            case .confirmation: .emailConfirmation(link: address, hours: link.seconds / 3600, name: user.name)
-            }
         try await enqueue(
-            mail,
+            mail(address),
             event: "\(purpose.rawValue)/\(Base64URL.encode(link.token.hash))",
             to: email,
             locale: user.locale,
@@ -90,7 +83,7 @@ extension Federation {
     ///   - identity: What is claimed to be somebody's login.
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
-    ///   - logger: Gets a line when nothing comes of it.
+    ///   - logger: Gets a line when nothing comes of it, with the pseudonym of what is claimed.
     ///   - concerns: Whether the link is for that user.
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
     func mailLink(
@@ -102,9 +95,21 @@ extension Federation {
         if concerns: @escaping @Sendable (User) -> Bool
     ) async throws(Failure) {
         try requireMail()
+        let login = pseudonyms.pseudonym(ofLogin: identity, in: loaded.application.id)
+        let facts: Logger.Metadata = [
+            "application": "\(loaded.application.id)", "purpose": "\(purpose.rawValue)", "login": "\(login)",
+        ]
+        @Sendable func nothingComes(of outcome: String) {
+            logger.notice("link asked for", metadata: facts.merging(["outcome": "\(outcome)"]) { own, _ in own })
+        }
         // Nobody logs in with any other text, and so nobody learns anything.
-        guard let email = EmailAddress(identity) else { return }
-        try await countLink(purpose, to: email, from: source, in: loaded)
+        guard let email = EmailAddress(identity) else { return nothingComes(of: "nobody") }
+        do throws(Failure) {
+            try await countLink(purpose, to: email, from: source, in: loaded)
+        } catch {
+            nothingComes(of: error.reason.rawValue)
+            throw error.logged
+        }
         guard afterReplies.enter() else {
             throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
         }
@@ -115,7 +120,7 @@ extension Federation {
                     user.status != .disabled, concerns(user),
                     // Mail goes to the address that is stored, which is the one that logs in (security.md V-38).
                     user.email.flatMap({ EmailAddress($0) })?.login.hasSameBytes(as: email.login) == true
-                else { return }
+                else { return nothingComes(of: "nobody") }
                 try await mailLink(purpose, to: user, in: loaded)
             } catch {
                 logger.warning(
@@ -135,35 +140,46 @@ extension Federation {
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) {
-        let waiting = try await countMail(purpose.rawValue, to: email.login, from: source.name, in: loaded.application)
-        guard let seconds = waiting else { return }
+        try await counted(mailCounts(purpose.rawValue, to: email, from: source.name), in: loaded)
+    }
+
+    /// Counts the link by which the address of a registration will be confirmed.
+    ///
+    /// Where it comes from is counted with the registration.
+    ///
+    /// - Returns: What takes that back when nothing comes of the registration.
+    /// - Throws: `too_many_attempts`, and nothing was counted then.
+    func countConfirmation(
+        of email: EmailAddress,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [AttemptCount] {
+        let counts = mailCounts(EmailProofPurpose.confirmation.rawValue, to: email, from: nil)
+        try await counted(counts, in: loaded)
+        return counts
+    }
+
+    private func counted(_ counts: [AttemptCount], in loaded: LoadedApplication) async throws(Failure) {
+        let refusal = try await counting.pass(before: .now + limits.login) { () throws(Failure) in
+            try await store.countAttempt(for: counts, of: loaded.application)
+        }
+        guard let refusal else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many mails have been asked for. Look into your mailbox, or try again later.",
-            retryAfter: seconds
+            "Too many mails to this address have been asked for. Look into the mailbox, or try again later.",
+            retryAfter: refusal.seconds
         )
     }
 
-    /// Counts a mail that somebody causes.
+    /// For what a mail counts that somebody causes: for its source, if there is one to name, and for the mailbox.
     ///
     /// Of each kind by itself: nobody keeps the link of a reset from its owner by asking for something else.
-    ///
-    /// - Returns: Nil when it may go out; else the seconds to wait.
-    func countMail(
-        _ kind: String,
-        to login: String,
-        from source: String,
-        in application: Application
-    ) async throws(Failure) -> Int? {
-        let keys = AttemptKeys(
-            source: Digest.sha256("mails " + source),
-            account: Digest.sha256("mails \(kind) to \(login)"),
-            kind: .mail
-        )
-        return try await counting.pass(before: .now + limits.login) { () throws(Failure) in
-            try await store.countAttempt(keys, of: application)
-        }
+    func mailCounts(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
+        let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
+        return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
     }
+
+    /// Whether the deployment can send links.
+    var canSendLinks: Bool { publicURL != nil && canSendMail }
 
     /// Holds the deployment to being able to send links.
     ///

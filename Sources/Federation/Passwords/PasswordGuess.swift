@@ -38,10 +38,10 @@ extension Federation {
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
     ) async throws(Failure) -> StoredPassword {
-        let waiting = try await counting.pass(before: deadline) { () throws(Failure) in
-            try await store.countAttempt(guess.keys, of: application)
+        let refusal = try await counting.pass(before: deadline) { () throws(Failure) in
+            try await store.countAttempt(for: guess.keys.counts, of: application)
         }
-        if let seconds = waiting {
+        if let seconds = refusal?.seconds {
             throw Failure(
                 .tooManyAttempts,
                 "Too many attempts with a wrong password. Wait \(seconds) s, use another way in, or ask for a link to set another password.",
@@ -54,7 +54,7 @@ extension Federation {
             verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
         } catch {
             try await counting.pass(before: .now + limits.login) { () throws(Failure) in
-                try await store.withdrawAttempt(guess.keys, of: application)
+                try await store.withdrawAttempt(for: guess.keys.counts, of: application)
             }
             throw error
         }

@@ -41,14 +41,20 @@ extension Federation {
     ) async throws(Failure) -> SignedIn {
         let started = ContinuousClock.now
         do throws(Failure) {
-            let result = try await withCurrent(loaded) { (loaded) throws(Failure) in
-                try await perform(request, to: loaded, deadline: started + limits.login)
-            }
+            let result = try await perform(request, to: loaded, deadline: started + limits.login)
             log(.success(result), by: .password, of: loaded, started: started, logger: logger)
             return result
         } catch {
-            log(.failure(error), by: .password, of: loaded, started: started, logger: logger)
-            throw error.withoutCause
+            let login = pseudonyms.pseudonym(ofLogin: request.login, in: loaded.application.id)
+            log(
+                .failure(error),
+                by: .password,
+                of: loaded,
+                started: started,
+                logger: logger,
+                with: ["login": "\(login)"]
+            )
+            throw error.logged
         }
     }
 
@@ -77,9 +83,10 @@ extension Federation {
             previousTokenHash: request.previousToken?.hash
         )
         // Nil: the password has been changed since it was checked.
-        guard let user = try await store.openPasswordSession(session, of: loaded.application) else {
-            throw Self.loginInvalid
+        let opened = try await withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
+            try await store.openPasswordSession(session, of: loaded.application)
         }
+        guard let user = opened else { throw Self.loginInvalid }
         return SignedIn(user: user, token: token, created: false, missingPermissions: [])
     }
 

@@ -9,6 +9,8 @@ package struct LinkedAccount: Sendable {
     package let email: String
     /// Whether anybody can log in to it by a provider.
     package let hasIdentities: Bool
+    /// Whether somebody has chosen a password.
+    package let hasPassword: Bool
 }
 
 extension Federation {
@@ -38,7 +40,8 @@ extension Federation {
         let proof = try await proof(by: token, for: purpose, in: loaded).proof
         return LinkedAccount(
             email: proof.email,
-            hasIdentities: try await store.hasIdentities(proof.user, in: loaded.application)
+            hasIdentities: try await store.hasIdentities(proof.user, in: loaded.application),
+            hasPassword: try await store.password(of: proof.user, in: loaded.application) != nil
         )
     }
 
@@ -61,21 +64,39 @@ extension Federation {
         logger: Logger
     ) async throws(Failure) {
         let proof = try await logging("password reset", of: loaded, logger, user: \.user) { () throws(Failure) in
-            try await reset(by: token, to: password, keepingIdentities: keepsIdentities, in: loaded)
+            try await reset(
+                by: token,
+                for: .passwordReset,
+                to: password,
+                keepingIdentities: keepsIdentities,
+                in: loaded
+            )
         }
-        // The password counts by now, and the link does no more: what fails from here on must not tell the person otherwise.
-        if let user = (try? await store.person(proof.user, of: loaded.application))?.user {
-            await notify(.passwordChanged(name: user.name), at: proof.email, of: user, in: loaded, logger: logger)
-        }
+        await notifyOfReset(by: proof, in: loaded, logger: logger)
     }
 
-    private func reset(
+    /// Says by mail that a link has given an account another password.
+    ///
+    /// The password counts by then, and the link does no more: what fails from here on must not tell the person otherwise.
+    func notifyOfReset(
+        by proof: EmailProof,
+        and others: [NoticeAddress] = [],
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async {
+        guard let user = (try? await store.person(proof.user, of: loaded.application))?.user else { return }
+        await notify(.passwordChanged(name: user.name), about: user, and: others, in: loaded, logger: logger)
+    }
+
+    /// Sets the password of the user whose link it is.
+    func reset(
         by token: String,
+        for purpose: EmailProofPurpose,
         to password: Secret,
         keepingIdentities keepsIdentities: Bool,
         in loaded: LoadedApplication
     ) async throws(Failure) -> EmailProof {
-        let (hash, proof) = try await proof(by: token, for: .passwordReset, in: loaded)
+        let (hash, proof) = try await proof(by: token, for: purpose, in: loaded)
         guard let email = EmailAddress(proof.email) else { throw Self.linkInvalid }
         let stored = try await newPassword(
             password,
@@ -86,6 +107,7 @@ extension Federation {
         )
         let lost = try await store.resetPassword(
             byLink: hash,
+            for: purpose,
             to: stored,
             keepingIdentities: keepsIdentities,
             forgetting: PasswordGuess.accountKey(of: email.login),

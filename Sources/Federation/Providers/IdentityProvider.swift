@@ -15,26 +15,29 @@ protocol IdentityProvider: Sendable {
     static var fields: ProfileFields { get }
     /// How documents speak of the application's apps.
     static var appTerms: AppTerms { get }
-    /// The members of its settings beside `enabled` and the apps.
+    /// The members of its settings beside `enabled`, the apps and the secret options.
     static var optionNames: [String] { get }
+    /// The members of its settings that are secrets; they stand behind the other options.
+    static var secretOptions: [SecretOption] { get }
     /// Options that an exported document names even where they equal their default, which a later version may change.
     static var exportedOptions: [String] { get }
-    /// Options that nobody may read in the audit log.
-    static var hiddenOptions: [String] { get }
 
     /// The options among the members of an object, with the default of each that is absent; the others are not looked at.
     static func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
-    /// What is wrong with options that are each right by themselves.
+    /// What is wrong with options that are each right by themselves; the secret ones are not looked at.
     static func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
-    /// What logins work with.
+    /// What logins work with; `secrets` are the secret options that are set, by their names.
     ///
     /// - Throws: `DocumentProblems` for options that another version wrote.
     static func settings(
         enabled: Bool,
         options: JSONValue,
+        secrets: [String: Secret],
         apps: [ProviderApp]
     ) throws(DocumentProblems) -> any ProviderSettings
 
+    /// What in settings has come to its end at the provider, or soon does, or is not known to have one.
+    static func endings(in settings: any ProviderSettings, on day: CalendarDate) -> [String]
     /// What an operator should know about stored settings.
     static func warnings(
         about stored: StoredApplication.Provider,
@@ -46,6 +49,7 @@ protocol IdentityProvider: Sendable {
         _ app: ProviderApp,
         of stored: StoredApplication.Provider,
         application: ApplicationID,
+        inSchema schema: String,
         in administration: Administration
     ) async -> AppVerdict
     /// Proves a credential for a preview: nothing is used up and nothing written.
@@ -85,13 +89,16 @@ extension ProviderName {
     /// The names of the providers that there are.
     package static var known: [ProviderName] { IdentityProviders.names }
 
+    /// The options in its settings.
+    package var optionNames: [String] { IdentityProviders.named(self)?.allOptionNames ?? [] }
+
     /// The name for people.
     package var title: String { IdentityProviders.named(self)?.title ?? text }
 
     /// The members of an element of `apps` in its settings.
-    package var appMembers: (id: String, secret: String) {
+    package var appMembers: (id: String, secret: String, configID: String?) {
         let terms = IdentityProviders.named(self)?.appTerms
-        return (terms?.id ?? "appId", terms?.secret ?? "appSecret")
+        return (terms?.id ?? "appId", terms?.secret ?? "appSecret", terms?.configID)
     }
 
     /// The provider that a path names, in any case, as client SDKs write it.
@@ -140,9 +147,16 @@ struct AppTerms: Sendable {
     let secret: String
     /// What a secret is called in a sentence.
     let secretTitle: String
-    /// What `isID` asks for, for messages.
+    /// The configuration at the provider that the login dialog follows; nil where there is no such thing.
+    var configID: String?
+    /// What `isID` asks for, of an app's id and of that of a configuration, for messages.
     let idRule: String
     let isID: @Sendable (String) -> Bool
+
+    /// Adds the id of an app's configuration, if it has one, to the app as an object.
+    func write(configID: String?, into app: inout JSONObject) {
+        if let configID, let name = self.configID { app.append(name, .string(configID)) }
+    }
 }
 
 /// What a provider says of an app's id and secret.
@@ -152,14 +166,15 @@ struct AppVerdict: Sendable {
     var problem: (text: String, reason: Failure.Reason)?
     /// The version of its API with which the provider answered.
     var answeredVersion: String?
+    /// What an operator should know of the app although nothing is wrong with its id and secret.
+    var warnings: [String] = []
 }
 
 /// A credential that has been proved.
 enum ProvedLogin: Sendable {
-    /// It can be proved again.
+    /// It can be proved again. The plan is the one whose fields the provider was asked for.
     case repeatable(Proof, LoginPlan)
-    /// It cannot, so that a login that meets a changed configuration is written once more. The client's mapping may have come with an
-    /// earlier step.
+    /// It cannot. The client's mapping may have come with an earlier step.
     case usedUp(Proof, mapping: JSONValue?)
 }
 

@@ -37,14 +37,15 @@ extension Federation {
         }
         let user = try await user(of: token, in: loaded)
         let roles = application.roles(of: user, given: try await store.roles(of: user.objectID, in: application))
-        let key = try await tokenKeys.signing()
+        let key = try await tokenKeys.signing(for: application.id)
         let now = Int64(Date().timeIntervalSince1970)
         let claims = TokenClaims(
             issuer: "\(publicURL)/\(application.id)",
+            audience: settings.audience ?? application.id.text,
             user: user.objectID,
             session: token?.publicID,
             roles: roles,
-            settings: settings,
+            seconds: settings.seconds,
             id: Base64URL.encode(Random.bytes(16)),
             now: now
         )
@@ -52,8 +53,10 @@ extension Federation {
     }
 
     /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and whether there is none yet.
-    package func tokenKeySet() async throws(Failure) -> (set: JSONValue, isEmpty: Bool) {
-        let keys = try await tokenKeys.published().map { key in
+    ///
+    /// Those of all applications where none is given.
+    package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, isEmpty: Bool) {
+        let keys = try await tokenKeys.published(of: loaded?.application.id).map { key in
             JSONValue.object(
                 JSONObject(
                     key.publicKey.members + [
@@ -72,20 +75,20 @@ extension Federation {
 /// What a signed token says (RFC 7519 §4).
 struct TokenClaims {
     let issuer: String
+    let audience: String
     let user: ObjectID
     let session: String?
     let roles: [String]
-    let settings: TokenSettings
+    let seconds: Int64
     let id: String
     /// Unix seconds.
     let now: Int64
 
     var json: JSONObject {
-        var claims: JSONObject = ["iss": .string(issuer), "sub": .string("\(user)")]
-        if let audience = settings.audience { claims.append("aud", .string(audience)) }
-        claims.append("iat", .integer(now))
-        claims.append("exp", .integer(now + settings.seconds))
-        claims.append("jti", .string(id))
+        var claims: JSONObject = [
+            "iss": .string(issuer), "sub": .string("\(user)"), "aud": .string(audience), "iat": .integer(now),
+            "exp": .integer(now + seconds), "jti": .string(id),
+        ]
         if let session { claims.append("sid", .string(session)) }
         if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
         return claims

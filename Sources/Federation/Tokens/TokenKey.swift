@@ -16,7 +16,8 @@ struct TokenKey: Sendable {
 
     /// Opens a stored key; nil when no master key at hand opens it.
     init?(_ stored: StoredTokenKey, masterKeys: MasterKeys) {
-        guard let secret = masterKeys.open(stored.secret, at: .tokenKey(id: stored.id)),
+        guard
+            let secret = masterKeys.open(stored.secret, at: .tokenKey(id: stored.id, application: stored.application)),
             let bytes = Base64URL.decode(secret.reveal().utf8),
             let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
         else { return nil }
@@ -38,12 +39,13 @@ struct TokenKey: Sendable {
         return ["kty": .string("EC"), "crv": .string("P-256"), "x": .string(x), "y": .string(y)]
     }
 
-    /// As it is stored.
-    func stored(under masterKeys: MasterKeys) -> NewTokenKey {
+    /// As it is stored, for the tokens of an application.
+    func stored(for application: ApplicationID, under masterKeys: MasterKeys) -> NewTokenKey {
         let secret = Secret(Base64URL.encode(Array(key.rawRepresentation)))
         return NewTokenKey(
             id: id,
-            secret: masterKeys.seal(secret, for: .tokenKey(id: id)),
+            application: application,
+            secret: masterKeys.seal(secret, for: .tokenKey(id: id, application: application)),
             publicKey: publicKey
         )
     }

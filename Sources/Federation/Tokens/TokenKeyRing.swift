@@ -1,9 +1,10 @@
 import Store
 
-/// Which keys sign tokens and which are published, of those that are stored.
+/// Which keys sign an application's tokens and which are published, of those that are stored.
 ///
 /// A key is published at once and signs only when every service that keeps the published keys for their time has come to know it;
 /// its predecessor signs meanwhile. The first key of all signs at once, since there is no other, and nobody keeps the empty set of before.
+/// A key that applications have in common is the predecessor of each one's own.
 enum TokenKeyRing {
     /// Seconds for which others may keep the published keys.
     static let publishedSeconds = 300

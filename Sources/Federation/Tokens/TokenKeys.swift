@@ -12,7 +12,8 @@ final class TokenKeys: Sendable {
 
     private let store: Store
     private let masterKeys: MasterKeys
-    private let copy = NIOLockedValueBox<Copy?>(nil)
+    /// By the application; those of all together under nil.
+    private let copies = NIOLockedValueBox<[ApplicationID?: Copy]>([:])
 
     /// How old the copy may be: then a rotation counts on every instance.
     private static let freshness: Duration = .seconds(5)
@@ -22,14 +23,14 @@ final class TokenKeys: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// The key that signs; the first one is made when it is needed.
+    /// The key that signs an application's tokens; its first one is made when it is needed.
     ///
     /// - Throws: `internal` when no master key at hand opens it; `store_unavailable` and its like.
-    func signing() async throws(Failure) -> TokenKey {
-        var copy = try await fresh()
-        if !copy.keys.contains(where: { $0.retired == nil }) {
-            try await store.addFirstTokenKey(TokenKey().stored(under: masterKeys))
-            copy = try await read()
+    func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
+        var copy = try await fresh(application)
+        if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
+            try await store.addFirstTokenKey(TokenKey().stored(for: application, under: masterKeys))
+            copy = try await read(application)
         }
         guard let key = copy.signing else {
             throw Failure(
@@ -37,38 +38,41 @@ final class TokenKeys: Sendable {
                 "The service cannot sign tokens.",
                 cause: """
                     the key that signs tokens is under a master key that is not at hand: give that, or make another key by \
-                    federation token-key rotate --at-once
+                    federation token-key rotate \(application) --at-once
                     """
             )
         }
         return key
     }
 
-    /// The keys that are published.
+    /// The keys that are published: an application's, or those of all.
     ///
     /// - Throws: `store_unavailable` and its like, when nothing is known; else what is known is good while the database is away.
-    func published() async throws(Failure) -> [StoredTokenKey] {
+    func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
         do throws(Failure) {
-            return TokenKeyRing.published(among: try await fresh().keys)
+            return TokenKeyRing.published(among: try await fresh(application).keys)
         } catch {
-            guard let known = copy.withLockedValue(\.self) else { throw error }
+            guard let known = copies.withLockedValue({ $0[application] }) else { throw error }
             return TokenKeyRing.published(among: known.keys)
         }
     }
 
-    private func fresh() async throws(Failure) -> Copy {
-        if let known = copy.withLockedValue(\.self), .now - known.read < Self.freshness { return known }
-        return try await read()
+    private func fresh(_ application: ApplicationID?) async throws(Failure) -> Copy {
+        if let known = copies.withLockedValue({ $0[application] }), .now - known.read < Self.freshness { return known }
+        return try await read(application)
     }
 
-    private func read() async throws(Failure) -> Copy {
+    private func read(_ application: ApplicationID?) async throws(Failure) -> Copy {
         let asked = ContinuousClock.now
-        let keys = try await store.tokenKeys()
-        let signing = TokenKeyRing.signing(among: keys).flatMap { TokenKey($0, masterKeys: masterKeys) }
+        let keys = try await store.tokenKeys(of: application)
+        var signing: TokenKey?
+        if application != nil {
+            signing = TokenKeyRing.signing(among: keys).flatMap { TokenKey($0, masterKeys: masterKeys) }
+        }
         let read = Copy(keys: keys, signing: signing, read: asked)
-        copy.withLockedValue { copy in
+        copies.withLockedValue { copies in
             // What was asked later knows more.
-            if copy.map({ $0.read < asked }) ?? true { copy = read }
+            if copies[application].map({ $0.read < asked }) ?? true { copies[application] = read }
         }
         return read
     }

@@ -70,15 +70,29 @@ struct TokenCheck: Sendable {
         return (result, wantsLonger ? false : nil)
     }
 
+    /// What Facebook said of a kept token, with the profile, while somebody waits for it.
+    struct Reading: Sendable {
+        fileprivate let verdict: CheckVerdict
+        fileprivate let profile: AccessTokenEvidence.Profile
+        fileprivate let fields: String
+        fileprivate let loaded: LoadedApplication
+
+        /// Whether Facebook would be asked the same for the application as it is by now.
+        func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
+            guard loaded !== self.loaded else { return true }
+            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
+            return loaded.isSetUp(with: .facebook, as: self.loaded) && plan.mapping.graphFields.hasSameBytes(as: fields)
+        }
+    }
+
     /// Reads the profile while somebody waits, by the questions of a login.
     ///
-    /// - Returns: The user as it is then; nil when a login was faster.
-    /// - Throws: What a login with the token would be answered; what that means for the identity has been written then.
-    func refresh(
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
+    func read(
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> RefreshedUser? {
+    ) async throws(Failure) -> Reading {
         let asking = try asking(identity, of: loaded)
         let plan = try loaded.plan(for: .facebook, clientMapping: nil)
         let now = Int64(Date().timeIntervalSince1970)
@@ -98,11 +112,30 @@ struct TokenCheck: Sendable {
             subject: identity.subject,
             now: now
         )
+        return Reading(
+            verdict: verdict,
+            profile: evidence.profile,
+            fields: plan.mapping.graphFields,
+            loaded: loaded
+        )
+    }
+
+    /// Writes what was read while somebody waits.
+    ///
+    /// - Returns: The user as it is then; nil when a login was faster.
+    /// - Throws: What a login with the token would be answered; what that means for the identity has been written then.
+    func write(
+        _ reading: Reading,
+        of identity: KeptIdentity,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> RefreshedUser? {
+        let verdict = reading.verdict
         switch verdict {
         case .stands(_, profile: nil):
             _ = try await write(verdict, about: identity, of: loaded)
-            guard case .failed(let failure) = evidence.profile else { throw Self.noDataAccess }
+            guard case .failed(let failure) = reading.profile else { throw Self.noDataAccess }
             guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else { throw failure }
+            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
             throw plan.mapping.failure(forUnknownField: field)
         case .stands:
             guard case .refreshed(let refreshed) = try await write(verdict, about: identity, of: loaded) else {
@@ -280,9 +313,11 @@ struct TokenCheck: Sendable {
         _ loaded: LoadedApplication
     ) async throws(Failure) -> CheckResult {
         let plan = try loaded.plan(for: .facebook, clientMapping: nil)
-        let mapped = try plan.mapping.apply(to: profile, grantedScopes: scopes)
+        let admitted = AdmittedProfile(profile, by: FacebookProvider.fields)
+        let mapped = try plan.mapping.apply(to: admitted, grantedScopes: scopes)
         let user = try await store.refreshProfile(
             plan.columnValues(of: mapped),
+            clearing: mapped.cleared,
             standing: standing,
             of: identity,
             by: plan.refreshStatement(of: loaded.application)

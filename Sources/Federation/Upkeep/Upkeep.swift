@@ -45,6 +45,8 @@ package struct Upkeep: Sendable {
     private static let concurrentChecks = 4
     /// Rounds from one removal of expired rows to the next.
     private static let roundsToPurge = 12
+    /// Applications whose expired rows are removed in one round at most: each asks a lot of PostgreSQL even if there are none.
+    private static let purgedAtOnce = 20
 
     package init(
         store: Store,
@@ -60,7 +62,7 @@ package struct Upkeep: Sendable {
         self.settings = settings
         self.logger = logger
         check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
-        erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys)
+        erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys, banKey: directory.banKey)
     }
 
     /// Works round by round until the task is cancelled.
@@ -68,16 +70,22 @@ package struct Upkeep: Sendable {
     /// A round checks one batch of each application at most, so that however much there is to check, what is promised for a time is
     /// done in time: erasures, removals, and the checks of other applications.
     package func run() async {
+        var line: [ApplicationID] = []
         var untilPurge = 0
         while !Task.isCancelled {
             var report = UpkeepReport()
             // In an order of its own, so that instances do not meet at every application.
             let applications = directory.applications.filter { $0.defect == nil }.shuffled()
             if untilPurge == 0 {
-                let isDone = await purge(applications, &report)
-                untilPurge = isDone ? Self.roundsToPurge : 1
+                let waiting = Set(line)
+                line += applications.map(\.application.id).filter { !waiting.contains($0) }
+                untilPurge = Self.roundsToPurge
             }
             untilPurge -= 1
+            let turn = Set(line.prefix(Self.purgedAtOnce))
+            line.removeFirst(turn.count)
+            // Where something is left it is the turn of all others first.
+            line += await purge(applications.filter { turn.contains($0.application.id) }, &report)
             await erase(&report)
             var isMoreDue = false
             for application in applications where application.keepsTokens && !Task.isCancelled {
@@ -178,7 +186,12 @@ package struct Upkeep: Sendable {
 
     /// Erases whom Facebook asked us to erase and whose time has come, of all applications: no secret is needed for that.
     private func erase(_ report: inout UpkeepReport) async {
-        for loaded in directory.applications where !Task.isCancelled {
+        let due: Set<ApplicationID>
+        do throws(Failure) { due = try await store.applicationsWithDueDeletions() } catch {
+            report.note(error)
+            return
+        }
+        for loaded in directory.applications where due.contains(loaded.application.id) && !Task.isCancelled {
             do throws(Failure) {
                 report.erased += try await erasures.eraseWhatIsDue(of: loaded, logger: logger)
             } catch {
@@ -191,12 +204,13 @@ package struct Upkeep: Sendable {
 
     /// Removes what has expired, and tokens that have come to their end or are no longer to be kept.
     ///
-    /// - Returns: Whether nothing is left.
-    private func purge(_ applications: [LoadedApplication], _ report: inout UpkeepReport) async -> Bool {
-        var isDone = true
+    /// - Returns: The applications of which something is left.
+    private func purge(_ applications: [LoadedApplication], _ report: inout UpkeepReport) async -> [ApplicationID] {
+        var left: [ApplicationID] = []
         for loaded in applications where !Task.isCancelled {
             let application = loaded.application
             do throws(Failure) {
+                var isDone = true
                 for expired in Expired.allCases {
                     let count = try await repeated { () throws(Failure) in
                         try await store.purge(expired, of: application, limit: Self.rowsAtOnce)
@@ -210,12 +224,33 @@ package struct Upkeep: Sendable {
                         : try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
                 }
                 report.forgotten += count.rows
-                isDone = isDone && count.isDone
+                report.guests += try await removeLostGuests(of: application)
+                if !isDone || !count.isDone { left.append(application.id) }
             } catch {
                 report.note(error)
             }
         }
-        return isDone
+        return left
+    }
+
+    /// Removes guests who have lost their session, from among some thousands of all guests.
+    ///
+    /// Each time it begins somewhere else, so that in time all are looked at, by whatever instances.
+    ///
+    /// - Returns: How many were removed.
+    private func removeLostGuests(of application: Application) async throws(Failure) -> Int {
+        var last: ObjectID? = Random.objectID()
+        var removed = 0
+        var isAtEnd = false
+        for _ in 0..<10 {
+            let part = try await store.removeLostGuests(after: last, of: application, limit: Self.rowsAtOnce)
+            removed += part.removed
+            last = part.last
+            guard last == nil else { continue }
+            if isAtEnd { break }
+            isAtEnd = true
+        }
+        return removed
     }
 
     /// Repeats a removal until nothing is left, some times at most: other applications have rows, too.

@@ -11,6 +11,8 @@ struct UpkeepReport: Sendable {
     var left = 0
     /// Expired rows that were removed.
     var purged: [Expired: Int] = [:]
+    /// Guests who had lost their session and were removed.
+    var guests = 0
     /// Tokens that are of no use any more or no longer to be kept.
     var forgotten = 0
     /// Requests for deletion that were carried out.
@@ -44,6 +46,7 @@ struct UpkeepReport: Sendable {
         purged.merge(other.purged, uniquingKeysWith: +)
         cause = other.cause ?? cause
         left += other.left
+        guests += other.guests
         forgotten += other.forgotten
         erased += other.erased
     }
@@ -65,6 +68,7 @@ struct UpkeepReport: Sendable {
         add("sessionsRemoved", (purged[.sessions] ?? 0) + (purged[.idleSessions] ?? 0))
         add("singleUsesRemoved", purged[.singleUses])
         add("mailsRemoved", purged[.mails])
+        add("guestsRemoved", guests)
         guard failures.isEmpty else {
             for (reason, number) in failures { metadata[reason] = "\(number)" }
             if let cause { metadata["cause"] = "\(cause)" }

@@ -15,7 +15,8 @@ extension Federation {
     ///   - logger: Of the request.
     /// - Returns: The user.
     /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
-    ///   `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid` and their like; nothing is written then.
+    ///   `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid`, `rate_limited`, `too_many_attempts` and
+    ///   their like; nothing is written then.
     package func register(
         _ record: JSONObject,
         token: SessionToken?,
@@ -23,10 +24,10 @@ extension Federation {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> User {
-        let user = try await logging("registration", of: loaded, logger, user: \.objectID) { () throws(Failure) in
-            try await withCurrent(loaded) { (loaded) throws(Failure) in
-                try await makeUser(record, token: token, from: source, in: loaded)
-            }
+        let login = record.present("email")?.string
+        let user = try await logging("registration", of: loaded, logger, login: login, user: \.objectID) {
+            () throws(Failure) in
+            try await makeUser(record, token: token, from: source, in: loaded)
         }
         if user.status == .emailConfirmationPending { await sendConfirmation(to: user, in: loaded, logger: logger) }
         return user
@@ -40,12 +41,11 @@ extension Federation {
     ) async throws(Failure) -> User {
         let application = loaded.application
         try application.requireRegistration()
-        var client = try ClientRecord(record, of: loaded)
+        let client = try ClientRecord(record, of: loaded)
         guard let password = client.password else {
             throw Failure(.passwordMissing, "An account needs a password. Send it as \"password\".")
         }
         let email = try Self.email(in: record)
-        client.setEmail(email, of: application)
         let guest = try client.guest(token)
         try await countRegistration(from: source, of: application)
         let stored = try await newPassword(
@@ -56,19 +56,21 @@ extension Federation {
             in: loaded,
             deadline: .now + limits.login
         )
-        try await register(client.newDynamicNames, of: application)
-        let write = RegistrationWrite(
-            password: stored,
-            status: application.settings.registration.confirmEmail ? .emailConfirmationPending : .enabled,
-            given: client.given
-        )
-        let user =
-            if let guest {
-                try await store.convertGuest(write, bySession: guest.token.hash, of: application)
-            } else {
-                try await store.register(write, of: application)
-            }
+        let status: UserStatus =
+            application.settings.registration.confirmEmail ? .emailConfirmationPending : .enabled
+        let isMailed = status == .emailConfirmationPending && canSendLinks
+        let counts = isMailed ? try await countConfirmation(of: email, in: loaded) : []
+        let user = try await withCurrent(loaded) { (loaded) throws(Failure) in
+            let application = loaded.application
+            var client = try ClientRecord(record, of: loaded)
+            client.setEmail(email, of: application)
+            try await register(client.newDynamicNames, of: application)
+            let write = RegistrationWrite(password: stored, status: status, given: client.given)
+            guard let guest else { return try await store.register(write, of: application) }
+            return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+        }
         guard let user else {
+            if isMailed { try await store.withdrawAttempt(for: counts, of: application) }
             throw Failure(
                 .loginTaken,
                 "There is an account with this e-mail address already. Log in, or restore its password."
@@ -86,32 +88,43 @@ extension Federation {
         logger: Logger
     ) async throws(Failure) -> SignedIn {
         try await logging("guest", of: loaded, logger, user: \.user.objectID) { () throws(Failure) in
-            try await withCurrent(loaded) { (loaded) throws(Failure) in
-                try loaded.application.requireRegistration()
-                try await countRegistration(from: source, of: loaded.application)
-                let token = SessionToken(random: Random.bytes(32))
-                let guest = try await store.makeGuest(
-                    Random.objectID(),
-                    tokenHash: token.hash,
-                    of: loaded.application
-                )
-                return SignedIn(user: guest, token: token, created: true, missingPermissions: [])
+            try loaded.application.requireRegistration()
+            try await countRegistration(from: source, of: loaded.application)
+            let token = SessionToken(random: Random.bytes(32))
+            let guest = try await withCurrent(loaded) { (loaded) throws(Failure) in
+                try await store.makeGuest(Random.objectID(), tokenHash: token.hash, of: loaded.application)
             }
+            return SignedIn(user: guest, token: token, created: true, missingPermissions: [])
         }
     }
 
-    /// - Throws: `rate_limited` when too many accounts come from one place.
+    /// Counts an account that somebody is about to make, for the network that it comes from and for the application.
+    ///
+    /// Nobody uses up what the application takes but from many networks.
+    ///
+    /// - Throws: `rate_limited`.
     func countRegistration(from source: RequestSource, of application: Application) async throws(Failure) {
-        let most = application.settings.registration.mostPerHour
-        let key = Digest.sha256("registrations " + source.name)
-        let waiting = try await counting.pass(before: .now + limits.login) { () throws(Failure) in
-            try await store.countRegistration(from: key, most: most, of: application)
+        let registration = application.settings.registration
+        let counts = [
+            AttemptCount(
+                for: Digest.sha256("registrations " + source.name),
+                by: .registrations(most: registration.mostPerHour)
+            ),
+            AttemptCount(
+                for: Digest.sha256("registrations in all"),
+                by: .registrations(most: registration.mostPerHourInAll)
+            ),
+        ]
+        let refusal = try await counting.pass(before: .now + limits.login) { () throws(Failure) in
+            try await store.countAttempt(for: counts, of: application)
         }
-        guard let seconds = waiting else { return }
+        guard let refusal else { return }
         throw Failure(
             .rateLimited,
-            "Too many accounts have been made from this network address. Try again later.",
-            retryAfter: seconds
+            refusal.position == 0
+                ? "Too many accounts have been made from this network address. Try again later."
+                : "This app has been given as many accounts as it takes within an hour. Try again later.",
+            retryAfter: refusal.seconds
         )
     }
 

@@ -29,11 +29,12 @@ extension Federation {
         server: ServerCaller?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [String] {
-        guard server != nil else {
+        guard let server else {
             _ = try await ownUser(id, token: token, in: loaded)
             return try await ownRoles(token: token, in: loaded)
         }
         guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
+        try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
         return loaded.application.roles(of: person.user, given: person.roles)
     }
 
@@ -71,7 +72,7 @@ extension Federation {
         try await change(id, of: application, by: server) { _ in isGiven ? .giveRole(role) : .takeRole(role) }
     }
 
-    /// A page of the users who have a role, with the roles of each.
+    /// A page of the users who have a role, with the roles of each; the audit log gets who asked.
     ///
     /// - Throws: `server_key_required` without a server's key, `role_unknown`.
     package func users(
@@ -81,13 +82,20 @@ extension Federation {
         for server: ServerCaller?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [(user: User, roles: [String])] {
-        guard server != nil else { throw .serverKeyRequired }
+        guard let server else { throw .serverKeyRequired }
         let application = loaded.application
         let users = try await store.users(
             having: try application.role(role),
             of: application,
             offset: offset,
             limit: limit
+        )
+        try await store.recordReading(
+            .search,
+            of: users.count == 1 ? users.first?.user.objectID : nil,
+            ["by": .array([.string("role")]), "found": .integer(Int64(users.count))],
+            in: application.id,
+            by: server.actor
         )
         return users.map { ($0.user, application.roles(of: $0.user, given: $0.roles)) }
     }

@@ -10,7 +10,8 @@ extension Federation {
     /// The whole object may come back: what a client may not write is passed over. The e-mail address, to which links are mailed and by
     /// which a password logs in, and the password change only when the session's person has just shown who they are, or sends
     /// `currentPassword` along. A password that is the account's already changes nothing: client SDKs go on sending the one that they
-    /// registered with. An address that comes to log in counts as a registration: whether it is taken is told as there.
+    /// registered with. An address that comes to log in counts as a registration: whether it is taken is told as there. The former one is
+    /// told of it by a mail, with a link that brings it back.
     ///
     /// - Parameters:
     ///   - id: Whose record the path names.
@@ -31,7 +32,9 @@ extension Federation {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> User {
-        try await logging("user update", of: loaded, logger, user: \.objectID) { () throws(Failure) in
+        let login = record.present("email")?.string
+        return try await logging("user update", of: loaded, logger, login: login, user: \.objectID) {
+            () throws(Failure) in
             let user = try await user(of: token, in: loaded)
             guard let token, let id, id == user.objectID else {
                 throw Failure(
@@ -39,23 +42,30 @@ extension Federation {
                     "This is not the record of this session's user, and no other can be changed."
                 )
             }
-            return try await withCurrent(loaded) { (loaded) throws(Failure) in
-                let record = try ClientRecord(record, of: loaded)
-                let login = try await loginChange(of: user, by: record, session: token, from: source, in: loaded)
-                try await register(record.newDynamicNames, of: loaded.application)
-                let changed = try await store.update(
-                    UserUpdate(id: id, given: record.given, login: login),
+            let client = try ClientRecord(record, of: loaded)
+            let login = try await loginChange(of: user, by: client, session: token, from: source, in: loaded)
+            var announcement: Announcement?
+            if try client.newEmail(of: user) != nil {
+                announcement = try await self.announcement(to: user, in: loaded) { link, days in
+                    .emailChanged(link: link, days: days, name: user.name)
+                }
+            }
+            let changed = try await withCurrent(loaded) { [announcement] (loaded) throws(Failure) in
+                let client = try ClientRecord(record, of: loaded)
+                try await register(client.newDynamicNames, of: loaded.application)
+                return try await store.update(
+                    UserUpdate(id: id, given: client.given, login: login, announcement: announcement),
                     bySession: token.hash,
                     of: loaded.application
                 )
-                if login?.password != nil, let former = user.email {
-                    await notify(.passwordChanged(name: user.name), at: former, of: user, in: loaded, logger: logger)
-                }
-                if login != nil, changed.email != user.email, loaded.application.settings.registration.confirmEmail {
-                    await sendConfirmation(to: changed, causedBy: source, in: loaded, logger: logger)
-                }
-                return changed
             }
+            if login?.password != nil {
+                await notify(.passwordChanged(name: user.name), about: user, in: loaded, logger: logger)
+            }
+            if login != nil, changed.email != user.email, loaded.application.settings.registration.confirmEmail {
+                await sendConfirmation(to: changed, causedBy: source, in: loaded, logger: logger)
+            }
+            return changed
         }
     }
 

@@ -53,6 +53,7 @@ struct ControlAPI: Sendable {
         case ("apps", 1...2): return try apps(method, path.dropFirst().first, body)
         case ("people", 1...2): return try people(method, path.dropFirst().first, body)
         case ("tokens", 1...2): return try tokens(method, path.dropFirst().first, body)
+        case ("removed-fields", 1...2): return try removedFields(method, path.dropFirst().first, body)
         case ("keys", 1): return try keys(method, path)
         case ("id-tokens", 1): return try idTokens(method, body)
         case ("codes", 1): return try codes(method, body)
@@ -112,6 +113,21 @@ struct ControlAPI: Sendable {
                 state.world.put(person)
                 return Answer(json: person.json)
             case ("DELETE", let key?) where state.world.removePerson(key): return .done
+            default: throw NotFound()
+            }
+        }
+    }
+
+    private func removedFields(_ method: String, _ name: String?, _ body: [UInt8]) throws -> Answer {
+        try simulation.update { state, _ throws in
+            switch (method, name) {
+            case ("GET", nil):
+                return Answer(json: .object(state.world.removedFields.map { .init($0.name, $0.json) }))
+            case ("PUT", let name?):
+                let field = try RemovedField(name, json: try Self.object(body), path: "")
+                state.world.put(field)
+                return Answer(json: field.json)
+            case ("DELETE", let name?) where state.world.bringBack(field: name): return .done
             default: throw NotFound()
             }
         }

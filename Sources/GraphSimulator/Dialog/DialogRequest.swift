@@ -8,6 +8,7 @@ struct DialogRequest: Sendable {
     /// The parameters that the page carries from the request to the answer.
     private static let names = [
         "client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "return_scopes", "auth_type",
+        "auth_nonce",
         "code_challenge", "code_challenge_method",
     ]
 
@@ -19,6 +20,7 @@ struct DialogRequest: Sendable {
     let nonce: String?
     let returnsScopes: Bool
     let authType: String?
+    let authNonce: String?
     let challenge: String?
     let challengeMethod: CodeChallengeMethod
     /// The parameters as they came, for the page's form.
@@ -46,11 +48,21 @@ struct DialogRequest: Sendable {
         nonce = request.parameter("nonce")
         returnsScopes = request.parameter("return_scopes")?.utf8.elementsEqual("true".utf8) ?? false
         authType = request.parameter("auth_type")
+        authNonce = request.parameter("auth_nonce")
         parameters = Self.names.compactMap { name in request.parameter(name).map { (name, $0) } }
     }
 
     /// Whether permissions that the person declined before are asked for once more.
     var asksAgain: Bool { authType?.utf8.elementsEqual("rerequest".utf8) ?? false }
+
+    /// `metadata` of the token to come, as `debug_token` shows it.
+    var tokenMetadata: JSON? {
+        guard authType != nil || authNonce != nil else { return nil }
+        var metadata: JSON = [:]
+        metadata["auth_type"] = authType.map { .string($0) }
+        metadata["auth_nonce"] = authNonce.map { .string($0) }
+        return metadata
+    }
 
     /// Whether a person may say no to it.
     static func isOptional(_ scope: String) -> Bool {

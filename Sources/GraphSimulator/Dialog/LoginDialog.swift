@@ -60,7 +60,7 @@ extension World {
                     codeChallenge: asked.challenge,
                     codeChallengeMethod: asked.challengeMethod
                 ),
-                authType: asked.authType,
+                metadata: asked.tokenMetadata,
                 now: now
             )
         } catch {

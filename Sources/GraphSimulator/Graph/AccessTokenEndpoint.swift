@@ -1,7 +1,8 @@
 /// `/oauth/access_token`: which app asks, whether it may, and for what.
 extension World {
-    mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
-        guard let id = request.parameter("client_id"), !id.isEmpty else {
+    /// The app that a request names as the one that asks.
+    func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
+        guard let id = request.client.id, !id.isEmpty else {
             throw GraphError(code: 101, message: "Missing client_id parameter.")
         }
         guard let app = app(id) else {
@@ -9,10 +10,15 @@ extension World {
             let reason = isNumber ? "Cannot get application info due to a system error." : "Invalid application ID."
             throw GraphError(code: 101, message: "Error validating application. \(reason)")
         }
+        return app
+    }
+
+    mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
+        let app = try requestingApp(request)
         let code = request.parameter("code")
         // Facebook's own SDKs exchange a code by its verifier alone.
         let isPublicClient = code != nil && request.parameter("code_verifier") != nil
-        if request.parameter("client_secret") != nil || !isPublicClient { try Self.authenticate(app, request) }
+        if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }
 
         let grant = request.parameter("grant_type") ?? (code == nil ? "" : "authorization_code")
         func isGrant(_ name: String) -> Bool { grant.utf8.elementsEqual(name.utf8) }
@@ -28,7 +34,7 @@ extension World {
     }
 
     private static func authenticate(_ app: App, _ request: GraphRequest) throws(GraphError) {
-        guard let secret = request.parameter("client_secret"), secret.utf8.elementsEqual(app.secret.utf8) else {
+        guard let secret = request.client.secret, secret.utf8.elementsEqual(app.secret.utf8) else {
             throw .badClientSecret
         }
         if app.desktop {

@@ -25,7 +25,14 @@ extension World {
             )
         }
         // Without a secret nothing but the verifier speaks for the caller.
-        guard code.challenge != nil || request.parameter("client_secret") != nil else { throw .badClientSecret }
+        guard code.challenge != nil || request.client.secret != nil else { throw .badClientSecret }
+        guard code.challenge != nil || request.parameter("code_verifier") == nil else {
+            throw GraphError(
+                code: 1,
+                message: "code_verifier param is provided without a code_challenge in authorization request.",
+                status: 400
+            )
+        }
         guard code.accepts(verifier: request.parameter("code_verifier")) else {
             throw GraphError(code: 100, message: "Invalid code_verifier parameter")
         }
@@ -36,7 +43,7 @@ extension World {
 
     private mutating func tokens(for code: AuthorizationCode, now: Int) throws(GraphError) -> JSON {
         var wish = TokenRequest(.long, person: code.person, app: code.app, scopes: code.scopes)
-        wish.metadata = code.authType.map { ["auth_type": .string($0)] }
+        wish.metadata = code.metadata
         do {
             let token = try mint(wish, now: now)
             var reply = token.grant(now: now)
@@ -58,8 +65,10 @@ extension World {
 }
 
 extension Token {
-    /// What `/oauth/access_token` says about a token that it gives.
+    /// What `/oauth/access_token` says about a token that it gives; one without an end has no `expires_in`.
     func grant(now: Int) -> JSON {
-        ["access_token": .string(text), "token_type": "bearer", "expires_in": .integer(expiresAt - now)]
+        var grant: JSON = ["access_token": .string(text), "token_type": "bearer"]
+        if expiresAt != 0 { grant["expires_in"] = .integer(expiresAt - now) }
+        return grant
     }
 }

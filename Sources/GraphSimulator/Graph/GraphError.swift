@@ -50,6 +50,7 @@ extension GraphSimulator {
             case 2: (503, nil, "(#2) Service temporarily unavailable", true)
             case 4: (400, nil, "(#4) Application request limit reached", nil)
             case 10: (403, nil, "(#10) Application does not have permission for this action", nil)
+            case 12: (400, nil, "(#12) This field is deprecated for this version and higher", nil)
             case 17: (400, nil, "(#17) User request limit reached", nil)
             case 32: (400, nil, "(#32) Page request limit reached", nil)
             case 101: (400, nil, "Error validating application. Invalid application ID.", nil)
@@ -58,6 +59,7 @@ extension GraphSimulator {
             case 200...299: (403, nil, "(#\(code)) Permissions error", nil)
             case 341: (400, nil, "(#341) Application limit reached", nil)
             case 613: (400, nil, "(#613) Calls to this api have exceeded the rate limit.", nil)
+            case 803: (404, nil, "(#803) Some of the aliases you requested do not exist", nil)
             case 80000...80014:
                 (400, 2_446_079, "(#\(code)) There have been too many calls. Wait a bit and try again.", nil)
             default: (400, nil, "(#\(code)) An error occurred.", nil)
@@ -71,7 +73,8 @@ typealias GraphError = GraphSimulator.GraphError
 extension GraphError {
     /// The reply's body.
     func json(trace: String) -> JSON {
-        var error: JSON = ["message": .string(message), "type": .string(type), "code": .integer(code)]
+        var error: JSON = ["message": .string(message), "type": .string(type)]
+        if !type.utf8.elementsEqual(Self.batchException.utf8) { error["code"] = .integer(code) }
         error["error_subcode"] = subcode.map { .integer($0) }
         error["is_transient"] = isTransient.map { .bool($0) }
         error["error_user_title"] = userTitle.map { .string($0) }
@@ -99,6 +102,9 @@ extension GraphError {
 // MARK: - The texts that the simulated endpoints answer with
 
 extension GraphError {
+    /// The type of an error of a batch as a whole, which alone has no code.
+    static let batchException = "GraphBatchException"
+
     static let missingToken = GraphError(
         code: 2500,
         message: "An active access token must be used to query information about the current user."
@@ -145,9 +151,25 @@ extension GraphError {
         GraphError(code: 100, message: "(#100) Tried accessing nonexisting field (\(field)) on node type (\(node))")
     }
 
+    static func removedField(_ field: RemovedField) -> GraphError {
+        GraphError(code: 12, message: "(#12) \(field.name) field is deprecated for versions \(field.since) and higher")
+    }
+
+    static func notIssued(for app: App) -> GraphError {
+        GraphError(
+            code: 190,
+            message: "Error validating access token: The token was not issued for application \(app.id)."
+        )
+    }
+
     static func syntax(_ problem: String, at offset: Int, of fields: String) -> GraphError {
         GraphError(code: 2500, message: "Syntax error \"\(problem)\" at character \(offset): \(fields)")
     }
+
+    static let unreadBody = GraphError(
+        code: 100,
+        message: "(#100) The simulator reads bodies of application/x-www-form-urlencoded and application/json only."
+    )
 
     static func unknownPath(_ components: some Sequence<String>) -> GraphError {
         GraphError(code: 2500, message: "Unknown path components: /\(components.joined(separator: "/"))")

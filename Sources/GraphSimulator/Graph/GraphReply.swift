@@ -1,3 +1,6 @@
+import Crypto
+import NIOHTTP1
+
 /// What Graph answers, before it is written as HTTP.
 struct GraphReply: Sendable {
     enum Body: Sendable {
@@ -38,5 +41,33 @@ struct GraphReply: Sendable {
         body = .json(error.json(trace: trace))
         isError = true
         if let challenge = error.challenge { headers.append(("WWW-Authenticate", challenge)) }
+    }
+
+    /// The value of `Cache-Control`.
+    var cacheControl: String {
+        isError ? "no-store" : "private, no-cache, no-store, must-revalidate"
+    }
+
+    /// The bytes of the body.
+    ///
+    /// What is Graph's own gets its `ETag`, and becomes a 304 without a body for who has that already.
+    /// - Parameters:
+    ///   - text: What to send in place of the text of a JSON body.
+    ///   - headers: Those of the request.
+    /// - Returns: The body, not compressed.
+    mutating func render(text: [UInt8]? = nil, for headers: HTTPHeaders) -> [UInt8] {
+        switch body {
+        case .bytes(let bytes): return bytes
+        case .json(let json):
+            let bytes = text ?? json.graphBytes
+            if isError { return bytes }
+            let tag = "\"\(Hexadecimal.encode(Insecure.SHA1.hash(data: bytes)))\""
+            self.headers.append(("ETag", tag))
+            guard let known = headers.first(name: "if-none-match"), known.utf8.elementsEqual(tag.utf8) else {
+                return bytes
+            }
+            status = 304
+            return []
+        }
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
@@ -11,7 +12,7 @@ struct GraphRequest: Sendable {
 
     /// The method that counts: a POST with a `method` parameter is what that parameter says.
     let method: String
-    let version: GraphVersion?
+    private(set) var version: GraphVersion?
     /// The path's components without the version.
     let components: [String]
     /// Graph does not care; the website does.
@@ -19,12 +20,16 @@ struct GraphRequest: Sendable {
     /// `http://` and the host and port that the client called.
     let origin: String
     /// Query first, form body after it, in their order.
-    let parameters: [Parameter]
-    let accessToken: String?
+    private(set) var parameters: [Parameter]
+    private(set) var accessToken: String?
     /// The path as it was written, which is what OAuth 1.0a signs.
     let writtenPath: String
     /// The `Authorization` header.
     let authorization: String?
+    /// The body is of a kind that nobody here reads.
+    let hasUnreadBody: Bool
+    /// The whole of which this is an operation, if it is one.
+    private(set) var isPartOfBatch = false
 
     init(head: HTTPRequestHead, body: ByteBufferView?) {
         let uri = head.uri.utf8
@@ -41,12 +46,20 @@ struct GraphRequest: Sendable {
 
         var parameters: [Parameter] = []
         if let question { Self.append(uri[uri.index(after: question)...], to: &parameters) }
-        if let body, !body.isEmpty, Self.isForm(head.headers.first(name: "content-type")) {
-            Self.append(body, to: &parameters)
+        let content = ContentType(head.headers.first(name: "content-type"))
+        if let body, !body.isEmpty {
+            switch content {
+            case .form: Self.append(body, to: &parameters)
+            case .json: Self.append(json: body, to: &parameters)
+            case .other: break
+            }
         }
+        hasUnreadBody = content == .other && !(body?.isEmpty ?? true)
         self.parameters = parameters
 
-        accessToken = Self.last("access_token", of: parameters) ?? Self.bearer(head.headers)
+        accessToken =
+            Self.last("access_token", of: parameters)
+            ?? Self.credentials(authorization, of: ["bearer", "oauth"])
         var method = head.method.rawValue
         if head.method == .HEAD { method = "GET" }
         if head.method == .POST, let override = Self.last("method", of: parameters), override.utf8.count <= 10 {
@@ -67,17 +80,46 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    private static func isForm(_ contentType: String?) -> Bool {
-        contentType?.utf8.starts(with: "application/x-www-form-urlencoded".utf8) ?? true
+    /// Takes over what holds for the whole batch: the version, and the access token with its proof, where the operation has
+    /// none of its own.
+    mutating func become(operationOf batch: GraphRequest) {
+        isPartOfBatch = true
+        version = version ?? batch.version
+        guard accessToken == nil else { return }
+        accessToken = batch.accessToken
+        for name in ["appsecret_proof", "appsecret_time"] where parameter(name) == nil {
+            if let value = batch.parameter(name) { parameters.append(Parameter(name: name, value: value)) }
+        }
     }
 
-    private static func bearer(_ headers: HTTPHeaders) -> String? {
-        guard let value = headers.first(name: "authorization"), let space = value.utf8.firstIndex(of: 0x20) else {
+    /// The app's id and secret: parameters, or HTTP Basic (RFC 6749 §2.3.1) for what no parameter says.
+    var client: (id: String?, secret: String?) {
+        let basic = Self.credentials(authorization, of: ["basic"]).flatMap(Self.idAndSecret)
+        return (parameter("client_id") ?? basic?.id, parameter("client_secret") ?? basic?.secret)
+    }
+
+    /// What follows the scheme in an `Authorization` header, when it is one of these.
+    private static func credentials(_ header: String?, of schemes: [String]) -> String? {
+        guard let header, let space = header.utf8.firstIndex(of: 0x20) else { return nil }
+        guard schemes.contains(header[..<space].lowercased()) else { return nil }
+        return String(header[header.utf8.index(after: space)...].drop { $0 == " " })
+    }
+
+    private static func idAndSecret(_ base64: String) -> (id: String, secret: String)? {
+        guard let bytes = Data(base64Encoded: base64), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
             return nil
         }
-        let scheme = value[..<space].lowercased()
-        guard scheme == "bearer" || scheme == "oauth" else { return nil }
-        return String(value[value.utf8.index(after: space)...].drop { $0 == " " })
+        let secret = bytes[bytes.index(after: colon)...]
+        return (decoded(bytes[..<colon], plusIsSpace: true), decoded(secret, plusIsSpace: true))
+    }
+
+    /// A JSON body is as good as a form: each member is a parameter, what is no text as its JSON.
+    private static func append(json body: ByteBufferView, to parameters: inout [Parameter]) {
+        guard let members = try? JSON(parsing: body).members else { return }
+        for member in members where member.value != .null {
+            let text = member.value.string ?? String(decoding: member.value.plainBytes, as: UTF8.self)
+            parameters.append(Parameter(name: member.name, value: text))
+        }
     }
 
     private static func append<Bytes: Collection<UInt8>>(_ form: Bytes, to parameters: inout [Parameter]) {
@@ -121,5 +163,22 @@ struct GraphRequest: Sendable {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
         default: nil
         }
+    }
+}
+
+/// What a body may be.
+private enum ContentType {
+    case form
+    case json
+    case other
+
+    init(_ header: String?) {
+        let name = header?.prefix { $0 != ";" && $0 != " " }.lowercased()
+        self =
+            switch name {
+            case nil, "application/x-www-form-urlencoded": .form
+            case "application/json": .json
+            default: .other
+            }
     }
 }

@@ -20,7 +20,8 @@ extension World {
                 return GraphReply(try pageNode(token, edge: edge, request: request))
             }
             guard let person = token.person.flatMap(person) else { throw .unsupported("get", object: name) }
-            let user = UserNode(world: self, person: person, token: token, now: now)
+            let version = GraphVersion.answering(request.version, now: now)
+            let user = UserNode(world: self, person: person, token: token, now: now, version: version)
             guard name == "me" || name.utf8.elementsEqual(user.id.utf8) else {
                 throw .unsupported("get", object: name)
             }

@@ -7,7 +7,11 @@ extension World {
     ///   - trace: The `fbtrace_id`, should it be an error.
     /// - Returns: The reply, error or not.
     mutating func answer(_ request: GraphRequest, now: Int, trace: String) -> GraphReply {
-        if let reply = twitter.answer(request, now: now) { return reply }
+        twitter.answer(request, now: now) ?? graphReply(to: request, now: now, trace: trace)
+    }
+
+    /// As ``answer(_:now:trace:)``, by Facebook.
+    mutating func graphReply(to request: GraphRequest, now: Int, trace: String) -> GraphReply {
         let version = GraphVersion.answering(request.version, now: now)
         var reply: GraphReply
         do throws(GraphError) {
@@ -32,14 +36,14 @@ extension World {
 
     private mutating func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         let components = request.components
-        guard let first = components.first else {
-            throw .unsupported(request.method.lowercased(), object: nil)
-        }
+        guard let first = components.first else { return try root(request, now: now) }
         // Longer than any name below: not worth comparing.
         guard components.allSatisfy({ $0.utf8.count <= 64 }) else { throw .unknownPath(components) }
         switch (first, components.count) {
         case ("oauth", 2) where components[1] == "access_token":
             return GraphReply(try issueToken(request, now: now))
+        case ("oauth", 2) where components[1] == "access_token_info" && request.method == "GET":
+            return GraphReply(try accessTokenInfo(request, now: now))
         case ("dialog", 2) where components[1] == "oauth": return loginDialog(request, now: now)
         case (".well-known", _) where request.method == "GET" && request.version == nil:
             guard let document = openIDDocument(request) else { throw .unknownPath(components) }
@@ -49,12 +53,22 @@ extension World {
             return GraphReply(try uninstall(request, now: now))
         case (_, 2...3) where components[1] == "permissions" && request.method == "DELETE":
             return GraphReply(try removePermissions(request, now: now))
-        case ("me", _), ("app", _): break
-        case _ where first.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains): break
+        case _ where Self.isNodeID(first): break
         default: throw .unknownPath(components)
         }
         guard request.method == "GET" else { throw .unsupported(request.method.lowercased(), object: first) }
         return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
+    }
+
+    /// No path at all: a batch, or nodes by their ids.
+    private mutating func root(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
+        if request.method == "GET", let ids = request.parameter("ids") {
+            return try nodes(ids, request: request, now: now)
+        }
+        guard request.method == "POST" else { throw .unsupported(request.method.lowercased(), object: nil) }
+        if let batch = request.parameter("batch") { return try self.batch(batch, of: request, now: now) }
+        guard !request.hasUnreadBody else { throw .unreadBody }
+        throw .unsupported("post", object: nil)
     }
 
     /// Decodes the request's token, checks that its session lives and that the proof is right.

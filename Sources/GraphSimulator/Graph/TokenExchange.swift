@@ -9,12 +9,7 @@ extension World {
         else {
             throw GraphError(code: 190, message: "Invalid OAuth access token.")
         }
-        guard issuer.id == app.id else {
-            throw GraphError(
-                code: 190,
-                message: "Error validating access token: The token was not issued for application \(app.id)."
-            )
-        }
+        guard issuer.id == app.id else { throw .notIssued(for: app) }
         if let end = end(of: token, now: now) { throw end }
         var wish = TokenRequest(.long, person: person, app: app.id, scopes: token.scopes)
         wish.metadata = token.metadata

@@ -6,6 +6,8 @@ struct UserNode {
     let person: Person
     let token: Token
     let now: Int
+    /// The version that answers, where fields are asked for.
+    var version: GraphVersion?
 
     /// The id that the token's app knows the person by.
     var id: String { person.id(for: token.app) }
@@ -31,10 +33,14 @@ struct UserNode {
 
     /// The value of one field: `nil` when the account lacks it or the token may not see it.
     func value(of selection: FieldSelection) throws(GraphError) -> JSON? {
+        if let removed = world.removedField(selection.name), let version, version >= removed.since {
+            throw .removedField(removed)
+        }
         guard let field = UserField.graphField(selection.name) else {
             guard isExtra(selection.name) else { throw .nonexistingField(selection.name, on: "User") }
             return person.fields["extra"]?[selection.name]
         }
+        if field.kind == .withdrawn { return person.fields["extra"]?[selection.name] }
         if field.kind == .scalar {
             if let alias = selection.alias { throw GraphError(code: 100, message: "(#100) Unknown fields: \(alias).") }
             if selection.fields != nil {

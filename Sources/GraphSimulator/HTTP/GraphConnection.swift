@@ -173,7 +173,7 @@ final class GraphConnection: ChannelDuplexHandler {
         let bytes = written(reply, text: text).bytes
         // Before the write: a client that has the answer must find it in the log.
         finish(.answered(status: reply.status))
-        if current?.request.head.isKeepAlive ?? false {
+        if current?.request.head.leavesOpen ?? false {
             context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
             conclude(context: context)
         } else {
@@ -304,7 +304,7 @@ final class GraphConnection: ChannelDuplexHandler {
     private func concludeStream(context: ChannelHandlerContext) {
         guard let exchange = current else { return }
         finish(.answered(status: exchange.plan.reply.status))
-        if exchange.request.head.isKeepAlive {
+        if exchange.request.head.leavesOpen {
             conclude(context: context)
         } else {
             // Closing drops what is still to be written, and this write comes after it.

@@ -1,4 +1,3 @@
-import Crypto
 import NIOCore
 import NIOHTTP1
 
@@ -47,23 +46,10 @@ final class ReplyWriter {
         now: Int
     ) -> (bytes: ByteBuffer, bodyIndex: Int) {
         var reply = reply
-        var body: [UInt8]
-        switch reply.body {
-        case .bytes(let bytes): body = bytes
-        case .json(let json):
-            body = text ?? json.graphBytes
-            if !reply.isError {
-                let tag = "\"\(Hexadecimal.encode(Insecure.SHA1.hash(data: body)))\""
-                reply.headers.append(("ETag", tag))
-                if let known = head.headers.first(name: "if-none-match"), known.utf8.elementsEqual(tag.utf8) {
-                    reply.status = 304
-                    body = []
-                }
-            }
-            if !body.isEmpty, Self.acceptsGzip(head) {
-                body = gzip.compress(body)
-                reply.headers.append(("Content-Encoding", "gzip"))
-            }
+        var body = reply.render(text: text, for: head.headers)
+        if case .json = reply.body, !body.isEmpty, Self.acceptsGzip(head) {
+            body = gzip.compress(body)
+            reply.headers.append(("Content-Encoding", "gzip"))
         }
         var buffer = ByteBufferAllocator().buffer(capacity: 1024 + body.count)
         writeHead(of: reply, length: .known(body.count), to: head, now: now, into: &buffer)
@@ -85,11 +71,7 @@ final class ReplyWriter {
         for header in reply.headers { Self.write(header.name, header.value, into: &buffer) }
         if case .json = reply.body { buffer.writeStaticString("Content-Type: application/json; charset=UTF-8\r\n") }
         if !reply.isWebsite, !reply.isTwitter { writeGraphHeaders(of: reply, into: &buffer) }
-        Self.write(
-            "Cache-Control",
-            reply.isError ? "no-store" : "private, no-cache, no-store, must-revalidate",
-            into: &buffer
-        )
+        Self.write("Cache-Control", reply.cacheControl, into: &buffer)
         if date.second != now { date = (now, CalendarText.http(now)) }
         Self.write("Date", date.text, into: &buffer)
         switch length {
@@ -98,7 +80,7 @@ final class ReplyWriter {
         case .chunked: buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
         }
         buffer.writeStaticString(
-            head.isKeepAlive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n"
+            head.leavesOpen ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n"
         )
     }
 
@@ -126,13 +108,13 @@ final class ReplyWriter {
         buffer.writeStaticString("\r\n")
     }
 
+    /// Whether the client names gzip, and not with the weight 0 that refuses it; `*` names nothing.
     private static func acceptsGzip(_ head: HTTPRequestHead) -> Bool {
         head.headers[canonicalForm: "accept-encoding"].contains { coding in
-            let parts = coding.split(separator: ";", maxSplits: 1)
-            guard parts.first == "gzip" || parts.first == "*" else { return false }
-            guard parts.count > 1 else { return true }
-            let weight = parts[1].filter { $0 != " " }
-            return !weight.hasPrefix("q=0") || weight.contains { ("1"..."9").contains($0) }
+            let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            guard parts.first == "gzip" else { return false }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+            return weight?.contains { ("1"..."9").contains($0) } ?? true
         }
     }
 }

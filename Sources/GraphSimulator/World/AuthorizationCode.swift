@@ -82,12 +82,12 @@ struct AuthorizationCode: Sendable {
     let scopes: [String]?
     let nonce: String?
     let challenge: (text: String, method: CodeChallengeMethod)?
-    /// The dialog's `auth_type`, which the token's metadata repeats.
-    let authType: String?
+    /// The token's, which repeats what the dialog was asked for.
+    let metadata: JSON?
     let issuedAt: Int
     var isUsed = false
 
-    /// Whether the verifier is the one behind the challenge; without a challenge any is, and none.
+    /// Whether the verifier is the one behind the challenge; without a challenge there is none.
     func accepts(verifier: String?) -> Bool {
         guard let challenge else { return true }
         guard let verifier, (43...128).contains(verifier.utf8.count) else { return false }
@@ -104,7 +104,7 @@ extension World {
     /// Makes a code as wished.
     /// - Returns: The code's text.
     /// - Throws: ``DataError`` when the person or app does not exist.
-    mutating func code(_ request: CodeRequest, authType: String? = nil, now: Int) throws(DataError) -> String {
+    mutating func code(_ request: CodeRequest, metadata: JSON? = nil, now: Int) throws(DataError) -> String {
         let app = try requireApp(request.app)
         let person = try requirePerson(request.person)
         let text = TokenText.code(using: &generator)
@@ -114,8 +114,8 @@ extension World {
             redirectURI: request.redirectURI,
             scopes: request.scopes,
             nonce: request.nonce,
-            challenge: request.codeChallenge.map { ($0, request.codeChallengeMethod) },
-            authType: authType,
+            challenge: app.dropChallenge ? nil : request.codeChallenge.map { ($0, request.codeChallengeMethod) },
+            metadata: metadata,
             issuedAt: now
         )
         return text

@@ -7,6 +7,8 @@ extension GraphSimulator {
         public var people: [Person]
         /// The tokens to mint at the start.
         public var tokens: [TokenRequest]
+        /// Fields that some version took away, beside those that Graph took away itself.
+        public var removedFields: [RemovedField]
         /// What exists at Twitter.
         public var twitter: TwitterDataset
 
@@ -15,15 +17,18 @@ extension GraphSimulator {
             apps: [App] = [],
             people: [Person] = [],
             tokens: [TokenRequest] = [],
+            removedFields: [RemovedField] = [],
             twitter: TwitterDataset = TwitterDataset()
         ) {
             self.apps = apps
             self.people = people
             self.tokens = tokens
+            self.removedFields = removedFields
             self.twitter = twitter
         }
 
-        /// Reads a data file: `{"apps": […], "people": […], "tokens": […], "twitter": {…}}`, see docs/simulator.md.
+        /// Reads a data file: `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…}}`, see
+        /// docs/simulator.md.
         /// - Throws: ``DataError`` naming the entry at fault and the reason.
         public init(json text: some Collection<UInt8>) throws(DataError) {
             var reader = try JSONReader(JSON(parsing: text), path: "")
@@ -36,6 +41,11 @@ extension GraphSimulator {
             }
             for (index, entry) in try reader.list("tokens").enumerated() {
                 tokens.append(try TokenRequest(json: entry, path: "tokens[\(index)]"))
+            }
+            for entry in try reader.object("removedFields") ?? [] {
+                removedFields.append(
+                    try RemovedField(entry.name, json: entry.value, path: "removedFields.\(entry.name)")
+                )
             }
             if let entry = reader.value("twitter") { twitter = try TwitterDataset(json: entry, path: "twitter") }
             try reader.finish()

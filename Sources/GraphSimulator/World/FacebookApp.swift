@@ -21,6 +21,8 @@ extension GraphSimulator {
         public var redirectURIs: [String]
         /// What is wrong with the app itself: the login dialog sends everybody back with it, and with no `error`.
         public var dialogError: DialogError?
+        /// A Facebook that forgets the `code_challenge` of the dialog, and so refuses the verifier at the exchange.
+        public var dropChallenge: Bool
 
         /// Makes an app; the name defaults to the id.
         public init(
@@ -33,7 +35,8 @@ extension GraphSimulator {
             developers: [String] = [],
             usage: AppUsage? = AppUsage(),
             redirectURIs: [String] = [],
-            dialogError: DialogError? = nil
+            dialogError: DialogError? = nil,
+            dropChallenge: Bool = false
         ) {
             self.id = id
             self.secret = secret
@@ -45,6 +48,7 @@ extension GraphSimulator {
             self.usage = usage
             self.redirectURIs = redirectURIs
             self.dialogError = dialogError
+            self.dropChallenge = dropChallenge
         }
     }
 
@@ -139,7 +143,8 @@ extension App {
             redirectURIs: try reader.strings("redirectUris") ?? [],
             dialogError: try reader.value("dialogError").map { value throws(DataError) in
                 try DialogError(json: value, path: reader.place(of: "dialogError"))
-            }
+            },
+            dropChallenge: try reader.bool("dropChallenge") ?? false
         )
         try reader.finish()
     }
@@ -149,7 +154,7 @@ extension App {
             "id": .string(id), "secret": .string(secret), "name": .string(name), "requireProof": .bool(requireProof),
             "ignoreProof": .bool(ignoreProof), "desktop": .bool(desktop),
             "developers": .array(developers.map { .string($0) }), "usage": usage?.json ?? false,
-            "redirectUris": .array(redirectURIs.map { .string($0) }),
+            "redirectUris": .array(redirectURIs.map { .string($0) }), "dropChallenge": .bool(dropChallenge),
         ]
         json["dialogError"] = dialogError?.json
         return json

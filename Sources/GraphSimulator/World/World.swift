@@ -9,6 +9,7 @@ struct World: Sendable {
     private(set) var tokens: [String: Token] = [:]
     /// By text; used ones stay, since Graph tells a used code from one that never was.
     var codes: [String: AuthorizationCode] = [:]
+    private(set) var removedFields = RemovedField.known
     /// What signs ID tokens.
     var keys: KeyRing
     /// Twitter, which shares nothing with the rest but the address.
@@ -28,6 +29,7 @@ struct World: Sendable {
             }
             put(app)
         }
+        for field in dataset.removedFields { put(field) }
         for (index, person) in dataset.people.enumerated() {
             guard self.person(person.key) == nil else {
                 throw DataError(path: "people[\(index)].key", reason: "\"\(person.key)\" appears twice")
@@ -80,6 +82,26 @@ struct World: Sendable {
     /// Finds a token by its name or, failing that, by its text.
     func token(namedOrTexted key: String) -> Token? {
         tokens.values.first { $0.name?.utf8.elementsEqual(key.utf8) ?? false } ?? token(key)
+    }
+
+    func removedField(_ name: String) -> RemovedField? {
+        removedFields.first { $0.name.utf8.elementsEqual(name.utf8) }
+    }
+
+    mutating func put(_ field: RemovedField) {
+        _ = bringBack(field: field.name)
+        removedFields.append(field)
+    }
+
+    /// Makes it a field again, or a name that nobody knows.
+    ///
+    /// Returns whether it was removed.
+    mutating func bringBack(field name: String) -> Bool {
+        guard let index = removedFields.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+            return false
+        }
+        removedFields.remove(at: index)
+        return true
     }
 
     mutating func put(_ app: App) {

@@ -17,6 +17,7 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
         case tooDeep
         case tooManyMembers
         case numberTooLong
+        case numberOutOfRange
     }
 
     package let rule: Rule
@@ -39,6 +40,7 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
             case .tooDeep: "is nested too deep"
             case .tooManyMembers: "has too many members"
             case .numberTooLong: "has a number of too many digits"
+            case .numberOutOfRange: "has a number that is no finite double"
             }
         return "the text \(text) (at byte \(offset))"
     }

@@ -102,9 +102,6 @@ package struct JSONParser {
 
     // MARK: Numbers
 
-    /// Longer literals carry no meaning for any property type and would only cost time to convert.
-    private static let longestNumber = 64
-
     private mutating func number() throws(JSONError) -> JSONNumber {
         let start = position
         _ = take(UInt8(ascii: "-"))
@@ -114,8 +111,10 @@ package struct JSONParser {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try digits()
         }
-        guard position - start <= Self.longestNumber else { throw JSONError(rule: .numberTooLong, offset: start) }
-        return JSONNumber(checkedLiteral: String(decoding: bytes[start..<position], as: UTF8.self))
+        guard position - start <= JSONNumber.mostBytes else { throw JSONError(rule: .numberTooLong, offset: start) }
+        let number = JSONNumber(checkedLiteral: String(decoding: bytes[start..<position], as: UTF8.self))
+        guard number.isInRange else { throw JSONError(rule: .numberOutOfRange, offset: start) }
+        return number
     }
 
     private mutating func digits() throws(JSONError) {

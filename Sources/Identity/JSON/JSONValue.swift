@@ -131,37 +131,6 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A number as it was written: ids with more digits than a Double holds stay exact.
-package struct JSONNumber: Sendable, Equatable {
-    /// The literal, ASCII, in the grammar of RFC 8259.
-    package let literal: String
-
-    /// Takes a literal that the parser has checked.
-    init(checkedLiteral: String) {
-        literal = checkedLiteral
-    }
-
-    /// An integer.
-    package init(_ value: Int64) {
-        literal = String(value)
-    }
-
-    /// A finite number; nil for NaN and infinities, which JSON cannot write.
-    package init?(_ value: Double) {
-        guard value.isFinite else { return nil }
-        literal = value.description
-    }
-
-    /// The value if it is written without fraction and exponent and fits 64 bits.
-    package var integer: Int64? { Int64(literal) }
-
-    /// The nearest Double; nil when the number is beyond its range.
-    package var double: Double? {
-        guard let value = Double(literal), value.isFinite else { return nil }
-        return value
-    }
-}
-
 extension String {
     /// Whether both texts are the same UTF-8 bytes: linear, and without canonical equivalence, unlike `==`.
     package func hasSameBytes(as other: String) -> Bool {

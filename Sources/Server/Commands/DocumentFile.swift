@@ -47,8 +47,10 @@ extension ApplicationPlan {
     /// Shows what is to be done.
     func show() throws {
         try ChangeLines(ofPlan: json).print()
-        guard !undeclared.isEmpty else { return }
-        let names = undeclared.map(\.text).joined(separator: ", ")
-        Terminal.say("These properties are not in the document and stay: \(names)")
+        if !undeclared.isEmpty {
+            let names = undeclared.map(\.text).joined(separator: ", ")
+            Terminal.say("These properties are not in the document and stay: \(names)")
+        }
+        for warning in warnings { Terminal.say("warning: \(warning)") }
     }
 }

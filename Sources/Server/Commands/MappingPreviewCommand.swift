@@ -82,7 +82,12 @@ struct MappingPreviewCommand: AdministrationCommand {
             "user": user.map(JSONValue.string),
         ])
         try output.show(
-            try await administration.previewMapping(for: provider.name, of: application.id, .object(request)),
+            try await administration.previewMapping(
+                for: provider.name,
+                of: application.id,
+                .object(request),
+                by: actor
+            ),
             [
                 OutputOptions.Section(
                     member: "entries",

@@ -32,7 +32,8 @@ struct ProviderCommand: ParsableCommand {
         }
 
         static func sections(of provider: ProviderName) -> [OutputOptions.Section] {
-            let (id, secret) = provider.appMembers
+            let (id, secret, configID) = provider.appMembers
+            let configuration = configID.map { [Column("CONFIG ID", $0, .rare)] } ?? []
             return [
                 OutputOptions.Section(
                     member: "apps",
@@ -43,7 +44,7 @@ struct ProviderCommand: ParsableCommand {
                         },
                         Column("CHANGED", .moment) { $0[secret]?.object?["changed"] },
                         Column("MASTER KEY") { $0[secret]?.object?["keyId"] },
-                    ]
+                    ] + configuration
                 )
             ]
         }

@@ -11,7 +11,8 @@ struct ProviderSetCommand: AdministrationCommand {
             possible; --add puts one behind the others (iOS, Android and web often have an app each). What is not named stays \
             as it is; an option that may be given several times replaces the whole list.
 
-            The app secret comes from a file, from standard input, or from you, unseen.
+            The app secret comes from a file, from standard input, or from you, unseen; the verify token of the webhook from a file or \
+            from standard input.
 
             Examples:
               federation provider set demo --app-id 1234567890 --secret-file app.secret
@@ -20,7 +21,9 @@ struct ProviderSetCommand: AdministrationCommand {
               federation provider set demo --remove-app 2345678901 --proof classic
               federation provider set demo --return-url https://app.example.com/done \\
                 --return-url fb1234567890://done --permission email
+              federation provider set demo --app-id 1234567890 --config-id 998877665544332
               federation provider set demo --keep-tokens --refresh-hours 24
+              federation provider set demo --webhook-verify-token-file webhook.token
               federation provider set demo --nonce serverIssued --default refreshHours
             """
     )
@@ -32,6 +35,14 @@ struct ProviderSetCommand: AdministrationCommand {
     var appID: String?
 
     @OptionGroup var secret: AppSecretOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The app's configuration of Facebook Login for Business, which the login dialog then follows; empty for none.",
+            valueName: "id"
+        )
+    )
+    var configID: String?
 
     @Flag(help: "Add the app to those that are there.")
     var add = false
@@ -55,11 +66,16 @@ struct ProviderSetCommand: AdministrationCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if appID == nil, secret.isGiven || add { throw ValidationError("Name the app that is meant by --app-id.") }
+        if appID == nil, secret.isGiven || add || configID != nil {
+            throw ValidationError("Name the app that is meant by --app-id.")
+        }
         guard
-            appID != nil || !removedApps.isEmpty || state != nil || !options.members.isEmpty
+            appID != nil || !removedApps.isEmpty || state != nil || options.isGiven
         else {
             throw ValidationError("Name at least one thing to set.")
+        }
+        if secret.takesStandardInput, options.verifyToken.takesStandardInput {
+            throw ValidationError("Only one secret can come from standard input: give the other in a file.")
         }
     }
 
@@ -111,12 +127,20 @@ struct ProviderSetCommand: AdministrationCommand {
             "enabled": state.map { .bool($0 == .enable) },
             "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
         ])
-        return JSONObject(settings.members + options.members)
+        return JSONObject(settings.members + (try options.members()))
     }
 
     /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.
     private func changed(_ apps: [JSONValue]) throws -> [JSONValue] {
-        let ids = apps.compactMap { $0.object?[provider.name.appMembers.id]?.string }
+        let members = provider.name.appMembers
+        if configID != nil, members.configID == nil {
+            throw Exit.refusing("An app at \(provider.name.title) has no configuration: leave out --config-id.")
+        }
+        var configIDs: [String: JSONValue] = [:]
+        for app in apps.compactMap(\.object) {
+            if let id = app[members.id]?.string { configIDs[id] = members.configID.flatMap { app[$0] } }
+        }
+        let ids = apps.compactMap { $0.object?[members.id]?.string }
         if let unknown = removedApps.first(where: { removed in !ids.contains { $0.hasSameBytes(as: removed) } }) {
             throw Exit.saying(
                 "federation: \(application.id) has no \(provider.name.title) app \(unknown)",
@@ -124,7 +148,7 @@ struct ProviderSetCommand: AdministrationCommand {
             )
         }
         var kept = ids.filter { id in !removedApps.contains { $0.hasSameBytes(as: id) } }
-        guard let appID else { return kept.map { app($0) } }
+        guard let appID else { return kept.map { app($0, configID: configIDs[$0]) } }
         let isKnown = kept.contains { $0.hasSameBytes(as: appID) }
         if !isKnown {
             guard add || kept.isEmpty else {
@@ -137,14 +161,18 @@ struct ProviderSetCommand: AdministrationCommand {
             }
             kept.append(appID)
         }
-        let secret = try secret.require("The app secret of \(appID)")
-        return kept.map { app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil) }
+        if let configID { configIDs[appID] = configID.isEmpty ? nil : .string(configID) }
+        let keepsSecret = isKnown && configID != nil && !secret.isGiven
+        let secret = keepsSecret ? nil : try secret.require("The app secret of \(appID)")
+        return kept.map { app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil, configID: configIDs[$0]) }
     }
 
-    private func app(_ id: String, secret: Secret? = nil) -> JSONValue {
+    private func app(_ id: String, secret: Secret? = nil, configID: JSONValue?) -> JSONValue {
         let members = provider.name.appMembers
-        return .object(
-            JSONObject(present: [members.id: .string(id), members.secret: secret.map { .string($0.reveal()) }])
-        )
+        var app = JSONObject(present: [
+            members.id: .string(id), members.secret: secret.map { .string($0.reveal()) },
+        ])
+        if let configID, let name = members.configID { app.append(name, configID) }
+        return .object(app)
     }
 }

@@ -29,7 +29,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let user = try await administration.user(user.id, of: user.application.id)
+            let user = try await administration.user(user.id, of: user.application.id, by: actor)
             let sessions = user.body.object?["sessions"]?.array ?? []
             try output.show(Page(items: sessions, next: nil), SessionCommand.columns)
         }

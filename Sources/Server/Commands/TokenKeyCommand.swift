@@ -13,8 +13,9 @@ struct TokenKeyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys, the newest first.",
             discussion: """
-                A key that is published is in /.well-known/jwks.json. The newest signs when ten minutes have passed, and the one before \
-                it until then. The first one is made when the first token is asked for.
+                Each application has its own. A key that is published is in /{application}/.well-known/jwks.json. An application's newest \
+                signs when ten minutes have passed, and the one before it until then. The first one is made when the first token is asked \
+                for. A key without an application is of an earlier version, which had one for all.
 
                 Example:
                   federation token-key list
@@ -30,7 +31,8 @@ struct TokenKeyCommand: ParsableCommand {
                     OutputOptions.Section(
                         member: "items",
                         columns: [
-                            Column("KEY", "id", .id), Column("CREATED", "created", .moment),
+                            Column("KEY", "id", .id), Column("APPLICATION", "application", .id),
+                            Column("CREATED", "created", .moment),
                             Column("RETIRED", "retired", .moment), Column("SIGNS", "signs", .id),
                             Column("PUBLISHED", "published", .id), Column("MASTER KEY", "keyId", .id),
                         ]
@@ -44,17 +46,22 @@ struct TokenKeyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a new key, which signs in ten minutes.",
             discussion: """
-                No token is refused meanwhile: services that follow /.well-known/jwks.json learn the new key before it signs, and \
-                the former ones are published until their last token has ended.
+                Without an application, each one that gives out signed tokens or has a key for them gets a new one.
+
+                No token is refused meanwhile: services that follow the published keys learn the new key before it signs, and the former \
+                ones are published until their last token has ended.
 
                 When a key may be known to others, --at-once removes all former keys. Tokens of theirs are refused as soon as services \
                 have fetched the keys again; users get new ones with their next request.
 
                 Examples:
                   federation token-key rotate
-                  federation token-key rotate --at-once
+                  federation token-key rotate demo --at-once
                 """
         )
+
+        @Argument(help: ArgumentHelp("Id of the application.", valueName: "app"))
+        var application: String?
 
         @Flag(help: "Remove all former keys.")
         var atOnce = false
@@ -62,11 +69,20 @@ struct TokenKeyCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let made = try await administration.rotateTokenKeys(.object(["atOnce": .bool(atOnce)]), by: actor)
-            guard !output.json, let key = made.object else { return try output.show(made, []) }
-            let seconds = key["signsInSeconds"]?.integer ?? 0
-            let moment = seconds == 0 ? "signs from now on" : "signs in \(seconds / 60) minutes"
-            try Terminal.report("The key \(key["id"]?.string ?? "") is published and \(moment).")
+            let request: JSONObject = [
+                "application": application.map(JSONValue.string) ?? .null, "atOnce": .bool(atOnce),
+            ]
+            let made = try await administration.rotateTokenKeys(.object(request), by: actor)
+            guard !output.json, let keys = made.object?["items"]?.array else { return try output.show(made, []) }
+            for key in keys.compactMap(\.object) {
+                let seconds = key["signsInSeconds"]?.integer ?? 0
+                let moment = seconds == 0 ? "signs from now on" : "signs in \(seconds / 60) minutes"
+                let application = key["application"]?.string ?? ""
+                try Terminal.report("The key \(key["id"]?.string ?? "") of \(application) is published and \(moment).")
+            }
+            if keys.isEmpty {
+                try Terminal.report("No application gives out signed tokens, so there is no key to replace.")
+            }
         }
     }
 }

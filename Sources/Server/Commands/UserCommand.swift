@@ -25,7 +25,7 @@ struct UserCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let user = try await administration.user(user.id, of: user.application.id)
+            let user = try await administration.user(user.id, of: user.application.id, by: actor)
             try output.show(user, Self.sections)
         }
 
@@ -189,7 +189,7 @@ struct UserCommand: ParsableCommand {
         @OptionGroup var file: OutputFileOption
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let person = try await administration.exportUser(user.id, of: user.application.id)
+            let person = try await administration.exportUser(user.id, of: user.application.id, by: actor)
             try file.write(person.indented)
         }
     }
@@ -199,7 +199,8 @@ struct UserCommand: ParsableCommand {
             abstract: "Erase a user with identities and sessions.",
             discussion: """
                 Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
-                login; disable the user to keep somebody out.
+                login, unless the user is disabled: then these accounts stay banned for the setting banDays, or until \
+                federation ban lift.
 
                 Example:
                   federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\

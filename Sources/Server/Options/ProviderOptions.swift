@@ -10,6 +10,12 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: "The form of appsecret_proof.")
     var proof: ProofForm?
 
+    @Option(
+        help:
+            "Whether our login dialog is opened with a challenge of PKCE; auto does without for an hour after Facebook has forgotten one."
+    )
+    var pkce: DialogChallenge?
+
     @Option(help: "What the nonce of an ID token must be; off is for the tokens that iOS SDK 18.1 refreshes.")
     var nonce: NoncePolicy?
 
@@ -59,26 +65,49 @@ struct ProviderOptions: ParsableArguments {
     )
     var eraseAfterDays: Int64?
 
-    @Option(help: ArgumentHelp("The text that Facebook repeats when it sets up the webhook.", valueName: "text"))
-    var webhookVerifyToken: String?
+    @OptionGroup var verifyToken: VerifyTokenOptions
 
     @Option(
         name: .customLong("default"),
         help: ArgumentHelp("Give one of these its default again, by its name in documents.", valueName: "option")
     )
-    var defaults: [FacebookOptionsDocument.Name] = []
+    var defaults: [OptionName] = []
+
+    /// An option by its name in documents.
+    struct OptionName: ExpressibleByArgument {
+        let text: String
+
+        init?(argument: String) {
+            guard Self.allValueStrings.contains(where: { $0.hasSameBytes(as: argument) }) else { return nil }
+            text = argument
+        }
+
+        static var allValueStrings: [String] { ProviderName.facebook.optionNames }
+    }
+
+    var isGiven: Bool { !given.isEmpty || verifyToken.isGiven || !defaults.isEmpty }
 
     /// The members of the provider's settings that were given, `null` for those that return to their default.
-    var members: [JSONObject.Member] {
-        let given = FacebookOptionsDocument.Name.allCases.compactMap { name in
-            value(of: name).map { JSONObject.Member(name.rawValue, $0) }
-        }
-        return given + defaults.map { JSONObject.Member($0.rawValue, .null) }
+    ///
+    /// - Throws: An exit code when a secret cannot be read.
+    func members() throws -> [JSONObject.Member] {
+        let secret = try verifyToken.read("The verify token of the webhook")
+        let secrets = secret.map { [JSONObject.Member(Self.verifyTokenName, .string($0.reveal()))] } ?? []
+        return given + secrets + defaults.map { JSONObject.Member($0.text, .null) }
     }
 
     func validate() throws {
-        if let name = defaults.first(where: { value(of: $0) != nil }) {
-            throw ValidationError("\(name.rawValue) is given a value and its default.")
+        let names = given.map(\.key) + (verifyToken.isGiven ? [Self.verifyTokenName] : [])
+        if let name = defaults.first(where: { name in names.contains { $0.hasSameBytes(as: name.text) } }) {
+            throw ValidationError("\(name.text) is given a value and its default.")
+        }
+    }
+
+    private static let verifyTokenName = "webhookVerifyToken"
+
+    private var given: [JSONObject.Member] {
+        FacebookOptionsDocument.Name.allCases.compactMap { name in
+            value(of: name).map { JSONObject.Member(name.rawValue, $0) }
         }
     }
 
@@ -86,6 +115,7 @@ struct ProviderOptions: ParsableArguments {
         switch name {
         case .graphVersion: graphVersion.map(JSONValue.string)
         case .proof: proof.map { .string($0.rawValue) }
+        case .pkce: pkce.map { .string($0.rawValue) }
         case .nonce: nonce.map { .string($0.rawValue) }
         case .idTokenSeconds: idTokenLifetime.map { .integer($0.seconds) }
         case .redirectURIs: Self.list(redirectURIs)
@@ -97,7 +127,6 @@ struct ProviderOptions: ParsableArguments {
         case .endSessionsWhenRevoked: endSessionsWhenRevoked.map(JSONValue.bool)
         case .refreshHours: refreshHours.map(JSONValue.integer)
         case .eraseAfterDays: eraseAfterDays.map(JSONValue.integer)
-        case .webhookVerifyToken: webhookVerifyToken.map(JSONValue.string)
         }
     }
 

@@ -30,6 +30,9 @@ extension SecretOptions {
     /// Whether the command was told where to take it from.
     var isGiven: Bool { file != nil || stdin }
 
+    /// Whether it comes from standard input, which is there once.
+    var takesStandardInput: Bool { stdin || file == "-" }
+
     /// The secret from where the options say.
     ///
     /// - Parameter name: What the secret is, for messages.
@@ -81,6 +84,24 @@ struct AppSecretOptions: SecretOptions {
     var stdin = false
 
     @Option(name: [.customLong("secret"), .customLong("app-secret")], help: .private)
+    var argument: String?
+}
+
+/// What Facebook repeats when it sets up the webhook.
+struct VerifyTokenOptions: SecretOptions {
+    static let option = "webhook-verify-token"
+
+    @Option(
+        name: .customLong("webhook-verify-token-file"),
+        help: "File that holds the text that Facebook repeats when it sets up the webhook.",
+        completion: .file()
+    )
+    var file: String?
+
+    @Flag(name: .customLong("webhook-verify-token-stdin"), help: "Read that text from standard input.")
+    var stdin = false
+
+    @Option(name: [.customLong("webhook-verify-token")], help: .private)
     var argument: String?
 }
 

@@ -9,6 +9,7 @@ enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case sessionAbsoluteSeconds
     case multipleLogins
     case mostSessions
+    case banDays
     case tokens
     case allowedOrigins
     case hostNames
@@ -36,13 +37,16 @@ struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many sessions a user may have; the oldest end.", valueName: "number"))
     var mostSessions: Int64?
 
+    @Option(help: ArgumentHelp("Days for which a disabled user who was erased stays banned.", valueName: "count"))
+    var banDays: Int64?
+
     @Flag(inversion: .prefixedNo, help: "Users get signed tokens for the application's other services.")
     var tokens: Bool?
 
     @Option(help: ArgumentHelp("How long a signed token is good, like 5m.", valueName: "time"))
     var tokenLifetime: Lifetime?
 
-    @Option(help: ArgumentHelp("Whom signed tokens are for (aud).", valueName: "name"))
+    @Option(help: ArgumentHelp("Whom signed tokens are for (aud); the application's id unless set.", valueName: "name"))
     var tokenAudience: String?
 
     @Option(
@@ -66,6 +70,9 @@ struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many accounts one network address may make within an hour.", valueName: "number"))
     var registrationsPerHour: Int64?
 
+    @Option(help: ArgumentHelp("How many accounts may be made within an hour in all.", valueName: "number"))
+    var registrationsPerHourInAll: Int64?
+
     @Option(
         name: .customLong("role"),
         help: ArgumentHelp("A role that users can be given; once for each.", valueName: "role")
@@ -81,6 +88,7 @@ struct SettingsOptions: ParsableArguments {
             Setting.sessionAbsoluteSeconds.rawValue: sessionAbsolute.map { .integer($0.seconds) },
             Setting.multipleLogins.rawValue: multipleLogins.map(JSONValue.bool),
             Setting.mostSessions.rawValue: mostSessions.map(JSONValue.integer),
+            Setting.banDays.rawValue: banDays.map(JSONValue.integer),
             Setting.tokens.rawValue: tokenSettings,
             Setting.allowedOrigins.rawValue: Self.list(allowedOrigins),
             Setting.hostNames.rawValue: Self.list(hostNames),
@@ -103,6 +111,7 @@ struct SettingsOptions: ParsableArguments {
         let members = JSONObject(present: [
             "enabled": registration.map(JSONValue.bool), "confirmEmail": confirmEmail.map(JSONValue.bool),
             "mostPerHour": registrationsPerHour.map(JSONValue.integer),
+            "mostPerHourInAll": registrationsPerHourInAll.map(JSONValue.integer),
         ])
         return members.members.isEmpty ? nil : .object(members)
     }

@@ -5,9 +5,9 @@ import Identity
 // The words of the domain as arguments: shells complete them, and help lists them.
 
 extension OperatorRole: ExpressibleByArgument {}
+extension DialogChallenge: ExpressibleByArgument {}
 extension ProofForm: ExpressibleByArgument {}
 extension NoncePolicy: ExpressibleByArgument {}
-extension FacebookOptionsDocument.Name: ExpressibleByArgument {}
 
 extension PropertyType: ExpressibleByArgument {
     /// Small letters will do.

@@ -7,6 +7,7 @@ struct Details {
     /// The members of our resources that are milliseconds since 1970; no property can have such a name.
     private static let moments = [
         "created", "updated", "lastLogin", "user.created", "user.updated", "user.lastLogin", "password.changed",
+        "webhookVerifyToken.changed",
     ]
 
     /// Takes an object apart.

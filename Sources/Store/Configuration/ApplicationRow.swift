@@ -8,18 +8,18 @@ extension StoredApplication {
         a.id, a.name, a.schema_name, a.revision, a.settings,
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
             (extract(epoch from k.created) * 1000)::bigint, k.server) order by k.label), '[]')
-            from federation.api_keys k where k.application_id = a.id),
+            from federation.api_keys k where k.application_id = a.id) as keys,
         (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider, 'enabled', p.enabled,
             'options', p.options, 'apps',
             (select coalesce(jsonb_agg(jsonb_build_object('id', f.app_id, 'secret', encode(f.secret, 'hex'),
-                'key', f.secret_key_id,
+                'key', f.secret_key_id, 'config', f.config_id,
                 'changed', (extract(epoch from f.secret_changed) * 1000)::bigint) order by f.position), '[]')
                 from federation.provider_apps f where f.application_id = a.id and f.provider = p.provider))), '[]')
-            from federation.provider_settings p where p.application_id = a.id),
+            from federation.provider_settings p where p.application_id = a.id) as providers,
         (select coalesce(jsonb_agg(jsonb_build_array(m.provider, m.revision, m.document)), '[]')
-            from federation.mappings m where m.application_id = a.id and m.active),
+            from federation.mappings m where m.application_id = a.id and m.active) as mappings,
         (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
-            order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id),
+            order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id) as properties,
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
         a.created, a.updated
         """
@@ -40,24 +40,38 @@ extension StoredApplication {
 
     private init?(_ row: Row) throws(PostgresError) {
         guard let id = ApplicationID(try row.decode(0, as: String.self)) else { return nil }
+        var unreadable: [String] = []
+        func json(_ column: Int) throws(PostgresError) -> JSONValue {
+            do throws(PostgresError) {
+                return try row.decode(column, as: JSONValue.self)
+            } catch {
+                // Other applications are not to suffer from it.
+                guard case .decoding(let failure) = error, failure.reason == .malformed else { throw error }
+                unreadable.append(failure.column)
+                return .null
+            }
+        }
+        let (settings, keys, providers) = (try json(4), try json(5), try json(6))
+        let (mappings, properties) = (try json(7), try json(8))
         self.init(
             id: id,
             name: try row.decode(1, as: String.self),
             schema: try row.decode(2, as: String.self),
             revision: try row.decode(3, as: Int64.self),
-            settings: Self.json(try row.decode(4, as: JSONText.self)) ?? .null,
-            keys: Self.keys(Self.json(try row.decode(5, as: JSONText.self))),
-            providers: Self.providers(Self.json(try row.decode(6, as: JSONText.self))),
-            mappings: Self.mappings(Self.json(try row.decode(7, as: JSONText.self))),
-            properties: Self.properties(Self.json(try row.decode(8, as: JSONText.self))),
+            settings: settings,
+            keys: Self.keys(keys),
+            providers: Self.providers(providers),
+            mappings: Self.mappings(mappings),
+            properties: Self.properties(properties),
             dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
             created: try row.decode(10, as: Timestamp.self).milliseconds,
-            updated: try row.decode(11, as: Timestamp?.self)?.milliseconds
+            updated: try row.decode(11, as: Timestamp?.self)?.milliseconds,
+            unreadable: unreadable
         )
     }
 
-    private static func keys(_ value: JSONValue?) -> [Key] {
-        (value?.array ?? []).compactMap { element in
+    private static func keys(_ value: JSONValue) -> [Key] {
+        (value.array ?? []).compactMap { element in
             guard let fields = element.array, fields.count == 4, let label = fields[0].string,
                 let hash = fields[1].string, let created = fields[2].integer
             else { return nil }
@@ -70,9 +84,9 @@ extension StoredApplication {
         }
     }
 
-    private static func mappings(_ value: JSONValue?) -> [ProviderName: ActiveMapping] {
+    private static func mappings(_ value: JSONValue) -> [ProviderName: ActiveMapping] {
         var mappings: [ProviderName: ActiveMapping] = [:]
-        for element in value?.array ?? [] {
+        for element in value.array ?? [] {
             guard let fields = element.array, fields.count == 3, let provider = fields[0].string.flatMap(provider),
                 let revision = fields[1].integer
             else { continue }
@@ -81,9 +95,9 @@ extension StoredApplication {
         return mappings
     }
 
-    private static func providers(_ value: JSONValue?) -> [ProviderName: Provider] {
+    private static func providers(_ value: JSONValue) -> [ProviderName: Provider] {
         var providers: [ProviderName: Provider] = [:]
-        for object in (value?.array ?? []).compactMap(\.object) {
+        for object in (value.array ?? []).compactMap(\.object) {
             guard let name = object["provider"]?.string.flatMap(provider) else { continue }
             providers[name] = settings(object)
         }
@@ -100,7 +114,8 @@ extension StoredApplication {
             return App(
                 id: id,
                 secret: SealedSecret(bytes: Hexadecimal.decode(secret.utf8) ?? [], keyID: key),
-                secretChanged: app["changed"]?.integer ?? 0
+                secretChanged: app["changed"]?.integer ?? 0,
+                configID: app["config"]?.string
             )
         }
         return Provider(
@@ -111,8 +126,8 @@ extension StoredApplication {
     }
 
     /// Declared properties, with the built-in ones in front unless they are declared again.
-    private static func properties(_ value: JSONValue?) -> [Property] {
-        let declared = (value?.array ?? []).compactMap { element -> Property? in
+    private static func properties(_ value: JSONValue) -> [Property] {
+        let declared = (value.array ?? []).compactMap { element -> Property? in
             guard let fields = element.array, fields.count == 4,
                 let name = fields[0].string.flatMap({ PropertyName($0) }),
                 let type = fields[1].string.flatMap(PropertyType.init(rawValue:))
@@ -125,9 +140,5 @@ extension StoredApplication {
             )
         }
         return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared
-    }
-
-    private static func json(_ text: JSONText) -> JSONValue? {
-        try? JSONParser.parse(text.text, limits: .stored)
     }
 }

@@ -113,6 +113,42 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Notes that somebody has read what is stored of people.
+    ///
+    /// - Parameters:
+    ///   - reading: The entry's action.
+    ///   - user: Whom they read about, where that is one.
+    ///   - facts: How; none of it is a value that they looked for or saw.
+    ///   - application: Whose users.
+    ///   - actor: Who read.
+    /// - Throws: `store_unavailable` and its like; the caller must not show anything then.
+    package func recordReading(
+        _ reading: PeopleReading,
+        of user: ObjectID?,
+        _ facts: JSONObject = JSONObject(),
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        let record = AuditRecord(
+            application: application,
+            action: reading.rawValue,
+            target: user?.description,
+            from: nil,
+            to: facts.members.isEmpty ? nil : .object(facts)
+        )
+        try await transaction { connection in try await connection.record([record], by: actor) }
+    }
+}
+
+/// The ways of reading what is stored of people, by the actions of their entries in the audit log.
+package enum PeopleReading: String, Sendable {
+    case search = "user.search"
+    case read = "user.read"
+    case preview = "user.preview"
+    case export = "user.export"
+}
+
 extension PostgresConnection {
     /// Writes entries of the audit log, in their order.
     func record(_ records: [AuditRecord], by actor: Actor) async throws(PostgresError) {
@@ -135,7 +171,6 @@ extension PostgresConnection {
 
 extension AuditEntry {
     fileprivate init(_ row: Row) throws(PostgresError) {
-        let details = try row.decode(7, as: JSONText.self)
         self.init(
             id: try row.decode(0, as: Int64.self),
             happened: try row.decode(1, as: Timestamp.self).milliseconds,
@@ -144,7 +179,7 @@ extension AuditEntry {
             application: try row.decode(4, as: String?.self),
             action: try row.decode(5, as: String.self),
             target: try row.decode(6, as: String?.self),
-            details: (try? JSONParser.parse(details.text, limits: .stored)) ?? .null
+            details: try row.decode(7, as: JSONValue.self)
         )
     }
 }

@@ -56,6 +56,7 @@ extension Store {
             .first
         var columns: [LiveColumn] = []
         if let stored {
+            if let column = stored.unreadable.first { throw Failure.unreadable(column) }
             columns = try LiveColumn.all(in: try await connection.query(LiveColumn.statement(ofSchema: stored.schema)))
         }
         let planned = try plan(stored, columns)

@@ -19,8 +19,8 @@ package enum ConfigurationChange: Sendable {
 
     /// Sets everything of a provider but its apps; makes it when there is none.
     case setProvider(ProviderName, enabled: Bool, options: JSONValue)
-    /// The apps that there shall be, in the order in which they are asked; a nil secret is left as it is.
-    case setProviderApps(ProviderName, [(id: ProviderAppID, secret: SealedSecret?)])
+    /// The apps that there shall be, in the order in which they are asked.
+    case setProviderApps(ProviderName, [App])
     case removeProvider(ProviderName)
 
     /// Adds the column, behind the others; values that clients brought in under the name move into it. Where the
@@ -39,6 +39,20 @@ package enum ConfigurationChange: Sendable {
 
     /// Makes a new revision of the mapping for a provider, in the list form, and makes it the active one.
     case setMapping(ProviderName, JSONValue)
+
+    /// An app at a provider, as it shall be.
+    package struct App: Sendable {
+        let id: ProviderAppID
+        /// The stored one is left as it is when this is nil.
+        let secret: SealedSecret?
+        let configID: String?
+
+        package init(id: ProviderAppID, secret: SealedSecret?, configID: String? = nil) {
+            self.id = id
+            self.secret = secret
+            self.configID = configID
+        }
+    }
 }
 
 /// A step together with what the audit log and an operator who looks at a plan see of it; no secret is in it, not even

@@ -9,9 +9,13 @@ extension Store {
     }
 
     /// One application; nil when there is none.
+    ///
+    /// - Throws: `stored_value_unreadable` when not all of it can be read.
     package func application(_ id: ApplicationID) async throws(Failure) -> StoredApplication? {
         let result = try await query(StoredApplication.statement(for: id))
-        return try read { () throws(PostgresError) in try StoredApplication.all(in: result).first }
+        let stored = try read { () throws(PostgresError) in try StoredApplication.all(in: result).first }
+        if let column = stored?.unreadable.first { throw .unreadable(column) }
+        return stored
     }
 
     /// Applications in the order of their ids, for a list: those behind `after`.

@@ -52,11 +52,10 @@ extension StoredMapping {
     fileprivate static func all(in result: ResultSet) throws(PostgresError) -> [StoredMapping] {
         var revisions: [StoredMapping] = []
         for row in result.rows {
-            let document = try row.decode(1, as: JSONText.self)
             revisions.append(
                 StoredMapping(
                     revision: try row.decode(0, as: Int64.self),
-                    document: (try? JSONParser.parse(document.text, limits: .stored)) ?? .null,
+                    document: try row.decode(1, as: JSONValue.self),
                     isActive: try row.decode(2, as: Bool.self),
                     created: try row.decode(3, as: Timestamp.self).milliseconds,
                     author: try row.decode(4, as: String?.self)

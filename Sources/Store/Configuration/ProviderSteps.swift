@@ -12,7 +12,7 @@ extension ChangeTransaction {
         )
     }
 
-    func setApps(_ apps: [(id: ProviderAppID, secret: SealedSecret?)], of provider: ProviderName) async throws {
+    func setApps(_ apps: [ConfigurationChange.App], of provider: ProviderName) async throws {
         let ids = apps.map(\.id.text)
         _ = try await connection.query(
             """
@@ -22,11 +22,11 @@ extension ChangeTransaction {
         )
         for (position, app) in apps.enumerated() {
             if let secret = app.secret {
-                try await store(secret, of: app.id, at: provider, position: position)
+                try await store(secret, of: app, at: provider, position: position)
             } else {
                 try await expectOne(
                     """
-                    update federation.provider_apps set position = \(position)
+                    update federation.provider_apps set position = \(position), config_id = \(app.configID)
                     where application_id = \(application.text) and provider = \(provider.text) and app_id = \(app.id.text)
                     """,
                     "secret of the app \(app.id)"
@@ -37,17 +37,19 @@ extension ChangeTransaction {
 
     private func store(
         _ secret: SealedSecret,
-        of app: ProviderAppID,
+        of app: ConfigurationChange.App,
         at provider: ProviderName,
         position: Int
     ) async throws {
         _ = try await connection.query(
             """
             insert into federation.provider_apps
-                (application_id, provider, app_id, position, secret, secret_key_id)
-            values (\(application.text), \(provider.text), \(app.text), \(position), \(secret.bytes), \(secret.keyID))
+                (application_id, provider, app_id, position, secret, secret_key_id, config_id)
+            values (\(application.text), \(provider.text), \(app.id.text), \(position), \(secret.bytes), \(secret.keyID),
+                \(app.configID))
             on conflict (application_id, provider, app_id) do update set position = excluded.position,
-                secret = excluded.secret, secret_key_id = excluded.secret_key_id, secret_changed = now()
+                secret = excluded.secret, secret_key_id = excluded.secret_key_id, secret_changed = now(),
+                config_id = excluded.config_id
             """
         )
     }

@@ -20,6 +20,8 @@ package struct StoredApplication: Sendable {
     /// Milliseconds since 1970 UTC, as everywhere.
     package let created: Int64
     package internal(set) var updated: Int64?
+    /// What the database holds of the above and cannot be read, by the names of the columns; it stands here as if there were nothing.
+    package internal(set) var unreadable: [String] = []
 
     /// An API key.
     package struct Key: Sendable {
@@ -39,7 +41,7 @@ package struct StoredApplication: Sendable {
     }
 
     /// Settings of a provider, and its apps in the order in which they are asked.
-    package struct Provider: Sendable {
+    package struct Provider: Sendable, Equatable {
         package let enabled: Bool
         /// What else the operator decided, unread.
         package let options: JSONValue
@@ -53,10 +55,19 @@ package struct StoredApplication: Sendable {
     }
 
     /// An app with its sealed secret.
-    package struct App: Sendable {
+    package struct App: Sendable, Equatable {
         package let id: ProviderAppID
         package let secret: SealedSecret
         package let secretChanged: Int64
+        /// Which configuration at the provider the app's login dialog follows.
+        package let configID: String?
+
+        package init(id: ProviderAppID, secret: SealedSecret, secretChanged: Int64, configID: String? = nil) {
+            self.id = id
+            self.secret = secret
+            self.secretChanged = secretChanged
+            self.configID = configID
+        }
     }
 }
 

@@ -73,15 +73,31 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
     }
 
-    /// Codes of requests that are due, the oldest first.
-    ///
+    /// The applications of which a request is due: most of many have none.
+    package func applicationsWithDueDeletions() async throws(Failure) -> Set<ApplicationID> {
+        let result = try await query(
+            "select distinct application_id from federation.deletion_requests where \(Self.deletionIsDue)"
+        )
+        return try read { () throws(PostgresError) in
+            var applications: Set<ApplicationID> = []
+            for row in result.rows {
+                if let id = ApplicationID(try row.decode(0, as: String.self)) { applications.insert(id) }
+            }
+            return applications
+        }
+    }
+
     /// One that something stood in the way of is left alone for ten minutes.
+    private static var deletionIsDue: Statement {
+        "done is null and due <= now() and (attempted is null or attempted < now() - interval '10 minutes')"
+    }
+
+    /// Codes of requests that are due, the oldest first.
     package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [String] {
         let result = try await query(
             """
             select code from federation.deletion_requests
-            where application_id = \(application.id.text) and done is null and due <= now()
-                and (attempted is null or attempted < now() - interval '10 minutes')
+            where application_id = \(application.id.text) and \(Self.deletionIsDue)
             order by due, code limit \(limit)
             """
         )

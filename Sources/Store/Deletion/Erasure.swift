@@ -11,7 +11,7 @@ package enum Erasure: Sendable {
     case identity(of: ObjectID, tokens: [KeptIdentity])
     /// It was the last identity: the user is gone.
     case user(ObjectID, tokens: [KeptIdentity])
-    /// Nothing has changed: rows of this table refer to the user, or a rule of the operator's forbids it.
+    /// Nothing has changed: rows of this table refer to the user, a rule of the operator's forbids it, or the account can still be taken back.
     case hindered(by: String)
 }
 
@@ -19,20 +19,22 @@ extension Store {
     /// Erases what a request for deletion that is due is about, in one transaction, and forgets whom it was about.
     ///
     /// Of several instances one does it. What stands in the way is written down, with one entry of the audit log for each hindrance,
-    /// and the request stays open.
+    /// and the request stays open. The identity of a disabled user is banned.
     ///
     /// - Parameters:
     ///   - code: The request.
     ///   - application: Whose it is.
+    ///   - hash: By what a banned identity is known.
     ///   - actor: Who asked for it, for the audit log.
     /// - Returns: What was erased.
     /// - Throws: `store_unavailable` and its like; nothing has changed then.
     package func erase(
         code: String,
         of application: Application,
+        banningBy hash: @escaping IdentityHasher,
         by actor: Actor
     ) async throws(Failure) -> Erasure {
-        let work = ErasureWork(code: code, application: application)
+        let work = ErasureWork(code: code, application: application, hash: hash)
         do {
             return try await postgres.withTransaction { try await work.carryOut(on: $0, by: actor) }
         } catch let error as PostgresError {
@@ -43,6 +45,9 @@ extension Store {
             }
             try await transaction { try await work.note(hindrance, on: $0, by: actor) }
             return .hindered(by: hindrance)
+        } catch let contested as Contested {
+            try await transaction { try await work.note(contested.hindrance, on: $0, by: actor) }
+            return .hindered(by: contested.hindrance)
         } catch let error as Failure {
             throw error
         } catch {
@@ -53,7 +58,7 @@ extension Store {
 
 extension PostgresError {
     /// What forbids to erase a user: a table whose rows refer to it, or a trigger of the operator's; nil for every other error.
-    fileprivate var hindrance: String? {
+    var hindrance: String? {
         guard case .server(let refusal) = self else { return nil }
         if refusal.sqlState == "P0001" { return "a rule of the users table" }
         guard handling == .constraintViolation else { return nil }
@@ -61,12 +66,18 @@ extension PostgresError {
     }
 }
 
+/// The user can be taken back by whoever reads a former address, and the identity may be a thief's: it waits until the link ends.
+private struct Contested: Error {
+    let hindrance = "a link that takes the account back"
+}
+
 /// The steps of the erasure of one request.
 private struct ErasureWork: Sendable {
     let code: String
     let application: Application
+    let hash: IdentityHasher
 
-    func carryOut(on connection: PostgresConnection, by actor: Actor) async throws(PostgresError) -> Erasure {
+    func carryOut(on connection: PostgresConnection, by actor: Actor) async throws -> Erasure {
         let request = try await connection.query(
             """
             select provider_app, subject, extract(epoch from issued)::bigint from federation.deletion_requests
@@ -76,10 +87,11 @@ private struct ErasureWork: Sendable {
         )
         guard let row = request.first else { return .notOurs }
         var erasure = Erasure.nobody
+        var isBanned = false
         if let app = ProviderAppID(try row.decode(0, as: String?.self) ?? ""),
             let subject = Subject(try row.decode(1, as: String?.self) ?? "")
         {
-            erasure = try await erase(
+            (erasure, isBanned) = try await erase(
                 IdentityKey(provider: .facebook, app: app, subject: subject),
                 from: try row.decode(2, as: Int64.self),
                 on: connection
@@ -91,7 +103,7 @@ private struct ErasureWork: Sendable {
             set done = now(), provider_app = null, subject = null, hindrance = null where code = \(code)
             """
         )
-        if let entry = entry(for: erasure) { try await connection.record([entry], by: actor) }
+        if let entry = entry(for: erasure, isBanned: isBanned) { try await connection.record([entry], by: actor) }
         return erasure
     }
 
@@ -100,10 +112,12 @@ private struct ErasureWork: Sendable {
         _ identity: IdentityKey,
         from issued: Int64,
         on connection: PostgresConnection
-    ) async throws(PostgresError) -> Erasure {
+    ) async throws -> (Erasure, isBanned: Bool) {
+        // First: what is just being brought back is found as an identity after that.
+        try await connection.forgetRemoval(of: [identity], schema: application.schema)
         guard let user = try await connection.lockUser(of: identity, schema: application.schema) else {
             try await connection.endAccess(of: identity.row, at: issued, schema: application.schema)
-            return .nobody
+            return (.nobody, false)
         }
         // A statement of its own: the one that waits for the lock sees the identities as they were before the wait.
         let found = try await connection.query(
@@ -115,14 +129,16 @@ private struct ErasureWork: Sendable {
             having bool_or(\(identity.condition) and created < to_timestamp(\(issued)) + interval '1 second')
             """
         )
-        guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return .nobody }
+        guard let hasOthers = try found.first?.decode(0, as: Bool.self) else { return (.nobody, false) }
+        if !hasOthers, try await connection.canBeTakenBack(user, schema: application.schema) { throw Contested() }
+        let isBanned = try await connection.ban([identity], of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
         try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
         guard hasOthers else {
             _ = try await connection.query(
                 "delete from \(identifier: application.schema).users where object_id = \(user.uuid)"
             )
-            return .user(user, tokens: tokens)
+            return (.user(user, tokens: tokens), isBanned)
         }
         try await connection.endSessions(of: user, openedBy: identity, schema: application.schema)
         _ = try await connection.query(
@@ -131,7 +147,8 @@ private struct ErasureWork: Sendable {
             where object_id = \(user.uuid) and \(identity.condition)
             """
         )
-        return .identity(of: user, tokens: tokens.filter { $0.app == identity.app && $0.subject == identity.subject })
+        let lost = tokens.filter { $0.app == identity.app && $0.subject == identity.subject }
+        return (.identity(of: user, tokens: lost), isBanned)
     }
 
     /// Writes down what stands in the way; the audit log gets an entry when it is something else than before.
@@ -155,11 +172,12 @@ private struct ErasureWork: Sendable {
         )
     }
 
-    private func entry(for erasure: Erasure) -> AuditRecord? {
-        switch erasure {
+    private func entry(for erasure: Erasure, isBanned: Bool) -> AuditRecord? {
+        let more: JSONObject = isBanned ? ["banned": .bool(true)] : [:]
+        return switch erasure {
         case .notOurs, .nobody, .hindered: nil
-        case .identity(let user, _): entry("user.unlink", target: user)
-        case .user(let user, _): entry("user.erase", target: user)
+        case .identity(let user, _): entry("user.unlink", target: user, more)
+        case .user(let user, _): entry("user.erase", target: user, more)
         }
     }
 

@@ -70,11 +70,12 @@ extension Store {
     ) async throws(Failure) -> RevokedIdentity? {
         let identity = revocation.identity
         return try await transaction { connection in
-            guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return nil }
-            // Also when a login came after it, or it is no news: what was issued before has ended.
+            let user = try await connection.lockUser(of: identity, schema: application.schema)
+            // Also when a login came after it, it is no news, or the identity is nobody's for now: what was issued before has ended.
             if case .access(let moment) = revocation.scope {
                 try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
             }
+            guard let user else { return nil }
             let revoked = try await connection.query(
                 """
                 update \(identifier: application.schema).identities

@@ -32,7 +32,7 @@ extension Store {
         let first = statement.joining(joining)
         let application = statement.application
         return try await transaction(of: application) { connection in
-            let isNew = try await connection.join(joining, to: write.person.identity, of: application)
+            let isNew = try await connection.join(joining, to: write, of: application)
             // What is the user's already logs in like every other identity.
             let statement = isNew ? first : statement
             let result = try await connection.query(statement.filled(with: write))
@@ -55,9 +55,10 @@ extension PostgresConnection {
     /// - Returns: Whether it was nobody's before.
     fileprivate func join(
         _ joining: Joining,
-        to identity: IdentityKey,
+        to write: SignInWrite,
         of application: Application
     ) async throws -> Bool {
+        let identity = write.person.identity
         // The login that made the guest this person may have lost its reply: the client repeats it.
         if case .guest(let id, _) = joining, try await owner(of: identity, in: application) == id { return false }
         guard let user = try await lockUser(ofSession: joining.tokenHash, of: application) else {
@@ -70,6 +71,7 @@ extension PostgresConnection {
             try joining.take(owner, for: user.id)
             return false
         }
+        guard try await !isBanned(write.banHash, schema: application.schema) else { throw Store.accountDisabled }
         try joining.requireProof(of: user)
         let inserted = try await query(
             """
@@ -189,7 +191,12 @@ extension SignInStatement {
             provider: provider,
             targets: targets.map { target in
                 let sync = target.sync == .firstLogin ? first : target.sync
-                return Target(name: target.name, type: target.type, sync: sync)
+                return Target(
+                    name: target.name,
+                    type: target.type,
+                    sync: sync,
+                    mayBeCleared: target.mayBeCleared
+                )
             },
             use: use
         )

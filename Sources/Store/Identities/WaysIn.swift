@@ -50,12 +50,19 @@ extension Store {
 
     /// Takes a way in from the user of a live session, unless it is the last one.
     ///
+    /// - Parameters:
+    ///   - way: Which one.
+    ///   - tokenHash: SHA-256 of the session's token.
+    ///   - seconds: How old the session's last proof may be.
+    ///   - announcement: What the user is told; nil when nobody can be told.
+    ///   - application: Whose user it is.
     /// - Returns: What was kept with it: good for giving up our permissions, once.
-    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`.
+    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`, `conflict`.
     package func removeWayIn(
         _ way: WayInSelection,
         fromUserOf tokenHash: [UInt8],
         provedWithin seconds: Int,
+        announcing announcement: Announcement?,
         in application: Application
     ) async throws(Failure) -> [KeptIdentity] {
         let schema = application.schema
@@ -99,7 +106,17 @@ extension Store {
                     "This is the only way in that the user has. Link another identity or set a password first."
                 )
             }
+            if let announcement {
+                try await connection.announce(announcement, to: user.id, of: application)
+            }
             let kept = try await connection.keptIdentities(of: user.id, schema: schema)
+            try await connection.noteRemoval(
+                of: """
+                    i.provider = \(chosen.provider) and i.provider_app = \(chosen.app) and i.subject = \(chosen.subject)
+                    """,
+                from: user.id,
+                schema: schema
+            )
             _ = try await connection.remove(chosen, of: user.id, sparing: tokenHash, schema: schema)
             return kept.filter { kept in
                 kept.key.provider.text.hasSameBytes(as: chosen.provider) && kept.app.text.hasSameBytes(as: chosen.app)

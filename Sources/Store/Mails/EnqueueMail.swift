@@ -19,9 +19,19 @@ extension Store {
         user: ObjectID,
         of application: Application
     ) async throws(Failure) -> Bool {
+        let enqueuing = Self.enqueuing(id, event: event, content: content, user: user, of: application)
+        return try await query(enqueuing, of: application).first != nil
+    }
+
+    static func enqueuing(
+        _ id: ObjectID,
+        event: String,
+        content: SealedSecret,
+        user: ObjectID,
+        of application: Application
+    ) -> Statement {
         let schema = quoted(application.schema)
-        let result = try await query(
-            """
+        return """
             with added as (
                 insert into \(unsafeRaw: schema).mails (id, event, object_id, content, content_key_id)
                 select \(id.uuid), \(event), u.object_id, \(content.bytes), \(content.keyID)
@@ -30,10 +40,7 @@ extension Store {
                 returning id
             )
             select pg_notify(\(Self.mailChannel), \(application.id.text)) from added
-            """,
-            of: application
-        )
-        return result.first != nil
+            """
     }
 
     static let mailChannel = "federation_mails"

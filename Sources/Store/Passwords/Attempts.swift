@@ -18,85 +18,106 @@ package struct AttemptRule: Sendable {
     /// be none.
     package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, mostInAnHour: 1000, memory: 3600)
 
-    /// Mails to one login that anybody may ask for: nobody's mailbox is filled.
-    static let mailsToAccount = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 3, memory: 3600)
+    /// Mails of one kind to one mailbox: nobody's is filled.
+    package static let mailsToMailbox = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 3, memory: 3600)
     /// The same, from one source.
-    static let mailsFromSource = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 60, memory: 3600)
-}
+    package static let mailsFromSource = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 60, memory: 3600)
 
-/// What is attempted.
-package enum AttemptKind: Sendable {
-    /// To guess a password.
-    case guess
-    /// To have a mail sent to the owner of a login.
-    case mail
-
-    fileprivate var rules: (source: AttemptRule, account: AttemptRule) {
-        switch self {
-        case .guess: (.source, .account)
-        case .mail: (.mailsFromSource, .mailsToAccount)
-        }
+    /// Accounts that are made: nobody guesses anything there, so nothing slows down before the limit.
+    package static func registrations(most: Int64) -> AttemptRule {
+        AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: Int(clamping: most), memory: 3600)
     }
 }
 
-/// For what one attempt is counted, each as SHA-256.
+/// One of the things for which an attempt is counted.
+package struct AttemptCount: Sendable {
+    /// SHA-256 of what it is counted for.
+    let key: [UInt8]
+    let rule: AttemptRule
+
+    package init(for key: [UInt8], by rule: AttemptRule) {
+        self.key = key
+        self.rule = rule
+    }
+}
+
+/// That an attempt must not be made now.
+package struct AttemptRefusal: Sendable {
+    /// Which of the things that it was to be counted for stands in the way: its position.
+    package let position: Int
+    /// Seconds to wait.
+    package let seconds: Int
+}
+
+/// For what a guess at a password is counted, each as SHA-256.
 package struct AttemptKeys: Sendable {
     package let source: [UInt8]
     package let account: [UInt8]
-    package let kind: AttemptKind
 
-    package init(source: [UInt8], account: [UInt8], kind: AttemptKind = .guess) {
-        self.kind = kind
+    package init(source: [UInt8], account: [UInt8]) {
         self.source = source
         self.account = account
+    }
+
+    package var counts: [AttemptCount] {
+        [AttemptCount(for: source, by: .source), AttemptCount(for: account, by: .account)]
     }
 }
 
 extension Store {
     /// Counts an attempt as one that failed, before anything is known of it.
     ///
-    /// So guesses that come at once are counted one after the other, on whatever instance. A source that has to wait adds nothing to
-    /// the account, and keeps nobody else from it.
+    /// So guesses that come at once are counted one after the other, on whatever instance. It is counted for one thing after the other:
+    /// a source that has to wait adds nothing to the account, and keeps nobody else from it.
     ///
     /// - Parameters:
-    ///   - keys: what it is counted for.
-    ///   - application: where.
-    /// - Returns: Nil when the attempt may be made; else the seconds to wait, and nothing was counted for what has to wait.
+    ///   - counts: What it is counted for, none twice.
+    ///   - application: Where.
+    /// - Returns: Nil when the attempt may be made; else what stands in the way, and nothing was counted for that and what comes after it.
     /// - Throws: `store_unavailable` and its like.
-    package func countAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) -> Int? {
+    package func countAttempt(
+        for counts: [AttemptCount],
+        of application: Application
+    ) async throws(Failure) -> AttemptRefusal? {
+        let result = try await query(Self.counting(counts, in: application), of: application)
+        return try read { () throws(PostgresError) in try Self.refusal(in: result) }
+    }
+
+    /// The statement that counts an attempt; `refusal` reads its result.
+    static func counting(_ counts: [AttemptCount], in application: Application) -> Statement {
         let attempts = "\(quoted(application.schema)).attempts"
-        let rules = keys.kind.rules
-        let result = try await query(
-            Statement(
-                sql: """
-                    with source as (
-                        \(Self.count("select $1", in: attempts, by: rules.source))
-                    ), account as (
-                        \(Self.count("select $2 from source", in: attempts, by: rules.account))
-                    )
-                    select exists (select from account), (
-                        select max(ceil(extract(epoch from greatest(blocked_until, case
-                            when recent >= case key when $1 then \(rules.source.mostInAnHour)
-                                else \(rules.account.mostInAnHour) end then counted_since + interval '1 hour'
-                            end) - now()))) from \(attempts) where key in ($1, $2)
-                    )::bigint
-                    """,
-                binds: [.bytes(keys.source), .bytes(keys.account)]
-            ),
-            of: application
-        )
-        return try read { () throws(PostgresError) in
-            guard let row = result.first, try !row.decode(0, as: Bool.self) else { return nil }
-            // The row that stood in the way may be younger than this statement.
-            return max(try row.decode(1, as: Int?.self) ?? 1, 1)
+        let counted = counts.enumerated().map { position, count in
+            let before = position == 0 ? "" : " from counted\(position - 1)"
+            let key = "select $\(position + 1)::bytea\(before)"
+            return "counted\(position) as (\(one(key, in: attempts, by: count.rule)))"
         }
+        let refused = counts.indices.map { "when not exists (select from counted\($0)) then \($0)" }
+        let most = counts.enumerated().map { "when $\($0 + 1) then \($1.rule.mostInAnHour)" }
+        let keys = counts.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        return Statement(
+            sql: """
+                with \(counted.joined(separator: ", "))
+                select (case \(refused.joined(separator: " ")) end)::bigint, (
+                    select max(ceil(extract(epoch from greatest(blocked_until, case
+                        when recent >= case key \(most.joined(separator: " ")) end then counted_since + interval '1 hour'
+                        end) - now()))) from \(attempts) where key in (\(keys))
+                )::bigint
+                """,
+            binds: counts.map { .bytes($0.key) }
+        )
+    }
+
+    static func refusal(in result: ResultSet) throws(PostgresError) -> AttemptRefusal? {
+        guard let row = result.first, let position = try row.decode(0, as: Int?.self) else { return nil }
+        // The row that stood in the way may be younger than the statement.
+        return AttemptRefusal(position: position, seconds: max(try row.decode(1, as: Int?.self) ?? 1, 1))
     }
 
     /// Long ago: a moment of this statement would be in the future for one that began before and had to wait for the row.
     private static let noWait = "to_timestamp(0)"
 
-    /// Counts one more for the key, unless it has to wait; then nothing comes back.
-    static func count(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
+    /// One more for the key, unless it has to wait; then nothing comes back.
+    private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
         let isForgotten = "a.last <= now() - interval '\(rule.memory) s'"
         let isOver = "a.counted_since <= now() - interval '1 hour'"
         let failures = "case when \(isForgotten) then 1 else a.failures + 1 end"
@@ -132,16 +153,18 @@ extension Store {
         )
     }
 
-    /// Takes an attempt back that was never made.
-    package func withdrawAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) {
+    /// Takes an attempt back that was never made, from one thing after the other as it was counted.
+    package func withdrawAttempt(for counts: [AttemptCount], of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
+        let steps = counts.indices.map { position in
+            let before = position == 0 ? "" : " from (select count(*) from step\(position - 1)) one"
+            return
+                "step\(position) as (\(Self.oneLess(of: attempts))\(before) where a.key = $\(position + 1) returning a.key)"
+        }
         _ = try await query(
             Statement(
-                sql: """
-                    with source as (\(Self.oneLess(of: attempts)) where key = $1 returning key)
-                    \(Self.oneLess(of: attempts)) from (select count(*) from source) one where a.key = $2
-                    """,
-                binds: [.bytes(keys.source), .bytes(keys.account)]
+                sql: "with \(steps.joined(separator: ", ")) select count(*) from step\(counts.count - 1)",
+                binds: counts.map { .bytes($0.key) }
             ),
             of: application
         )

@@ -5,7 +5,8 @@ import Postgres
 /// What a link of a mail proves: that whoever has it reads the mail of a user's address.
 package struct EmailProof: Sendable {
     package let user: ObjectID
-    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user.
+    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user, and a reversal
+    /// whatever that is.
     package let email: String
 
     package init(user: ObjectID, email: String) {
@@ -20,17 +21,24 @@ extension Store {
         _ proof: EmailProof,
         for purpose: EmailProofPurpose,
         tokenHash: [UInt8],
-        seconds: Int,
         of application: Application
     ) async throws(Failure) {
-        _ = try await query(
-            """
-            insert into \(identifier: application.schema).email_proofs (token_hash, object_id, purpose, email, expires)
-            select \(tokenHash), object_id, \(purpose.rawValue), \(proof.email), now() + make_interval(secs => \(seconds))
-            from \(identifier: application.schema).users where object_id = \(proof.user.uuid)
-            """,
-            of: application
-        )
+        _ = try await query(Self.adding(proof, for: purpose, tokenHash: tokenHash, of: application), of: application)
+    }
+
+    /// The moment is that of the statement: of changes of one user, which wait for each other, the later one has the later.
+    static func adding(
+        _ proof: EmailProof,
+        for purpose: EmailProofPurpose,
+        tokenHash: [UInt8],
+        of application: Application
+    ) -> Statement {
+        """
+        insert into \(identifier: application.schema).email_proofs (token_hash, object_id, purpose, email, created, expires)
+        select \(tokenHash), object_id, \(purpose.rawValue), \(proof.email), clock_timestamp(),
+            now() + make_interval(secs => \(purpose.seconds))
+        from \(identifier: application.schema).users where object_id = \(proof.user.uuid)
+        """
     }
 
     /// What the link with this token proves, as long as it counts; nothing is used up.
@@ -42,8 +50,10 @@ extension Store {
         let result = try await query(
             """
             select e.object_id, e.email from \(identifier: application.schema).email_proofs e
-            join \(identifier: application.schema).users u using (object_id)
-            where \(Self.counts(tokenHash, purpose)) and u.email = e.email and u.user_status <> 'DISABLED'
+            where \(Self.counts(tokenHash, purpose)) and (
+                select u.user_status <> 'DISABLED' and (e.purpose = 'reversal' or u.email = e.email)
+                from \(identifier: application.schema).users u where u.object_id = e.object_id
+            )
             """,
             of: application
         )
@@ -73,22 +83,29 @@ extension Store {
     static func taking(
         _ tokenHash: [UInt8],
         _ purpose: EmailProofPurpose,
-        of application: Application
+        of application: Application,
+        if condition: Statement = "true"
     ) -> Statement {
-        """
-        person as (
-            select u.object_id from \(identifier: application.schema).users u
-            join \(identifier: application.schema).email_proofs e using (object_id)
-            where \(counts(tokenHash, purpose)) and u.email = e.email and u.user_status <> 'DISABLED'
-            for update of u
-        ), used as (
-            delete from \(identifier: application.schema).email_proofs e using person
-            where e.token_hash = \(tokenHash) returning person.object_id
-        ), verified as (
-            update \(identifier: application.schema).users u set email_verified = true, user_status = case u.user_status
-                when 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED' else u.user_status end
-            from used where u.object_id = used.object_id
-        )
-        """
+        let isReversal = purpose == .reversal
+        let isTheirs: Statement = isReversal ? "true" : "u.email = (select link.email from link)"
+        let restoring: Statement = isReversal ? "email = (select link.email from link), updated = now()," : ""
+        return """
+            link as (
+                select e.object_id, e.email, e.created from \(identifier: application.schema).email_proofs e
+                where \(counts(tokenHash, purpose))
+            ), person as (
+                select u.object_id from \(identifier: application.schema).users u
+                where u.object_id = (select link.object_id from link) and \(isTheirs) and u.user_status <> 'DISABLED'
+                    and \(condition)
+                for update of u
+            ), used as (
+                delete from \(identifier: application.schema).email_proofs
+                where token_hash = \(tokenHash) and object_id = (select person.object_id from person) returning object_id
+            ), verified as (
+                update \(identifier: application.schema).users u set \(restoring) email_verified = true, user_status = case u.user_status
+                    when 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED' else u.user_status end
+                where u.object_id = (select used.object_id from used)
+            )
+            """
     }
 }

@@ -22,8 +22,12 @@ extension Store {
     /// The master key of some hash of an application; nil when there is none.
     ///
     /// But for the time of a rotation all are under one.
-    package func passwordKey(ofSchema schema: String) async throws(Failure) -> String? {
-        let result = try await query("select hash_key_id from \(identifier: schema).passwords limit 1")
+    package func passwordKey(of application: Application) async throws(Failure) -> String? {
+        let result = try await query(
+            "select hash_key_id from \(identifier: application.schema).passwords limit 1",
+            of: application,
+            isRare: true
+        )
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
     }
 

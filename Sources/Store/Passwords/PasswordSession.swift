@@ -58,9 +58,11 @@ extension Store {
             with proven as (
                 \(proven)
             ), person as (
-                update \(schema).users u set last_login = now() from proven
-                where u.object_id = proven.object_id
-                    and proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                update \(schema).users u set last_login = now()
+                where u.object_id = (
+                    select proven.object_id from proven
+                    where proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                )
                 returning \(columns.list(of: "u"))
             ), session as (
                 insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)

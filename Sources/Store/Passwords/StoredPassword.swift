@@ -50,8 +50,9 @@ extension Store {
         let columns = UserColumns(application: application)
         let result = try await query(
             """
-            select \(unsafeRaw: columns.list(of: "u")) from \(identifier: application.schema).users u
-            join \(identifier: application.schema).passwords p using (object_id) where p.login = \(login)
+            select \(unsafeRaw: columns.list(of: "u")) from \(identifier: application.schema).users u where u.object_id = (
+                select object_id from \(identifier: application.schema).passwords where login = \(login)
+            )
             """,
             of: application
         )

@@ -11,8 +11,8 @@ package enum PersonChange: Sendable {
     case unlink(provider: String, app: String, subject: String)
     case giveRole(String)
     case takeRole(String)
-    /// Removes the row and all that hangs on it.
-    case erase
+    /// Removes the row and all that hangs on it; the identities of a disabled user are banned, by their hashes.
+    case erase(banningBy: IdentityHasher)
 }
 
 /// A person after a change.
@@ -21,6 +21,8 @@ package struct ChangedPerson: Sendable {
     package let person: StoredPerson?
     /// What was taken away, with provider tokens: good for giving up our permissions, once.
     package let tokens: [KeptIdentity]
+    /// Whether the audit log has got an entry; there is none where nothing has changed.
+    package let isRecorded: Bool
 }
 
 extension Store {
@@ -43,7 +45,7 @@ extension Store {
         plan: @escaping @Sendable (StoredPerson) throws -> PersonChange?
     ) async throws -> ChangedPerson {
         let reader = PersonReader(application: application)
-        let work = PersonWork(id: id, application: application.id, schema: application.schema)
+        let work = PersonWork(id: id, application: application)
         do {
             return try await postgres.withTransaction { connection in
                 @Sendable func current() async throws -> StoredPerson? {
@@ -52,13 +54,12 @@ extension Store {
                 }
                 _ = try await connection.query(work.lock)
                 guard let person = try await current() else { throw Failure.noSuchUser }
-                guard let change = try plan(person) else { return ChangedPerson(person: person, tokens: []) }
+                let unchanged = ChangedPerson(person: person, tokens: [], isRecorded: false)
+                guard let change = try plan(person) else { return unchanged }
                 let tokens = try await work.tokens(lostBy: change, connection)
-                guard let entry = try await work.carryOut(change, on: person, connection) else {
-                    return ChangedPerson(person: person, tokens: [])
-                }
+                guard let entry = try await work.carryOut(change, on: person, connection) else { return unchanged }
                 try await connection.record([entry], by: actor)
-                return ChangedPerson(person: try await current(), tokens: tokens)
+                return ChangedPerson(person: try await current(), tokens: tokens, isRecorded: true)
             }
         } catch let error as PostgresError {
             if case .server(let refusal) = error, ["23503", "23001"].contains(refusal.sqlState) {
@@ -87,8 +88,9 @@ extension Failure {
 /// The steps of a change of one person.
 private struct PersonWork: Sendable {
     let id: ObjectID
-    let application: ApplicationID
-    let schema: String
+    let application: Application
+
+    private var schema: String { application.schema }
 
     var lock: Statement {
         "select from \(identifier: schema).users where object_id = \(id.uuid) for update"
@@ -135,7 +137,7 @@ private struct PersonWork: Sendable {
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
             ]
             return AuditRecord(
-                application: application,
+                application: application.id,
                 action: "user.unlink",
                 target: id.description,
                 from: .object(identity),
@@ -154,7 +156,10 @@ private struct PersonWork: Sendable {
                 "delete from \(identifier: schema).user_roles where object_id = \(id.uuid) and role = \(role)"
             )
             return entry("user.role.take", if: taken, from: .string(role))
-        case .erase:
+        case .erase(let hash):
+            let identities = person.identities.compactMap(\.key)
+            try await connection.forgetRemoval(of: identities, schema: schema)
+            let isBanned = try await connection.ban(identities, of: id, in: application, by: hash)
             try await connection.endAccess(
                 of: """
                     select provider_app, subject from \(identifier: schema).identities
@@ -166,7 +171,7 @@ private struct PersonWork: Sendable {
             let erased = try await connection.query(
                 "delete from \(identifier: schema).users where object_id = \(id.uuid)"
             )
-            return entry("user.erase", if: erased)
+            return entry("user.erase", if: erased, to: isBanned ? .object(["banned": .bool(true)]) : nil)
         }
     }
 
@@ -182,7 +187,12 @@ private struct PersonWork: Sendable {
         let set = try await connection.query(
             "update \(identifier: schema).users set user_status = \(status.rawValue) where object_id = \(id.uuid)"
         )
-        if status == .disabled { _ = try await connection.query(deleteSessions) }
+        if status == .disabled {
+            _ = try await connection.query(deleteSessions)
+        } else {
+            // Of an identity that Facebook had erased while another one kept the account.
+            _ = try await connection.liftBans(of: id, schema: schema)
+        }
         return entry(
             status == .disabled ? "user.disable" : "user.enable",
             if: set,
@@ -211,6 +221,16 @@ private struct PersonWork: Sendable {
         to: JSONValue? = nil
     ) -> AuditRecord? {
         guard let rows = result.affectedRows, rows > 0 else { return nil }
-        return AuditRecord(application: application, action: action, target: id.description, from: from, to: to)
+        return AuditRecord(application: application.id, action: action, target: id.description, from: from, to: to)
+    }
+}
+
+extension StoredPerson.Identity {
+    /// Nil for a name that this program could not have written.
+    fileprivate var key: IdentityKey? {
+        guard let provider = ProviderName(provider), let app = ProviderAppID(app), let subject = Subject(subject) else {
+            return nil
+        }
+        return IdentityKey(provider: provider, app: app, subject: subject)
     }
 }

@@ -33,16 +33,15 @@ struct PersonReader: Sendable {
                 \(unsafeRaw: Self.milliseconds("i.token_expires")), \(unsafeRaw: Self.milliseconds("i.checked")),
                 i.written)
                 order by i.created, i.provider, i.provider_app, i.subject), '[]')
-                from \(identifier: application.schema).identities i where i.object_id = u.object_id),
+                from \(identifier: application.schema).identities i where i.object_id = u.object_id) as identities,
             (select coalesce(jsonb_agg(jsonb_build_array(\(unsafeRaw: Self.sessionID),
                 \(unsafeRaw: Self.milliseconds("created")), \(unsafeRaw: Self.milliseconds("last_seen")),
                 \(unsafeRaw: Self.milliseconds("expires"))) order by created desc, token_hash), '[]')
                 from (
                     select s.* from \(identifier: application.schema).sessions s
-                    where s.object_id = u.object_id and s.expires > now()
-                        and s.last_seen > now() - make_interval(secs => \(application.settings.sessionIdleSeconds))
+                    where s.object_id = u.object_id and \(unsafeRaw: application.isLive("s"))
                     order by s.created desc, s.token_hash limit \(Self.sessionsRead)
-                ) live),
+                ) live) as sessions,
             p.login, p.changed,
             (select coalesce(array_agg(r.role order by r.role), '{}')
                 from \(identifier: application.schema).user_roles r where r.object_id = u.object_id),
@@ -69,15 +68,11 @@ struct PersonReader: Sendable {
         }
         return StoredPerson(
             user: try columns.user(in: row, from: 5),
-            identities: Self.elements(try row.decode(0, as: JSONText.self)).compactMap(Self.identity),
+            identities: (try row.decode(0, as: JSONValue.self).array ?? []).compactMap(Self.identity),
             password: password,
             roles: try row.decode(4, as: [String].self),
-            sessions: Self.elements(try row.decode(1, as: JSONText.self)).compactMap(Self.session)
+            sessions: (try row.decode(1, as: JSONValue.self).array ?? []).compactMap(Self.session)
         )
-    }
-
-    private static func elements(_ list: JSONText) -> [JSONValue] {
-        (try? JSONParser.parse(list.text, limits: .stored))?.array ?? []
     }
 
     private static func identity(_ value: JSONValue) -> StoredPerson.Identity? {

@@ -20,19 +20,19 @@ extension Store {
     ///   - keyID: The master key that they shall be under.
     ///   - formerKeyIDs: Leaves what is under yet other master keys as it is.
     ///   - actor: Who does it; one entry of the audit log.
-    ///   - reseal: Makes the new ciphertext of the key of that id; nil for one that does not open, which is removed.
+    ///   - reseal: Makes the new ciphertext of the key of that id and application; nil for one that does not open, which is removed.
     /// - Returns: How many were sealed anew or removed.
     /// - Throws: `store_unavailable` and its like.
     package func resealTokenKeys(
         notUnder keyID: String,
         among formerKeyIDs: [String],
         by actor: Actor,
-        reseal: @escaping @Sendable (SealedSecret, _ id: String) -> SealedSecret?
+        reseal: @escaping @Sendable (SealedSecret, _ id: String, ApplicationID?) -> SealedSecret?
     ) async throws(Failure) -> Int {
         try await transaction { connection in
             let result = try await connection.query(
                 """
-                select id, secret, secret_key_id from federation.token_keys
+                select id, secret, secret_key_id, application_id from federation.token_keys
                 where secret_key_id <> \(keyID) and secret_key_id = any (\(formerKeyIDs)) order by id for update
                 """
             )
@@ -44,9 +44,10 @@ extension Store {
                     bytes: try row.decode(1, as: [UInt8].self),
                     keyID: try row.decode(2, as: String.self)
                 )
+                let application = try row.decode(3, as: String?.self).flatMap { ApplicationID($0) }
                 former.insert(sealed.keyID)
                 count += 1
-                if let resealed = reseal(sealed, id) {
+                if let resealed = reseal(sealed, id, application) {
                     _ = try await connection.query(
                         """
                         update federation.token_keys set secret = \(resealed.bytes), secret_key_id = \(resealed.keyID)

@@ -18,18 +18,16 @@ extension Store {
         of application: Application
     ) async throws(Failure) -> SessionIdentity? {
         let schema = quoted(application.schema)
+        let status = "(select u.user_status from \(schema).users u where u.object_id = i.object_id)"
         let sql = """
-            select \(KeptIdentity.columns(of: "i", status: "u.user_status")), i.revoked is not null
-            from \(schema).sessions s join \(schema).users u using (object_id)
-                join \(schema).identities i on i.provider = s.provider and i.provider_app = s.provider_app
-                    and i.subject = s.subject and i.object_id = s.object_id
-            where s.token_hash = $1 and s.expires > now() and s.last_seen > now() - make_interval(secs => $2)
-                and i.provider = 'facebook'
+            select \(KeptIdentity.columns(of: "i", status: status)), i.revoked is not null
+            from \(schema).identities i
+            where (i.provider, i.provider_app, i.subject, i.object_id) = (
+                select s.provider, s.provider_app, s.subject, s.object_id from \(schema).sessions s
+                where s.token_hash = $1 and s.provider = 'facebook' and \(application.isLive("s"))
+            )
             """
-        let result = try await query(
-            Statement(sql: sql, binds: [.bytes(tokenHash), .int64(application.settings.sessionIdleSeconds)]),
-            of: application
-        )
+        let result = try await query(Statement(sql: sql, binds: [.bytes(tokenHash)]), of: application)
         return try read { () throws(PostgresError) in try result.first.map(SessionIdentity.init) }
     }
 

@@ -23,13 +23,15 @@ package struct ProfileRefreshStatement: Sendable {
         let schema = quoted(application.schema)
         let writes = PropertyWrites(
             targets: targets,
-            firstParameter: TokenStanding.nextParameter,
+            firstParameter: TokenStanding.nextParameter + 1,
             dynamic: "'{}'::jsonb",
+            cleared: "$\(TokenStanding.nextParameter)",
+            written: "i.written",
             schema: application.schema
         )
         sql = """
             with before as (
-                select i.written\(writes.current)
+                select true\(writes.current)
                 from \(schema).identities i join \(schema).users u using (object_id)
                 where \(KeptIdentity.condition) and u.user_status <> 'DISABLED'
                 for no key update of u
@@ -53,6 +55,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - values: One for each target of the statement, nil for what the profile lacks.
+    ///   - cleared: The properties that are emptied, because the profile lacks them.
     ///   - standing: What Facebook says of the token.
     ///   - identity: With the token that Facebook was asked about.
     ///   - statement: The statement of the application and its stored mapping.
@@ -61,6 +64,7 @@ extension Store {
     /// - Throws: `constraint_violation` and its like.
     package func refreshProfile(
         _ values: [PropertyValue?],
+        clearing cleared: [PropertyName] = [],
         standing: TokenStanding,
         of identity: KeptIdentity,
         by statement: ProfileRefreshStatement
@@ -68,8 +72,9 @@ extension Store {
         let targets = zip(statement.targets, values).map { target, value in
             value.map(\.bind) ?? .null(target.type.nullType)
         }
+        let names = Bind.texts(cleared.map(\.text))
         let result = try await query(
-            Statement(sql: statement.sql, binds: identity.binds + standing.binds + targets),
+            Statement(sql: statement.sql, binds: identity.binds + standing.binds + [names] + targets),
             of: statement.application
         )
         return try read { () throws(PostgresError) in

@@ -13,6 +13,8 @@ package enum Expired: Sendable, CaseIterable {
     case attempts
     /// Links of mails that are too old to count.
     case emailProofs
+    /// Identities that no link can bring back any more.
+    case removedIdentities
     /// Mails that were sent a day ago, and those that were given up a week ago.
     case mails
 }
@@ -44,6 +46,11 @@ extension Store {
             case .attempts:
                 ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.account.memory))", "last")
             case .emailProofs: ("email_proofs", "token_hash", "expires <= now()", "expires")
+            case .removedIdentities:
+                (
+                    "removed_identities", "provider, provider_app, subject, object_id",
+                    "removed <= now() - make_interval(secs => \(EmailProofPurpose.reversal.seconds))", "removed"
+                )
             case .mails:
                 (
                     "mails", "id",

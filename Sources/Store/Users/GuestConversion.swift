@@ -42,7 +42,7 @@ extension Store {
                 )
                 guard let row = result.first else { throw Failure.guestInvalid }
                 let user = try columns.user(in: row, from: 0)
-                try user.checkDynamicSize()
+                try user.dynamic.checkDynamicSize()
                 return user
             }
         } catch let error as Failure {

@@ -24,6 +24,7 @@ extension Store {
     /// - Returns: The user; nil when the login is another user's.
     /// - Throws: `property_missing`, `constraint_violation`, `store_unavailable` and their like; nothing is written then.
     package func register(_ write: RegistrationWrite, of application: Application) async throws(Failure) -> User? {
+        try write.given.dynamic.checkDynamicSize()
         let columns = UserColumns(application: application)
         let inserted = InsertedColumns(write.given)
         return try await onlyUser(
@@ -87,7 +88,7 @@ extension Store {
     ) async throws(Failure) -> User? {
         let result: ResultSet
         do {
-            result = try await postgres.query(statement)
+            result = try await postgres.query(statement, near: application.affinity)
         } catch {
             throw await failure(ofUserWrite: error, in: application)
         }

@@ -40,17 +40,28 @@ struct UserAssignments {
     }
 }
 
-extension User {
-    /// Bytes that all undeclared properties of a user may have together.
+extension JSONObject {
+    /// Bytes that all undeclared properties of a user may have together when a client gives some.
+    ///
+    /// What logins bring in besides is bounded by the constraint `dynamic_is_bounded`.
     private static let mostDynamicBytes = 65_536
+    /// Bytes of the constraint.
+    static let mostStoredDynamicBytes = 262_144
 
-    /// - Throws: `payload_too_large` when the undeclared properties have grown too large.
+    /// - Throws: `payload_too_large` for more than a user's undeclared properties may be.
     func checkDynamicSize() throws(Failure) {
-        guard JSONValue.object(dynamic).text.utf8.count <= Self.mostDynamicBytes else {
-            throw Failure(
-                .payloadTooLarge,
-                "The undeclared properties of a user have at most \(Self.mostDynamicBytes) bytes in all."
-            )
+        guard JSONValue.object(self).storedBytes <= Self.mostDynamicBytes else {
+            throw .dynamicTooLarge(over: Self.mostDynamicBytes)
         }
+    }
+}
+
+extension Failure {
+    /// The undeclared properties of a user are too many bytes.
+    static func dynamicTooLarge(over limit: Int) -> Failure {
+        Failure(
+            .payloadTooLarge,
+            "The undeclared properties of a user have at most \(limit) bytes in all, as the database writes them."
+        )
     }
 }

@@ -7,6 +7,8 @@ package struct UserUpdate: Sendable {
     package let given: GivenProperties
     /// What becomes of the way in by a password; nil leaves it as it is.
     package let login: LoginChange?
+    /// What is told to the address that becomes another; nil when it stays, or nobody can be told.
+    package let announcement: Announcement?
 
     /// A new login, a new password, or both.
     package struct LoginChange: Sendable {
@@ -24,10 +26,11 @@ package struct UserUpdate: Sendable {
         }
     }
 
-    package init(id: ObjectID, given: GivenProperties, login: LoginChange?) {
+    package init(id: ObjectID, given: GivenProperties, login: LoginChange?, announcement: Announcement? = nil) {
         self.id = id
         self.given = given
         self.login = login
+        self.announcement = announcement
     }
 }
 
@@ -35,7 +38,7 @@ extension Store {
     /// Changes a user's own record in one transaction.
     ///
     /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail address that becomes
-    /// another is unverified, and links to the old one count no more; a new password ends all sessions but this one.
+    /// another is unverified, and links to the old one count no more but those that undo it; a new password ends all sessions but this one.
     ///
     /// - Parameters:
     ///   - update: What changes.
@@ -80,7 +83,12 @@ private struct UserUpdateWork: Sendable {
         let formerLogin = try former.first?.decode(1, as: String.self)
         // Read under the lock: the password that the change was allowed for must still be the one.
         if let change = update.login {
-            guard try former.first?.decode(0, as: [UInt8].self) == change.formerHash?.bytes else { throw Self.changed }
+            guard try former.first?.decode(0, as: [UInt8].self) == change.formerHash?.bytes else {
+                throw Failure.changedMeanwhile
+            }
+        }
+        if let announcement = update.announcement {
+            try await connection.announce(announcement, to: update.id, of: application)
         }
         let (user, hasNewEmail) = try await write(connection)
         if let change = update.login { try await self.change(change, connection) }
@@ -106,21 +114,16 @@ private struct UserUpdateWork: Sendable {
         let user = try columns.user(in: row, from: 0)
         let email = try former.first?.decode(0, as: String?.self)
         let isChanged = email != user.email
-        if isChanged { try await endLinks(connection) }
-        try user.checkDynamicSize()
+        if isChanged { try await connection.endLinks(of: update.id, schema: schema) }
+        if !update.given.dynamic.members.isEmpty { try user.dynamic.checkDynamicSize() }
         return (user, isChanged)
     }
 
     /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
         let address = user.email.flatMap { EmailAddress($0) }
-        guard address?.login.hasSameBytes(as: login) == true else { throw Self.changed }
+        guard address?.login.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
     }
-
-    private static let changed = Failure(
-        .conflict,
-        "The account has been changed meanwhile. Look at it and try again."
-    )
 
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
         if let password = login.password {
@@ -131,7 +134,7 @@ private struct UserUpdateWork: Sendable {
                 where object_id = \(update.id.uuid) and token_hash <> \(tokenHash)
                 """
             )
-            try await endLinks(connection)
+            try await connection.endLinks(of: update.id, schema: schema)
         } else {
             _ = try await connection.query(
                 """
@@ -140,12 +143,5 @@ private struct UserUpdateWork: Sendable {
                 """
             )
         }
-    }
-
-    /// Whoever reads the mail of an address that the account no longer has may not use what was sent there.
-    private func endLinks(_ connection: PostgresConnection) async throws {
-        _ = try await connection.query(
-            "delete from \(identifier: schema).email_proofs where object_id = \(update.id.uuid)"
-        )
     }
 }

@@ -2,8 +2,8 @@
 //
 //     node check-token.mjs JWKS_URL ISSUER AUDIENCE <token
 //
-// Prints the claims, or ends with 1 and says what is wrong. An application that has set no audience leaves it away. A
-// service that runs for long keeps the keys for five minutes, and asks again, at most once a minute, when it meets a `kid`
+// Prints the claims, or ends with 1 and says what is wrong. JWKS_URL is ISSUER/.well-known/jwks.json, which has the keys of
+// the one application, and AUDIENCE the application's id, unless its operator has chosen another. A service that runs for long keeps the keys for five minutes, and asks again, at most once a minute, when it meets a `kid`
 // that it does not know.
 // Needs Node.js 18 or later.
 
@@ -31,6 +31,7 @@ function claimsOf(token, { keys, issuer, audience, now = Date.now() / 1000 }) {
   )
   if (!isSigned) throw new Error('its signature is wrong')
 
+  // Without these two a token that was made for somebody else would do.
   if (claims.iss !== issuer) throw new Error('somebody else has issued it')
   if (claims.aud !== audience) throw new Error('it is for somebody else')
   if (!(now < claims.exp + LEEWAY)) throw new Error('it has expired')
@@ -39,6 +40,7 @@ function claimsOf(token, { keys, issuer, audience, now = Date.now() / 1000 }) {
 
 const [url, issuer, audience] = process.argv.slice(2)
 try {
+  if (!audience) throw new Error('usage: check-token.mjs JWKS_URL ISSUER AUDIENCE <token')
   const reply = await fetch(url)
   if (!reply.ok) throw new Error(`the keys cannot be had: ${reply.status}`)
   const { keys } = await reply.json()

@@ -69,7 +69,8 @@ extension AdministrationRoute {
                     try await call.administration.previewMapping(
                         for: provider,
                         of: call["application"],
-                        call.document()
+                        call.document(),
+                        by: call.actor
                     )
                 )
             },

@@ -20,10 +20,17 @@ extension AdministrationRoute {
             case (let name?, let value?): search.property = (name, value)
             default: throw Failure(.malformedRequest, "property and value go together: the name, and what it must be.")
             }
-            return .page(try await call.administration.users(of: call["application"], matching: search, call.page))
+            return .page(
+                try await call.administration.users(
+                    of: call["application"],
+                    matching: search,
+                    call.page,
+                    by: call.actor
+                )
+            )
         },
         .init(.get, user, .viewer) { call in
-            .resource(try await call.administration.user(call["objectId"], of: call["application"]))
+            .resource(try await call.administration.user(call["objectId"], of: call["application"], by: call.actor))
         },
         .init(.patch, user, .editor) { call in
             .resource(
@@ -56,7 +63,7 @@ extension AdministrationRoute {
             )
         },
         .init(.get, user + "/export", .editor) { call in
-            .value(try await call.administration.exportUser(call["objectId"], of: call["application"]))
+            .value(try await call.administration.exportUser(call["objectId"], of: call["application"], by: call.actor))
         },
         .init(.delete, user + "/sessions", .editor) { call in
             try await endSessions(nil, call)

@@ -48,6 +48,7 @@ extension Federation {
         )
         return Proof(
             person: person,
+            profile: AdmittedProfile(person.profile, by: FacebookProvider.fields),
             token: ProviderToken(kind: .access, text: token, expiresAt: person.credentialExpiresAt)
         )
     }

@@ -1,9 +1,10 @@
 import Graph
 package import Identity
 
-/// The options of logins with Facebook: members of `providers.facebook` in an application document, and how they are stored.
+/// The options of logins with Facebook but the secret ones: members of `providers.facebook` in an application document, and how they
+/// are stored.
 package enum FacebookOptionsDocument {
-    /// Reads options; what is absent keeps its default.
+    /// Reads options; what is absent keeps its default, and secret ones are passed over.
     ///
     /// - Throws: `DocumentProblems` with every problem, as in a document that holds them under `providers.facebook`.
     package static func parse(_ document: JSONValue) throws(DocumentProblems) -> FacebookOptions {
@@ -11,7 +12,8 @@ package enum FacebookOptionsDocument {
         guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
         var problems = DocumentProblems()
         let options = read(object, at: place, problems: &problems)
-        for member in object.members where Name.allCases.allSatisfy({ !$0.rawValue.hasSameBytes(as: member.key) }) {
+        let known = FacebookProvider.allOptionNames
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
             problems.add(place / member.key, "is not an option")
         }
         guard problems.isEmpty else { throw problems }
@@ -27,7 +29,6 @@ package enum FacebookOptionsDocument {
 
     static let names = Name.allCases.map(\.rawValue)
 
-    static let verifyToken = Name.webhookVerifyToken.rawValue
     static let graphVersion = Name.graphVersion.rawValue
 
     /// Reads the options among the members of an object; the others are not looked at.
@@ -46,17 +47,18 @@ package enum FacebookOptionsDocument {
 
     /// The members by their names.
     package enum Name: String, CaseIterable, Sendable {
-        case graphVersion, proof, nonce, idTokenSeconds
+        case graphVersion, proof, pkce, nonce, idTokenSeconds
         case redirectURIs = "redirectUris"
         case returnURLs = "returnUrls"
         case permissions, keepTokens, longLivedTokens, returnTokens, endSessionsWhenRevoked, refreshHours
-        case eraseAfterDays, webhookVerifyToken
+        case eraseAfterDays
     }
 
     private static func value(of name: Name, in options: FacebookOptions) -> JSONValue {
         switch name {
         case .graphVersion: .string(options.graphVersion)
         case .proof: .string(options.proof.rawValue)
+        case .pkce: .string(options.pkce.rawValue)
         case .nonce: .string(options.nonce.rawValue)
         case .idTokenSeconds: .integer(options.idTokenSeconds)
         case .redirectURIs: .array(options.redirectURIs.map(JSONValue.string))
@@ -68,7 +70,6 @@ package enum FacebookOptionsDocument {
         case .endSessionsWhenRevoked: .bool(options.endSessionsWhenRevoked)
         case .refreshHours: options.refreshHours.map(JSONValue.integer) ?? .null
         case .eraseAfterDays: .integer(options.eraseAfterDays)
-        case .webhookVerifyToken: options.webhookVerifyToken.map(JSONValue.string) ?? .null
         }
     }
 
@@ -87,6 +88,7 @@ package enum FacebookOptionsDocument {
             }
             options.graphVersion = text
         case .proof: problems.take(value, at: place, into: &options.proof)
+        case .pkce: problems.take(value, at: place, into: &options.pkce)
         case .nonce: problems.take(value, at: place, into: &options.nonce)
         case .idTokenSeconds: problems.take(value, at: place, into: &options.idTokenSeconds, 60...3600, "seconds")
         case .redirectURIs:
@@ -107,20 +109,9 @@ package enum FacebookOptionsDocument {
             problems.take(value, at: place, into: &hours, 1...8760, "hours")
             options.refreshHours = hours
         case .eraseAfterDays: problems.take(value, at: place, into: &options.eraseAfterDays, 0...30, "days")
-        case .webhookVerifyToken:
-            guard !value.isNull else { return }
-            guard let text = value.string, isVerifyToken(text) else {
-                problems.add(place, "must be a text of 16 to 128 visible ASCII characters without spaces")
-                return
-            }
-            options.webhookVerifyToken = text
         }
     }
 
     private static let mostAddresses = 20
     private static let mostPermissions = 50
-
-    private static func isVerifyToken(_ text: String) -> Bool {
-        (16...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-    }
 }

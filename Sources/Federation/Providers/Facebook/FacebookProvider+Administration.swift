@@ -4,14 +4,18 @@ import Identity
 import Store
 
 extension FacebookProvider {
+    static func endings(in settings: any ProviderSettings, on day: CalendarDate) -> [String] {
+        guard let settings = settings as? FacebookSettings else { return [] }
+        return GraphVersions.ending(of: settings.graphVersion, today: day).map { [$0] } ?? []
+    }
+
     /// Of the version of Graph by the calendar and by what has answered this instance, and of a nonce that nobody holds anything to.
     static func warnings(
         about stored: StoredApplication.Provider,
         of application: ApplicationID,
         in administration: Administration
     ) -> [String] {
-        let days = Int(Date().timeIntervalSince1970 / 86_400)
-        guard let today = CalendarDate(daysSince1970: days) else { return [] }
+        guard let today = CalendarDate.today else { return [] }
         let options = (try? FacebookOptionsDocument.parse(stored.options)) ?? FacebookOptions()
         let version = options.graphVersion
         let answered = stored.apps.compactMap {
@@ -38,6 +42,7 @@ extension FacebookProvider {
         _ app: ProviderApp,
         of stored: StoredApplication.Provider,
         application: ApplicationID,
+        inSchema schema: String,
         in administration: Administration
     ) async -> AppVerdict {
         let options = (try? FacebookOptionsDocument.parse(stored.options)) ?? FacebookOptions()
@@ -54,6 +59,24 @@ extension FacebookProvider {
         case .wrong(let problem, let failure): verdict.problem = (problem, failure.reason)
         case .unknown(let failure): verdict.problem = (failure.message, failure.reason)
         }
+        if options.pkce == .auto, let warning = await warning(ofLostChallenge: app.id, in: schema, administration) {
+            verdict.warnings.append(warning)
+        }
         return verdict
+    }
+
+    /// Nothing when the database cannot be asked.
+    private static func warning(
+        ofLostChallenge app: ProviderAppID,
+        in schema: String,
+        _ administration: Administration
+    ) async -> String? {
+        let hash = Digest.sha256(app.text)
+        guard let until = try? await administration.store.lostChallenge(of: hash, inSchema: schema) else { return nil }
+        let time = Date(timeIntervalSince1970: Double(until / 1000)).ISO8601Format()
+        return """
+            Facebook has forgotten the code_challenge of a login dialog of the app \(app): until \(time) its dialogs are opened without. \
+            When that goes on, set pkce to off; to on, when somebody tampers with dialogs.
+            """
     }
 }

@@ -14,12 +14,21 @@ enum FacebookProvider: IdentityProvider {
         id: "appId",
         secret: "appSecret",
         secretTitle: "the app secret",
-        idRule: "must be a text of 1 to 32 digits",
-        isID: { (1...32).contains($0.utf8.count) && $0.utf8.allSatisfy(\.isASCIIDigit) }
+        configID: "configId",
+        idRule: "must be a text of \(FacebookID.form)",
+        isID: FacebookID.isValid
     )
     static let optionNames = FacebookOptionsDocument.names
+    static let secretOptions = [verifyToken]
     static let exportedOptions = [FacebookOptionsDocument.graphVersion]
-    static let hiddenOptions = [FacebookOptionsDocument.verifyToken]
+
+    /// What Facebook repeats when it sets up the webhook.
+    private static let verifyToken = SecretOption(
+        name: "webhookVerifyToken",
+        title: "the verify token",
+        variable: "WEBHOOK_VERIFY_TOKEN",
+        bytes: 16...128
+    )
 
     static func options(
         in object: JSONObject,
@@ -45,9 +54,15 @@ enum FacebookProvider: IdentityProvider {
     static func settings(
         enabled: Bool,
         options: JSONValue,
+        secrets: [String: Secret],
         apps: [ProviderApp]
     ) throws(DocumentProblems) -> any ProviderSettings {
-        FacebookSettings(enabled: enabled, apps: apps, options: try FacebookOptionsDocument.parse(options))
+        FacebookSettings(
+            enabled: enabled,
+            apps: apps,
+            options: try FacebookOptionsDocument.parse(options),
+            webhookVerifyToken: secrets[verifyToken.name]
+        )
     }
 
     static func prove(_ attempt: LoginAttempt, in federation: Federation) async throws(Failure) -> ProvedLogin {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Graph
 import Identity
+import Mapping
 import Store
 import Verification
 
@@ -23,6 +24,7 @@ extension Federation {
         if let nonce = accepted.serverNonce { try checkIsOurs(nonce, of: application, now: now) }
         return Proof(
             person: accepted.person,
+            profile: AdmittedProfile(accepted.person.profile, by: FacebookProvider.fields),
             token: ProviderToken(kind: .id, text: text, expiresAt: accepted.person.credentialExpiresAt),
             once: SingleUse(
                 hash: accepted.digest,

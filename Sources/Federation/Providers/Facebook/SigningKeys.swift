@@ -54,6 +54,8 @@ final class SigningKeys: Sendable {
                 throw failure
             }
             guard !Task.isCancelled, ContinuousClock.now < deadline else {
+                // The fetch has had all the time that there was, in vain.
+                if let key = state.withLockedValue({ $0.cache.known(id, at: now()) }) { return key }
                 throw Failure(
                     .providerTimeout,
                     "Facebook did not answer in time. Try again in a moment.",

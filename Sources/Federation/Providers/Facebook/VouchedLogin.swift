@@ -1,4 +1,5 @@
 import Identity
+import Mapping
 
 /// A login through the server between the browser's return from Facebook and the client's exchange of the login code.
 struct VouchedLogin: Sendable {
@@ -27,7 +28,7 @@ extension VouchedLogin {
         let person = proof.person
         var object: JSONObject = [
             Key.appID: .string(person.identity.app.text), Key.subject: .string(person.identity.subject.text),
-            Key.profile: .object(person.profile), Key.scopes: .array(person.scopes.map(JSONValue.string)),
+            Key.profile: proof.profile.json, Key.scopes: .array(person.scopes.map(JSONValue.string)),
         ]
         if let declined = person.declinedScopes { object.append(Key.declined, .array(declined.map(JSONValue.string))) }
         if let end = person.dataAccessExpiresAt { object.append(Key.dataAccessEnd, .integer(end)) }
@@ -43,11 +44,11 @@ extension VouchedLogin {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
             let subject = object[Key.subject]?.string.flatMap(Subject.init),
-            let profile = object[Key.profile]?.object, let scopes = object[Key.scopes]?.array
+            let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array
         else { return nil }
         let person = VerifiedPerson(
             identity: IdentityKey(provider: .facebook, app: appID, subject: subject),
-            profile: profile,
+            profile: profile.fields,
             scopes: scopes.compactMap(\.string),
             declinedScopes: object[Key.declined]?.array?.compactMap(\.string),
             dataAccessExpiresAt: object[Key.dataAccessEnd]?.integer,
@@ -56,7 +57,7 @@ extension VouchedLogin {
         let token = object[Key.token]?.string.map { text in
             ProviderToken(kind: .access, text: Secret(text), expiresAt: person.credentialExpiresAt)
         }
-        proof = Proof(person: person, token: token)
+        proof = Proof(person: person, profile: profile, token: token)
         mapping = object[Key.mapping]
         codeChallenge = object[Key.codeChallenge]?.string
     }

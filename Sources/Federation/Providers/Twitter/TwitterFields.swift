@@ -11,10 +11,10 @@ extension ProfileFields {
             "id_str": (nil, .digits),
             "name": (nil, .text),
             "screen_name": (nil, .text),
-            "email": (nil, .text),
+            "email": (nil, .email),
             "location": (nil, .text),
-            "description": (nil, .text),
-            "url": (nil, .text),
+            "description": (nil, .prose),
+            "url": (nil, .url),
             "lang": (nil, .text),
             "created_at": (nil, .text),
             "verified": (nil, .boolean),
@@ -22,8 +22,8 @@ extension ProfileFields {
             "followers_count": (nil, .integer),
             "friends_count": (nil, .integer),
             "statuses_count": (nil, .integer),
-            "profile_image_url_https": (nil, .text),
-            "profile_banner_url": (nil, .text),
+            "profile_image_url_https": (nil, .url),
+            "profile_banner_url": (nil, .url),
         ]
     )
 }

@@ -16,8 +16,8 @@ enum TwitterProvider: IdentityProvider {
         isID: { ProviderAppID($0) != nil }
     )
     static let optionNames: [String] = []
+    static let secretOptions: [SecretOption] = []
     static let exportedOptions: [String] = []
-    static let hiddenOptions: [String] = []
 
     static func options(
         in object: JSONObject,
@@ -30,10 +30,13 @@ enum TwitterProvider: IdentityProvider {
     static func settings(
         enabled: Bool,
         options: JSONValue,
+        secrets: [String: Secret],
         apps: [ProviderApp]
     ) throws(DocumentProblems) -> any ProviderSettings {
         TwitterSettings(enabled: enabled, apps: apps)
     }
+
+    static func endings(in settings: any ProviderSettings, on day: CalendarDate) -> [String] { [] }
 
     static func warnings(
         about stored: StoredApplication.Provider,
@@ -45,6 +48,7 @@ enum TwitterProvider: IdentityProvider {
         _ app: ProviderApp,
         of stored: StoredApplication.Provider,
         application: ApplicationID,
+        inSchema schema: String,
         in administration: Administration
     ) async -> AppVerdict {
         do throws(Failure) {
@@ -85,7 +89,7 @@ enum TwitterProvider: IdentityProvider {
             application: attempt.loaded.application.id,
             deadline: attempt.providerDeadline
         )
-        return .repeatable(Proof(person: person), plan)
+        return .repeatable(Proof(person: person, profile: AdmittedProfile(person.profile, by: fields)), plan)
     }
 }
 

@@ -1,17 +1,26 @@
 package import Identity
 import Postgres
 
-/// The states of login dialogs that have come back. Those that have not are nowhere but in the dialog's address.
+/// What others give out and we take once: nothing is known of it here before it comes.
+package enum TakenOnce: String, Sendable {
+    /// The state of a login dialog, which is nowhere but in the dialog's address until then.
+    case state
+    /// An authorization code of Facebook's.
+    case code
+}
+
 extension Store {
-    /// Uses a state up: of any number of simultaneous calls one succeeds.
+    /// Uses something up: of any number of simultaneous calls, on any number of instances, one succeeds.
     ///
     /// - Parameters:
+    ///   - kind: What it is.
     ///   - hash: SHA-256 of what it is by.
     ///   - seconds: How long it would be good otherwise.
     ///   - application: Whose it is.
     /// - Returns: Whether this call is the first.
     /// - Throws: `store_unavailable` and its like.
-    package func useState(
+    package func use(
+        _ kind: TakenOnce,
         hash: [UInt8],
         seconds: Int64,
         of application: Application
@@ -19,7 +28,7 @@ extension Store {
         let result = try await query(
             """
             insert into \(identifier: application.schema).single_use (kind, hash, used, expires)
-            values ('state', \(hash), now(), now() + make_interval(secs => \(seconds)))
+            values (\(kind.rawValue), \(hash), now(), now() + make_interval(secs => \(seconds)))
             on conflict (kind, hash) do nothing
             returning true
             """,

@@ -1,0 +1,15 @@
+import Federation
+import HTTPTypes
+import Identity
+
+extension AdministrationRoute {
+    static let bans: [AdministrationRoute] = [
+        .init(.get, "applications/{application}/bans", .viewer, query: .page) { call in
+            .page(try await call.administration.bans(of: call["application"], call.page))
+        },
+        .init(.delete, "applications/{application}/bans/{objectId}", .editor) { call in
+            try await call.administration.liftBans(of: call["objectId"], in: call["application"], by: call.actor)
+            return .done
+        },
+    ]
+}

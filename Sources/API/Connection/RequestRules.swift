@@ -1,0 +1,60 @@
+import NIOCore
+import NIOHTTP1
+
+/// Lets pass what is a request by the letter of RFC 9112, in the one form of ``settle()``, and hands on a fault in place of anything else.
+///
+/// Behind a fault the connection ends: where the next request begins is not known, or not what a proxy in front takes for it.
+final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    private let arrival: RequestArrival
+    /// Between the head of a request and its end.
+    private var isUnderWay = false
+    private var isOver = false
+
+    init(_ arrival: RequestArrival) {
+        self.arrival = arrival
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        arrival.saw(part)
+        guard !isOver else { return }
+        switch part {
+        case .head(var head):
+            if let fault = head.settle() { return refuse(fault, method: head.method, context) }
+            isUnderWay = true
+            context.fireChannelRead(wrapInboundOut(.head(head)))
+        case .body:
+            context.fireChannelRead(data)
+        case .end:
+            isUnderWay = false
+            context.fireChannelRead(data)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isOver else { return }
+        guard let fault = error as? HTTPParserError else { return context.fireErrorCaught(error) }
+        // Whoever reads the body answers; who has answered already must not do so twice, as the library does for an error of its parser.
+        guard !isUnderWay else { return context.fireErrorCaught(BrokenBody()) }
+        let isLong = fault == .headerOverflow && arrival.firstLine > HTTPRequestHead.longestTarget
+        refuse(isLong ? .longTarget : .unreadable, method: .GET, context)
+    }
+
+    private func refuse(_ fault: RequestFault, method: HTTPMethod, _ context: ChannelHandlerContext) {
+        isOver = true
+        let head = HTTPRequestHead(
+            version: .http1_1,
+            method: method,
+            uri: fault.rawValue,
+            headers: ["Connection": "close"]
+        )
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+        context.fireChannelRead(wrapInboundOut(.end(nil)))
+    }
+}
+
+/// A body that cannot be read to its end.
+private struct BrokenBody: Error {}

@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+
+/// A `federation` program with a database and a master key of its own.
+struct Installation {
+    let setting: Setting
+    private let program: String?
+    private let environment: [String: String]
+
+    /// - Parameters:
+    ///   - setting: Where the database and Graph are.
+    ///   - further: Settings besides.
+    ///   - program: Path of another program than the one that was built together with this one.
+    init(_ setting: Setting, _ further: [String: String] = [:], program: String? = nil) {
+        let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
+        self.setting = setting
+        self.program = program
+        environment = [
+            "FEDERATION_DATABASE_URL": setting.databaseURL, "FEDERATION_MASTER_KEY": key,
+            "FEDERATION_TRUSTED_PROXIES": "0",
+            "FEDERATION_GRAPH_URL": setting.graphURL, "FEDERATION_FACEBOOK_JWKS_URL": setting.keysURL,
+            "BENCHMARK_API_KEY": Setting.apiKey, "BENCHMARK_APP_SECRET": Setting.appSecret,
+        ].merging(further) { $1 }
+    }
+
+    /// One on a new database of the cluster, with the schema in it.
+    static func make(_ database: String, _ setting: Setting, program: String?) async throws -> Installation {
+        _ = try await Database(url: setting.databaseURL).rows(of: "create database \(database)")
+        let installation = Installation(setting.with(database: database), program: program)
+        try await installation.migrate()
+        return installation
+    }
+
+    var database: Database { Database(url: setting.databaseURL) }
+
+    func migrate() async throws { try await run(["migrate"]) }
+
+    func apply(_ document: String) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(UUID().uuidString).json")
+        try document.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await run(["apply", file.path])
+    }
+
+    /// A running instance.
+    func start() async throws -> ServiceProcess {
+        try await ServiceProcess.start(program: program, environment: environment)
+    }
+
+    private func run(_ arguments: [String]) async throws {
+        let command = try await runFederation(arguments, program: program, environment: environment)
+        guard command.exitStatus == .exited(0) else {
+            throw WrongReplies(name: "federation \(arguments[0])", replies: [:], output: command.standardError)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Identity
+
+/// What is decided when a login through the server begins, and still holds when it ends.
+struct DialogPlan: Sendable {
+    /// The app at Facebook that the person logs in to.
+    let appID: String
+    /// Where Facebook sends the browser back to, which the exchange of the code has to repeat.
+    let redirectURI: String
+    let mapping: JSONValue?
+    let end: DialogEnd
+
+    /// Most bytes of a mapping that travels in addresses.
+    static let mostMappingBytes = 2048
+
+    private enum Key {
+        static let (appID, redirectURI, mapping) = ("app", "redirectUri", "mapping")
+        static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
+    }
+
+    init(appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+        self.appID = appID
+        self.redirectURI = redirectURI
+        self.mapping = mapping
+        self.end = end
+    }
+
+    /// Its members in what is sealed.
+    var members: [JSONObject.Member] {
+        var object: JSONObject = [Key.appID: .string(appID), Key.redirectURI: .string(redirectURI)]
+        if let mapping { object.append(Key.mapping, mapping) }
+        switch end {
+        case .redirect(let url, let codeChallenge):
+            object.append(Key.returnURL, .string(url))
+            if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
+        case .popup(let origin): object.append(Key.origin, .string(origin))
+        }
+        return object.members
+    }
+
+    /// Nil when the members are not there.
+    init?(_ object: JSONObject) {
+        guard let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string else {
+            return nil
+        }
+        if let origin = object[Key.origin]?.string {
+            end = .popup(origin: origin)
+        } else if let url = object[Key.returnURL]?.string {
+            end = .redirect(to: url, codeChallenge: object[Key.codeChallenge]?.string)
+        } else {
+            return nil
+        }
+        self.appID = appID
+        self.redirectURI = redirectURI
+        mapping = object[Key.mapping]
+    }
+
+    /// Whether the operator, who may have taken the address or the origin away since, still lists it.
+    func isListed(by application: Application) -> Bool {
+        end.isListed(
+            returnURLs: application.facebook?.options.returnURLs ?? [],
+            allowedOrigins: application.settings.allowedOrigins
+        )
+    }
+}

@@ -1,0 +1,87 @@
+import Graph
+package import Identity
+
+/// A login dialog that a browser is about to open.
+package struct StartedDialog: Sendable {
+    /// The address of Facebook's dialog.
+    package let address: String
+    /// What the browser keeps meanwhile: without it, it cannot end this login.
+    package let browser: Secret
+    /// Seconds for which it is needed.
+    package let seconds = DialogState.seconds
+}
+
+extension Federation {
+    /// Begins the dialog of a ticket in a browser.
+    ///
+    /// A browser that has begun other dialogs keeps what it has, so that each of them can end.
+    ///
+    /// - Parameters:
+    ///   - ticket: The ticket as it came.
+    ///   - browser: What the browser keeps of ours, if anything.
+    ///   - loaded: Whose dialog it is.
+    /// - Returns: Where the browser goes, and what it keeps.
+    /// - Throws: `login_state_invalid`, `provider_not_configured` and their like.
+    package func startDialog(
+        _ ticket: String,
+        in browser: String?,
+        of loaded: LoadedApplication
+    ) async throws(Failure) -> StartedDialog {
+        let application = loaded.application
+        guard let sealed = Base64URL.decode(ticket.utf8),
+            let ticket = DialogTicket(
+                sealed: sealed,
+                under: masterKeys,
+                for: application.id,
+                now: DialogTicket.now
+            ),
+            ticket.plan.isListed(by: application)
+        else {
+            throw Failure(
+                .loginStateInvalid,
+                "This address does not begin a login, or is older than ten minutes. Go back to the app and begin it again."
+            )
+        }
+        let kept = browser.flatMap(OneTimeText.init(received:)) ?? OneTimeText()
+        return StartedDialog(
+            address: try await dialogAddress(for: ticket, in: kept, of: loaded),
+            browser: kept.secret
+        )
+    }
+
+    /// The address of Facebook's dialog, with a state of its own for what the browser keeps; nil where the client's challenge guards
+    /// the end.
+    func dialogAddress(
+        for ticket: DialogTicket,
+        in browser: OneTimeText?,
+        of loaded: LoadedApplication
+    ) async throws(Failure) -> String {
+        let application = loaded.application
+        let (settings, apps) = try loaded.facebook(appID: ticket.plan.appID)
+        guard let app = apps.first else {
+            throw LoadedApplication.unusable(cause: "the application has no Facebook app")
+        }
+        // Of this browser's dialog alone: a code of another's, brought here, has another challenge.
+        let verifier = await opensWithChallenge(app, settings, in: application) ? OneTimeText() : nil
+        let state = DialogState(
+            plan: ticket.plan,
+            codeVerifier: verifier?.secret,
+            browser: browser?.hash,
+            endsAt: DialogState.now + DialogState.seconds
+        )
+        let configID = ticket.configID ?? app.configID
+        return graph.url(
+            of: LoginDialog(
+                app: app.id,
+                version: settings.graphVersion,
+                redirectURI: ticket.plan.redirectURI,
+                state: Secret(Base64URL.encode(state.sealed(under: masterKeys, for: application.id))),
+                // A configuration says itself what is asked for.
+                permissions: ticket.permissions ?? (configID == nil ? settings.options.permissions : nil),
+                authType: ticket.authType,
+                configID: configID,
+                codeChallenge: verifier.map { Base64URL.encode($0.hash) }
+            )
+        )
+    }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import Identity
+import Logging
+
+/// What applications have set and a provider ends: a version of its API that is retired, soon will be, or is not known.
+struct Ending: Sendable {
+    /// What is the matter and what to do, in sentences.
+    let text: String
+    /// Whose settings say so.
+    let applications: [ApplicationID]
+
+    /// What is the matter on a day, each thing once; nothing when the day is none of the calendar's.
+    static func all(in loaded: [LoadedApplication], on day: CalendarDate?) -> [Ending] {
+        guard let day else { return [] }
+        var found: [String: [ApplicationID]] = [:]
+        for application in loaded.map(\.application) {
+            for text in application.endings(on: day) { found[text, default: []].append(application.id) }
+        }
+        return found.sorted { $0.key < $1.key }.map { Ending(text: $0.key, applications: $0.value) }
+    }
+}
+
+extension Application {
+    /// What is the matter with the settings of the providers that are on.
+    func endings(on day: CalendarDate) -> [String] {
+        IdentityProviders.all.flatMap { type -> [String] in
+            guard let settings = providers[type.name], settings.enabled else { return [] }
+            return type.endings(in: settings, on: day)
+        }
+    }
+}
+
+extension [Ending] {
+    /// Names in a line at most; an operator who has mended those sees the others.
+    private static let mostNames = 20
+
+    func log(to logger: Logger) {
+        for ending in self {
+            let names = ending.applications.map(\.text).sorted()
+            logger.warning(
+                "a setting comes to its end",
+                metadata: [
+                    "cause": "\(ending.text)", "count": "\(names.count)",
+                    "applications": "\(names.prefix(Self.mostNames).joined(separator: ", "))",
+                ]
+            )
+        }
+    }
+}
+
+extension CalendarDate {
+    /// The day in UTC; nil when the clock is beyond the calendar.
+    static var today: CalendarDate? { CalendarDate(daysSince1970: Int(Date().timeIntervalSince1970 / 86_400)) }
+}

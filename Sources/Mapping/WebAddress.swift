@@ -1,0 +1,31 @@
+import Identity
+
+/// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in front of it.
+enum WebAddress {
+    private static let schemes = ["https://", "http://"].map { Array($0.utf8) }
+
+    static func isOne(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\`".utf8.contains($0) }) else { return false }
+        let start = bytes.prefix(8).map(\.asciiLowercased)
+        guard let scheme = schemes.first(where: { start.starts(with: $0) }) else { return false }
+        let authority = bytes.dropFirst(scheme.count).prefix { !"/?#".utf8.contains($0) }
+        guard let first = authority.first, first != UInt8(ascii: ":") else { return false }
+        return authority.allSatisfy { $0.isASCIIAlphanumeric || "-._~:[]".utf8.contains($0) }
+    }
+
+    /// Whether a text of no known kind is there to be followed: one word that begins with a scheme and `//`, or with one of the schemes
+    /// that run or show what stands behind them.
+    static func isMeant(by text: String) -> Bool {
+        // Browsers leave line breaks and tabs out of an address.
+        var text = text.trimmed
+        text.unicodeScalars.removeAll { "\t\r\n".unicodeScalars.contains($0) }
+        guard !text.unicodeScalars.contains(where: \.properties.isWhitespace) else { return false }
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = parts[0].first, first.isASCIILetter,
+            parts[0].allSatisfy({ $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) })
+        else { return false }
+        return parts[1].starts(with: "//".utf8)
+            || ["javascript", "data", "vbscript"].contains { parts[0].map(\.asciiLowercased).elementsEqual($0.utf8) }
+    }
+}

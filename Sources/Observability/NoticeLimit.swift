@@ -1,0 +1,96 @@
+import Dispatch
+import Logging
+import NIOConcurrencyHelpers
+
+/// Bounds how many lines of one kind the log gets in a second: whoever sends refused requests without end fills no disk with them.
+///
+/// What is beyond is counted, and a line says how many were left out, a second after the first of them at the latest. A kind is a message
+/// with its `outcome` or `reason`, all of which are words of ours.
+package final class NoticeLimit: Sendable {
+    private let output: LineOutput
+    private let repetitions: NIOLockedValueBox<Repetitions>
+    private let queue = DispatchQueue(label: "log notices")
+
+    package init(output: LineOutput, perSecond: Int = 100) {
+        self.output = output
+        repetitions = NIOLockedValueBox(Repetitions(most: perSecond))
+    }
+
+    /// Whether a line of this kind is written; counts it in any case.
+    func admits(_ kind: Repetitions.Kind) -> Bool {
+        switch repetitions.withLockedValue({ $0.count(kind, at: .now) }) {
+        case .written: return true
+        case .leftOut(isFirst: false): return false
+        case .leftOut(isFirst: true):
+            queue.asyncAfter(deadline: .now() + Repetitions.seconds) { self.report() }
+            return false
+        }
+    }
+
+    /// Says what has been left out since it was last said.
+    package func report() {
+        for (kind, lines) in repetitions.withLockedValue({ $0.takeLeftOut(at: .now) }) {
+            var members = [("of", kind.message)]
+            if let outcome = kind.outcome { members.append(("outcome", outcome)) }
+            members.append(("lines", String(lines)))
+            output.write(JSONLogHandler.line(level: .notice, message: "lines left out", members: members))
+        }
+    }
+}
+
+/// How often lines of each kind have come in the running second; times are arguments.
+struct Repetitions: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Kind: Hashable, Sendable {
+        let message: String
+        let outcome: String?
+    }
+
+    enum Verdict: Equatable {
+        case written
+        /// The first one after `takeLeftOut` wants it called again.
+        case leftOut(isFirst: Bool)
+    }
+
+    private struct Count {
+        let begin: Instant
+        var written = 0
+        var leftOut = 0
+    }
+
+    static let seconds = 1.0
+    private let most: Int
+    private var counts: [Kind: Count] = [:]
+    private var isDue = false
+
+    init(most: Int) {
+        self.most = most
+    }
+
+    mutating func count(_ kind: Kind, at now: Instant) -> Verdict {
+        var count = counts[kind] ?? Count(begin: now)
+        if Self.isOver(count, at: now) { count = Count(begin: now, leftOut: count.leftOut) }
+        defer { counts[kind] = count }
+        guard count.written >= most else {
+            count.written += 1
+            return .written
+        }
+        count.leftOut += 1
+        defer { isDue = true }
+        return .leftOut(isFirst: !isDue)
+    }
+
+    /// The kinds of which lines were left out, with how many, in the order of their names.
+    mutating func takeLeftOut(at now: Instant) -> [(kind: Kind, lines: Int)] {
+        isDue = false
+        let leftOut = counts.filter { $0.value.leftOut > 0 }.map { ($0.key, $0.value.leftOut) }
+        counts = counts.filter { !Self.isOver($0.value, at: now) }
+        for kind in counts.keys { counts[kind]?.leftOut = 0 }
+        return leftOut.sorted { ($0.0.message, $0.0.outcome ?? "") < ($1.0.message, $1.0.outcome ?? "") }
+    }
+
+    private static func isOver(_ count: Count, at now: Instant) -> Bool {
+        now - count.begin >= .seconds(seconds)
+    }
+}
