@@ -189,7 +189,8 @@ let package = Package(
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: [
-                "CZlib", "GraphSimulator", "graph-simulator", crypto, cryptoExtras, nioCore, nioLocks, nioPosix,
+                "CZlib", "GraphSimulator", "TestSupport", "graph-simulator", crypto, cryptoExtras, nioCore, nioLocks,
+                nioPosix,
             ],
             swiftSettings: strict
         ),

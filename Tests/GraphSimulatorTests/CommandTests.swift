@@ -1,34 +1,11 @@
 import Foundation
 import GraphSimulator
+import TestSupport
 import Testing
 
 @Suite("the graph-simulator command")
 struct CommandTests {
-    /// The command lies beside the test bundle.
-    private static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appending(path: "graph-simulator")
-
-    private final class Command: Sendable {
-        let process = Process()
-        let output = Pipe()
-        let errors = Pipe()
-
-        init(_ arguments: [String]) throws {
-            process.executableURL = executable
-            process.arguments = arguments
-            process.standardOutput = output
-            process.standardError = errors
-            try process.run()
-        }
-
-        /// Waits for the end: exit code, standard output, standard error.
-        func end() -> (code: Int32, output: String, errors: String) {
-            let output = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            let errors = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            return (process.terminationStatus, output, errors)
-        }
-    }
+    private static func executable() throws -> String { try PackageLayout.executable("graph-simulator") }
 
     private func file(_ text: String) throws -> URL {
         let url = FileManager.default.temporaryDirectory.appending(path: "simulator-\(UUID().uuidString).json")
@@ -40,12 +17,13 @@ struct CommandTests {
     func life() async throws {
         let data = try file(#"{"apps":[{"id":"1","secret":"s"}],"people":[{"key":"a","name":"A"}]}"#)
         defer { try? FileManager.default.removeItem(at: data) }
-        let command = try Command(
+        let command = try await ManagedProcess.start(
+            Self.executable(),
             ["--listen", "127.0.0.1:0", "--control", "127.0.0.1:0", "--data", data.path(), "--request-log", "5"]
         )
-        let line = String(decoding: command.output.fileHandleForReading.availableData, as: UTF8.self)
-        #expect(line.hasSuffix("}\n"))
-        let ready = try GraphSimulator.JSON(parsing: line.utf8)
+        try await command.waitUntilReady { command.standardOutput.hasSuffix("}\n") }
+        #expect(command.standardOutput.filter { $0 == "\n" }.count == 1)
+        let ready = try GraphSimulator.JSON(parsing: command.standardOutput.utf8)
         let address = try #require(ready["listen"]?.string.flatMap { GraphSimulator.Address($0) })
         let control = try #require(ready["control"]?.string.flatMap { GraphSimulator.Address($0) })
 
@@ -56,10 +34,8 @@ struct CommandTests {
         try await wire.send(Wire.request("GET", "/me?fields=name&access_token=\(token)"))
         #expect(try await wire.reply().text.hasPrefix(#"{"name":"A","id":"#))
 
-        command.process.terminate()
-        let end = command.end()
-        #expect(end.code == 0)
-        #expect(end.errors.isEmpty)
+        #expect(try await command.terminate() == .exited(0))
+        #expect(command.standardError.isEmpty)
     }
 
     /// Arguments (DATA for a file of the second text), exit code, what standard error must say.
@@ -76,28 +52,28 @@ struct CommandTests {
     ]
 
     @Test("ends with the code of sysexits and a message", arguments: failures)
-    func failure(_ arguments: [String], _ text: String, _ code: Int32, _ message: String) throws {
+    func failure(_ arguments: [String], _ text: String, _ code: Int32, _ message: String) async throws {
         let data = try file(text)
         defer { try? FileManager.default.removeItem(at: data) }
         let free = arguments.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
-        let command = try Command(
+        let ended = try await run(
+            Self.executable(),
             arguments.map { $0 == "DATA" ? data.path() : $0 } + free + ["--control", "127.0.0.1:0"]
         )
-        let end = command.end()
-        #expect(end.code == code)
-        #expect(end.errors.contains(message))
-        #expect(end.output.isEmpty)
+        #expect(ended.exitStatus == .exited(code))
+        #expect(ended.standardError.contains(message))
+        #expect(ended.standardOutput.isEmpty)
     }
 
     @Test("--help teaches with examples")
-    func help() throws {
-        let end = try Command(["--help"]).end()
-        #expect(end.code == 0)
+    func help() async throws {
+        let ended = try await run(Self.executable(), ["--help"])
+        #expect(ended.exitStatus == .exited(0))
         for word in [
             "curl 127.0.0.1:9091/tokens", "dataAccessExpired", "--listen", "/faults", "/codes", "/id-tokens",
             "/deliver",
         ] {
-            #expect(end.output.contains(word))
+            #expect(ended.standardOutput.contains(word))
         }
     }
 }
