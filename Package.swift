@@ -68,44 +68,44 @@ let package = Package(
             pkgConfig: "libargon2",
             providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]
         ),
-        .target(name: "Identity", swiftSettings: strict),
-        .target(name: "Mapping", dependencies: ["Identity"], swiftSettings: strict),
-        .target(name: "Verification", dependencies: ["Identity", crypto, cryptoExtras], swiftSettings: strict),
+        .target(name: "Vocabulary", swiftSettings: strict),
+        .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
+        .target(name: "Verification", dependencies: ["Vocabulary", crypto, cryptoExtras], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
-        .target(name: "Upstream", dependencies: ["Curl", "Identity", nioLocks], swiftSettings: strict),
+        .target(name: "Upstream", dependencies: ["Curl", "Vocabulary", nioLocks], swiftSettings: strict),
         .target(
             name: "Graph",
-            dependencies: ["Curl", "Identity", "Upstream", crypto, nioLocks],
+            dependencies: ["Curl", "Vocabulary", "Upstream", crypto, nioLocks],
             swiftSettings: strict
         ),
         .target(
             name: "Twitter",
-            dependencies: ["Curl", "Identity", "Upstream", crypto, nioLocks],
+            dependencies: ["Curl", "Vocabulary", "Upstream", crypto, nioLocks],
             swiftSettings: strict
         ),
         .target(
             name: "Passwords",
-            dependencies: ["CArgon2", "Identity", nioLocks],
+            dependencies: ["CArgon2", "Vocabulary", nioLocks],
             resources: [.embedInCode("common-passwords.txt")],
             swiftSettings: strict
         ),
         .target(
             name: "Mailing",
-            dependencies: ["Curl", "Identity"],
+            dependencies: ["Curl", "Vocabulary"],
             resources: [.embedInCode("templates")],
             swiftSettings: strict
         ),
         .target(
             name: "Store",
-            dependencies: ["Identity", "Postgres"],
+            dependencies: ["Vocabulary", "Postgres"],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: strict
         ),
         .target(
             name: "Federation",
             dependencies: [
-                "Graph", "Identity", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification", crypto,
+                "Graph", "Vocabulary", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification", crypto,
                 logging, nioLocks,
             ],
             swiftSettings: strict
@@ -113,17 +113,17 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "Federation", "Identity", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
+                "Federation", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
                 nioHTTPTypesHTTP1, nioLocks,
             ],
             resources: [.embedInCode("public.json"), .embedInCode("management.json")],
             swiftSettings: strict
         ),
-        .target(name: "Observability", dependencies: ["Identity", logging, nioLocks], swiftSettings: strict),
+        .target(name: "Observability", dependencies: ["Vocabulary", logging, nioLocks], swiftSettings: strict),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Identity", "Mailing", "Observability", "Passwords", "Postgres",
+                "API", "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Observability", "Passwords", "Postgres",
                 "Store", "Twitter",
                 argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
                 unixSignals,
@@ -147,7 +147,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "API", "Curl", "Federation", "Identity", "Mapping", "Postgres", "Store", "TestSupport",
+                "API", "Curl", "Federation", "Vocabulary", "Mapping", "Postgres", "Store", "TestSupport",
                 argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, nioCore, nioLocks,
             ],
             swiftSettings: strict
@@ -157,35 +157,39 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Identity", "Postgres", "Store", "Twitter", "TestSupport",
+                "API", "Curl", "Federation", "Graph", "Vocabulary", "Postgres", "Store", "Twitter", "TestSupport",
                 httpTypes,
                 hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "IdentityTests", dependencies: ["Identity"], swiftSettings: strict),
-        .testTarget(name: "MappingTests", dependencies: ["Identity", "Mapping"], swiftSettings: strict),
+        .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
+        .testTarget(name: "MappingTests", dependencies: ["Vocabulary", "Mapping"], swiftSettings: strict),
         .testTarget(
             name: "VerificationTests",
-            dependencies: ["Identity", "Verification", crypto, cryptoExtras],
+            dependencies: ["Vocabulary", "Verification", crypto, cryptoExtras],
             swiftSettings: strict
         ),
         .testTarget(name: "ObservabilityTests", dependencies: ["Observability"], swiftSettings: strict),
-        .testTarget(name: "PasswordsTests", dependencies: ["Identity", "Passwords"], swiftSettings: strict),
+        .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "MailingTests", dependencies: ["Identity", "Mailing", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MailingTests",
+            dependencies: ["Vocabulary", "Mailing", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
             name: "GraphTests",
-            dependencies: ["Curl", "Graph", "GraphSimulator", "Identity", "Upstream", "Verification", nioLocks],
+            dependencies: ["Curl", "Graph", "GraphSimulator", "Vocabulary", "Upstream", "Verification", nioLocks],
             swiftSettings: strict
         ),
         .testTarget(
             name: "TwitterTests",
-            dependencies: ["Curl", "GraphSimulator", "Identity", "TestSupport", "Twitter", "Upstream", nioLocks],
+            dependencies: ["Curl", "GraphSimulator", "Vocabulary", "TestSupport", "Twitter", "Upstream", nioLocks],
             swiftSettings: strict
         ),
-        .testTarget(name: "UpstreamTests", dependencies: ["Identity", "Upstream"], swiftSettings: strict),
+        .testTarget(name: "UpstreamTests", dependencies: ["Vocabulary", "Upstream"], swiftSettings: strict),
         .testTarget(
             name: "GraphSimulatorTests",
             dependencies: [
@@ -197,7 +201,7 @@ let package = Package(
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Curl", "Federation", "Graph", "Identity", "Mailing", "Mapping", "Postgres", "Store", "Twitter",
+                "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Mapping", "Postgres", "Store", "Twitter",
                 "TestSupport",
                 logging, nioLocks,
             ],
@@ -206,12 +210,12 @@ let package = Package(
         // The executables are dependencies so that they lie beside the tests, which start them.
         .testTarget(
             name: "ServerTests",
-            dependencies: ["Identity", "Server", "TestSupport", "graph-simulator", crypto],
+            dependencies: ["Vocabulary", "Server", "TestSupport", "graph-simulator", crypto],
             swiftSettings: strict
         ),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Identity", "Postgres", "Store", "TestSupport"],
+            dependencies: ["Vocabulary", "Postgres", "Store", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

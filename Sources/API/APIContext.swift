@@ -1,6 +1,6 @@
 import Federation
 package import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 import NIOCore
 

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// One `name=value` of a query or of a form (`application/x-www-form-urlencoded`); what it is good for is the reader's to say.
 struct EncodedPair {

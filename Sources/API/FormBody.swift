@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// The fields of a form, or of a query that is as strict.
 struct FormFields {

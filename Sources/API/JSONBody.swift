@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import NIOCore
 
 extension Request {

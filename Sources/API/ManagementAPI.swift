@@ -1,7 +1,7 @@
 package import Federation
 import HTTPTypes
 package import Hummingbird
-import Identity
+import Vocabulary
 
 /// The management listener: health for everybody, administration for operators.
 package enum ManagementAPI {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not.
 ///

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// The one place where an error becomes a response: the table of design.md §7.
 enum Problem {
@@ -68,7 +68,7 @@ enum Problem {
         case .objectLoginForbidden: (2014, .forbidden)
         case .serverKeyRequired: (3054, .forbidden)
         case .identityTaken: (8170, .conflict)
-        case .lastWayIn: (8171, .conflict)
+        case .lastLoginMethod: (8171, .conflict)
         case .tokensOff: (8172, .badRequest)
         case .operatorTokenInvalid: (8200, .unauthorized)
         case .operatorForbidden: (8201, .forbidden)

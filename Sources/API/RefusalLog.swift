@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 
 /// Leaves a line in the log for each request that is refused for who sends it: by an unknown application or key, by a session that does

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 
 /// The layer of both listeners around all handlers: errors become problems, every reply gets its headers.

@@ -1,5 +1,5 @@
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Refuses what is at fault, and paths with empty segments.
 ///

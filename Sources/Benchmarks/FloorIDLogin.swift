@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 import Curl
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Postgres
 import Store
 

@@ -2,7 +2,7 @@ import Crypto
 import Curl
 import Federation
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Mapping
 import Postgres
 import Store

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The copy of the configuration in memory, and what a look at the database may do to it.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Logging
 
 /// What applications have set and a provider ends: a version of its API that is retired, soon will be, or is not known.

@@ -2,13 +2,13 @@
 //
 // It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked: for logins by
 // every credential, accounts with a password, login through the server's dialog, sessions, what Facebook calls (`Callbacks`), the care of
-// kept tokens while nobody waits (`Upkeep`), and all that operators do (`Administration`, `Documents`). Further the copy of every
+// kept tokens while nobody waits (`Maintenance`), and all that operators do (`Administration`, `Documents`). Further the copy of every
 // application's configuration that logins work with, the master keys, and what the log says of all this.
 //
 // It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Server call it; API sees nothing below it.
 
 import Graph
-import Identity
+import Vocabulary
 package import Logging
 package import Mailing
 package import Passwords
@@ -26,11 +26,11 @@ package struct Federation: Sendable {
     /// Nil when the deployment sends no mails.
     let mailer: Mailer?
     let limits: Limits
-    let admission: Admission
+    let concurrency: ConcurrencyLimit
     /// Before the statements that count attempts: more of them at once would not be done sooner, and logins would wait for them.
-    let counting = Turnstile(width: 4)
+    let counting = Semaphore(width: 4)
     /// Counts what goes on when its request has been answered.
-    let afterReplies = Admission(limit: 256)
+    let afterReplies = ConcurrencyLimit(limit: 256)
     let signingKeys: SigningKeys
     let tokenKeys: TokenKeys
     /// What operators should know of this instance.
@@ -103,7 +103,7 @@ package struct Federation: Sendable {
         self.publicURL = publicURL
         self.mailer = mailer
         self.limits = limits
-        admission = Admission(limit: limits.concurrentLogins)
+        concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
         signingKeys = SigningKeys(graph: clients.graph, logger: logger)
         pseudonyms = Pseudonyms(masterKeys.current)
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)

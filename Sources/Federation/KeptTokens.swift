@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Store
 
 /// The provider token of a session's own identity, as its client gets it back.
@@ -42,7 +42,7 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) -> RefreshedUser {
         let end = ContinuousClock.now + limits.login
-        return try await admitted { () throws(Failure) in
+        return try await limitingConcurrency { () throws(Failure) in
             let identity = try await sessionIdentity(of: token, in: loaded)
             guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
             let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)

@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Store
 
 /// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way): AES-256-GCM,

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// The master keys that an instance holds: one that seals, and former ones that still open (decision D15).

@@ -1,5 +1,5 @@
 import Crypto
-package import Identity
+package import Vocabulary
 
 /// What stands in the log for a login, a token or a key: the same for the same text, and of no use to whoever looks for the text.
 ///

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 extension Federation {
     /// What the links begin with that are given out for an application: the deployment's public URL and a base path.

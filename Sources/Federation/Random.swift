@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 /// What must not be guessed, from the operating system's generator.
 enum Random {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// Whether an instance should get traffic.

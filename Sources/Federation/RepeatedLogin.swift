@@ -1,5 +1,5 @@
 import Crypto
-import Identity
+import Vocabulary
 import Store
 
 // A credential that counts once would leave a client without its session when the reply is lost. So the client may give a login a

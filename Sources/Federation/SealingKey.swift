@@ -1,5 +1,5 @@
 import Crypto
-import Identity
+import Vocabulary
 
 /// A key for AES-256-GCM: what it seals opens under it alone, with the same associated data, and unchanged.
 struct SealingKey: Sendable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 package import Logging
 import Mapping
 import Store
@@ -75,7 +75,7 @@ extension Federation {
     ) async throws(Failure) -> SignedIn {
         let started = ContinuousClock.now
         do throws(Failure) {
-            let result = try await admitted { () throws(Failure) in
+            let result = try await limitingConcurrency { () throws(Failure) in
                 let end = started + limits.login
                 let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
                 guard let provider = IdentityProviders.named(request.provider) else {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Mapping
 import Store
 
@@ -7,9 +7,9 @@ extension Federation {
     /// Maps the profile of a proven person and writes identity, user and session.
     func complete(_ proof: Proof, by plan: LoginPlan, in attempt: LoginAttempt) async throws(Failure) -> SignedIn {
         let session = sessionToken(for: proof, in: attempt)
-        let joining = attempt.request.guest.map { Joining.guest($0.id, tokenHash: $0.token.hash) }
+        let linking = attempt.request.guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
         let mapped = try plan.mapping.apply(to: proof.profile, grantedScopes: proof.person.scopes)
-        let written = try await write(mapped, of: proof, session: session, joining: joining, by: plan, in: attempt)
+        let written = try await write(mapped, of: proof, session: session, linking: linking, by: plan, in: attempt)
         return SignedIn(
             user: written.user,
             token: session,
@@ -24,7 +24,7 @@ extension Federation {
         _ mapped: MappedProfile,
         of proof: Proof,
         session: SessionToken,
-        joining: Joining?,
+        linking: LinkTarget?,
         by plan: LoginPlan,
         in attempt: LoginAttempt
     ) async throws(Failure) -> WrittenSignIn {
@@ -46,8 +46,8 @@ extension Federation {
             once: proof.once
         )
         let statement = proof.once == nil ? plan.statement : plan.singleUseStatement
-        guard let joining else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
-        return try await store.signIn(write, by: statement, joining: joining)
+        guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
+        return try await store.signIn(write, by: statement, linking: linking)
     }
 
     /// The provider token as it is kept; nil where the application keeps none.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 extension User {
     /// Hands over the members of the user object, in their order: flat, as client SDKs expect it (backendless.md §3.1).

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import NIOConcurrencyHelpers
 internal import Upstream
 
@@ -52,8 +52,8 @@ final class AppLink: Sendable {
     }
 
     /// Takes in what a question of the background came to; logins go on as before.
-    func noteInBackground(_ significance: Significance?) {
-        state.withLockedValue { $0.background.note(significance, at: .now) }
+    func noteInBackground(_ signal: HealthSignal?) {
+        state.withLockedValue { $0.background.note(signal, at: .now) }
     }
 
     /// The usage that Graph told last.

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 extension AppCheck.Outcome {

@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Identity
+internal import Vocabulary
 
 /// The proof that whoever sends a token also knows the secret of the app that the token was made for (facebook.md §1.8).
 struct AppSecretProof {

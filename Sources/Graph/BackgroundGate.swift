@@ -35,8 +35,8 @@ struct BackgroundGate: Sendable {
     }
 
     /// Takes in what a question of the background came to; nil for an answer that was understood.
-    mutating func note(_ significance: Significance?, at now: Instant) {
-        switch significance {
+    mutating func note(_ signal: HealthSignal?, at now: Instant) {
+        switch signal {
         case nil, .answered:
             failures = 0
         case .limited(let limit):

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 // What is asked of Graph while nobody waits. Each question is asked once; repeating is for whoever plans the work.
@@ -84,7 +84,7 @@ extension GraphClient {
             link.noteInBackground(nil)
             return found
         } catch {
-            link.noteInBackground(error.significance)
+            link.noteInBackground(error.signal)
             throw error.failure
         }
     }

@@ -1,5 +1,5 @@
 internal import Curl
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 /// An authorization code with what the login dialog was opened with: all of it must fit together.
@@ -76,7 +76,7 @@ extension GraphClient {
             link.record(.answered, of: pass)
             return answer
         } catch {
-            link.record(CircuitBreaker.Outcome(error.significance, nil), of: pass)
+            link.record(CircuitBreaker.Outcome(error.signal, nil), of: pass)
             throw error.failure.startingOver
         }
     }

@@ -1,5 +1,5 @@
 internal import Curl
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// The questions and answers of one login.
@@ -93,24 +93,24 @@ struct Answers: Sendable {
     ///
     /// When `/me` refused the token it is worth asking still, since the token may belong to another app of ours.
     var wantsInspection: Bool {
-        guard case .failure(let fault) = inspection, fault.significance == .transient else { return false }
+        guard case .failure(let fault) = inspection, fault.signal == .transient else { return false }
         switch profile {
         case .success: return true
-        case .failure(let other): return other.significance == .transient || other.significance == .answered
+        case .failure(let other): return other.signal == .transient || other.signal == .answered
         }
     }
 
     /// Whether asking `/me` again may help: unless `debug_token` has refused the token or is lost for good.
     var wantsProfile: Bool {
-        guard case .failure(let fault) = profile, fault.significance == .transient else { return false }
+        guard case .failure(let fault) = profile, fault.signal == .transient else { return false }
         switch inspection {
         case .success(.token(let token)): return token.isValid
         case .success: return false
-        case .failure(let other): return other.significance == .transient
+        case .failure(let other): return other.signal == .transient
         }
     }
 
-    var outcome: CircuitBreaker.Outcome { .init(inspection.fault?.significance, profile.fault?.significance) }
+    var outcome: CircuitBreaker.Outcome { .init(inspection.fault?.signal, profile.fault?.signal) }
 
     var evidence: AccessTokenEvidence {
         let inspection: AccessTokenEvidence.Inspection =

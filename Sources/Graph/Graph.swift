@@ -14,6 +14,6 @@
 // compared with known phrases; codes, and names in plain ASCII of bounded length, are all that is taken out of a reply's error.
 internal import Upstream
 
-extension Counterpart {
-    static let facebook = Counterpart(name: "Facebook", api: "Graph")
+extension UpstreamService {
+    static let facebook = UpstreamService(name: "Facebook", api: "Graph")
 }

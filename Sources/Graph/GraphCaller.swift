@@ -1,5 +1,5 @@
 internal import Curl
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// Who asks Graph, and how: an app with its secret, by the settings of the application that it belongs to.

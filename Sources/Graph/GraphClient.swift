@@ -1,5 +1,5 @@
 package import Curl
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 /// Asks Facebook; each question is an extension beside its answer.

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// An error as Graph reports it (facebook.md §3.1).
 struct GraphError {

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// The meaning of Graph's errors in our reasons (facebook.md §3.2–§3.4).
@@ -22,14 +22,14 @@ struct GraphErrorTable {
 
     /// Reads an error that came with an HTTP status.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
-        if let significance = limitSignificance(error, status: status) {
+        if let signal = limitSignificance(error, status: status) {
             let failure = Failure.limited(
                 .facebook,
                 details: error.details,
                 retryAfter: retryAfter ?? RateLimit.defaultSeconds,
                 cause: cause(error, status)
             )
-            return ProviderFault(failure, significance)
+            return ProviderFault(failure, signal)
         }
         if let answer = answer(error, status: status) { return ProviderFault(answer, .answered) }
         guard error.isTransient || error.meaning == 1 || error.meaning == 2 || status >= 500 else {
@@ -41,7 +41,7 @@ struct GraphErrorTable {
     /// What a rate limit says about Graph; nil when the error is none.
     ///
     /// Codes of facebook.md §3.2; 17 alone counts one person's questions.
-    private func limitSignificance(_ error: GraphError, status: Int) -> Significance? {
+    private func limitSignificance(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
         case 4, 9, 32, 341, 613, .some(80000...80014): .limited(RateLimit(seconds: retryAfter))

@@ -1,5 +1,5 @@
 internal import Curl
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// A request to Graph that is ready but for its limits of time.

@@ -1,5 +1,5 @@
 internal import Curl
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// What Graph answered, before anybody has looked into it.

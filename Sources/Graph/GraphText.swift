@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// A text that Graph wrote, to be compared with known phrases and never to be shown.
 ///

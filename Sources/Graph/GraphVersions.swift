@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// The versions of the Graph API, and when each of them ends (facebook.md §6; docs/operations.md has them for operators).
 package enum GraphVersions {

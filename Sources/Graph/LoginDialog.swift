@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What Facebook's login dialog is opened with.
 package struct LoginDialog: Sendable {

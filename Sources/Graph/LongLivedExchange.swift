@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// `oauth/access_token` for a token that is to live longer.

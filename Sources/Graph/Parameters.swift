@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// `name=value` pairs of a query or a form, written as bytes so that nothing in a value can become a part of the syntax.
 struct Parameters {

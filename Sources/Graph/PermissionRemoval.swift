@@ -1,5 +1,5 @@
 internal import Curl
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 /// What became of giving up an app's permissions to a person's data.

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// `/me`: the person behind a token, with the fields that the mapping reads (facebook.md §2).

@@ -1,5 +1,5 @@
 internal import Curl
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 extension GraphClient {

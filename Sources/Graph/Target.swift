@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// Path and query of a request, written as bytes so that nothing in a value can become a part of the syntax.
 struct Target {

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// `debug_token`: what Facebook knows about a token, asked with the token of our own app (facebook.md §1.2).

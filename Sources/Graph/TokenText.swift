@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// The text of a person's token, fit for being sent.
 struct TokenText {

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// How much of an app's hourly allowance at Graph is used, in percent of it (facebook.md §3.4, `X-App-Usage`).
 ///

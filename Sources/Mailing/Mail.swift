@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a mail is about, with what its template shows.
 ///

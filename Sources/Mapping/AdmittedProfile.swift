@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// A profile as far as it fits: the boundary at which what a provider says of a person is held to lengths, characters and forms.
 ///

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// A value that a client gives a property itself, at registration or in an update: the conversion table of `docs/mapping.md`, read
 /// the other way round, so that what a reply said may come back.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// A stored and a client's mapping together, against the properties of one application: the plan of a login.
 ///

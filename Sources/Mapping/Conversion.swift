@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The conversion table of `docs/mapping.md`, the only place where a JSON value becomes a value of a property.
 ///

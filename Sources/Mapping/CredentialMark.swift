@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What opens something at a provider, by the name under which it stands: `…?access_token=…`.
 enum CredentialMark {

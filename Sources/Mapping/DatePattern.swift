@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// How a text spells a day: `yyyy`, `MM` and `dd` once each, and punctuation or spaces between them.
 package struct DatePattern: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Reads fixed-width ASCII digits and literals from the front of a text.
 struct DigitReader {

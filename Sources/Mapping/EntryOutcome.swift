@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What an entry comes to with one profile; the rules of `sync` come after it.
 enum EntryOutcome: Sendable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// One entry together with the property it writes: all that a login needs of it, worked out once and held, not copied, by each.
 final class EntryPlan: Sendable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// A sentence about a broken rule of documents; repeats nothing of the document.
 struct DocumentError: Error {

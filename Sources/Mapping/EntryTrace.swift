@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension EntryPlan {
     /// The entry as it goes through a login with this outcome.

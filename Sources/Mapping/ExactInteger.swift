@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension JSONNumber {
     /// The value if it is an integer that fits 64 bits, however it is written: `42`, `42.0`, `4.2e1`.
@@ -38,7 +38,7 @@ extension JSONNumber {
         digits.append(contentsOf: repeatElement(0, count: scale))
         var result: Int64 = 0
         for digit in digits {
-            // Downwards for negative numbers: the lowest Int64 has no positive counterpart.
+            // Downwards for negative numbers: the lowest Int64 has no positive service.
             let step = isNegative ? -Int64(digit) : Int64(digit)
             let tens = result.multipliedReportingOverflow(by: 10)
             let sum = tens.partialValue.addingReportingOverflow(step)

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Where a value stands in a profile: names of object members, outermost first, joined by dots.
 ///

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What is known of a value before any profile has been seen.
 package indirect enum FieldShape: Sendable, Equatable {

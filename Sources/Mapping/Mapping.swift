@@ -7,7 +7,7 @@
 // It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Identity and nothing else.
 // `docs/mapping.md` is its reference for operators; every example there is run by a test.
 
-package import Identity
+package import Vocabulary
 
 /// A mapping document as read: every entry follows the rules that need no application to be checked.
 package struct Mapping: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// The check of a stored mapping before it is saved.
 package enum MappingCheck {

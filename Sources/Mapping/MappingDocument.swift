@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Reads a mapping document as far as it can be read, so that one reading finds every problem.
 struct MappingDocument {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Collects the plans and the problems of the mappings of one application.
 struct MappingPlanner {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Who wrote a mapping.
 package enum MappingOrigin: String, Sendable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Where the value of an entry goes.
 package struct MappingTarget: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a login would do with each entry of its mappings, and why.
 package struct MappingTrace: Sendable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Two mappings as a login would plan them, together with what is wrong with them: what a preview works with.
 package struct MappingTracer: Sendable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Moments as text: RFC 3339, and Facebook's form of it without the colon in the offset.
 ///

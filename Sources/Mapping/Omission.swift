@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a property does not get from a profile that has it, since it does not fit; holds no part of the value.
 package struct Omission: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension SyncMode {
     /// Whether a repeated login writes a value over what the user has.

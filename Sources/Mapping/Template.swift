@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// A text with fields in it: `{first_name} {last_name}`.
 ///

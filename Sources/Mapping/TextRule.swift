@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What a text of a profile has to be.
 enum TextRule {

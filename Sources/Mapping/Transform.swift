@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// A step that changes a value between profile and conversion; the list is closed.
 package enum Transform: Sendable, Equatable {

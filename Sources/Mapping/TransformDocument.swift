@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension Transform {
     /// Reads one transform of a document.

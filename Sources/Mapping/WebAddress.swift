@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in front of it.
 enum WebAddress {

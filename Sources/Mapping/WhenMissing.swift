@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What becomes of a property when a later profile lacks the value.
 package enum WhenMissing: String, Sendable, CaseIterable {

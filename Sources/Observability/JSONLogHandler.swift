@@ -1,5 +1,5 @@
 import Glibc
-import Identity
+import Vocabulary
 package import Logging
 
 /// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further members.

@@ -1,5 +1,5 @@
 import CArgon2
-import Identity
+import Vocabulary
 
 /// Argon2id of libargon2: computes for tens of milliseconds, in as much memory as its parameters say.
 enum Argon2 {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The passwords that people choose most, in lower case.
 ///

@@ -1,6 +1,6 @@
 import CArgon2
 import Glibc
-import Identity
+import Vocabulary
 import NIOConcurrencyHelpers
 
 /// Computes a bounded number of things at once, the others in the order in which they came, on threads of its own.

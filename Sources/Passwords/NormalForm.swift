@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 @_spi(_Unicode) import Swift
 
 extension Secret {

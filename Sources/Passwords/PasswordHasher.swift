@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a password is to a stored hash.
 package enum Verdict: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a password may be (security.md §3.6): long enough, not too long, and none that is guessed first.
 ///

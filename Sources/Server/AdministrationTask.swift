@@ -4,7 +4,7 @@ import Federation
 import FoundationEssentials
 import Glibc
 import Graph
-import Identity
+import Vocabulary
 import Store
 import Twitter
 

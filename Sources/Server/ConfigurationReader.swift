@@ -3,7 +3,7 @@ import Curl
 import Federation
 import FoundationEssentials
 import Graph
-import Identity
+import Vocabulary
 import Logging
 import Postgres
 import SystemPackage
@@ -50,7 +50,7 @@ struct ConfigurationReader {
         let twitter = reader.twitter()
         let curl = reader.curl(graph)
         let limits = reader.limits()
-        let upkeep = reader.upkeep()
+        let maintenance = reader.maintenance()
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
@@ -75,7 +75,7 @@ struct ConfigurationReader {
             graph: graph,
             twitter: twitter,
             limits: limits,
-            upkeep: upkeep,
+            maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
             passwordQueue: passwordQueue,
             mail: mail,
@@ -304,9 +304,9 @@ struct ConfigurationReader {
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
 
     /// The work in the background; nil when it is switched off.
-    private mutating func upkeep() -> Upkeep.Settings? {
+    private mutating func maintenance() -> Maintenance.Settings? {
         let isEnabled = boolean("upkeep.enabled", default: true)
-        let settings = Upkeep.Settings(
+        let settings = Maintenance.Settings(
             interval: milliseconds("upkeep.interval", default: 5000),
             lease: milliseconds("upkeep.lease", default: 60_000),
             checksPerSecond: integer("upkeep.checks.per.second", default: 10, in: 1...1000)

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Identity
+import Vocabulary
 
 /// The exit codes of sysexits.h that the command line uses.
 enum Exit {

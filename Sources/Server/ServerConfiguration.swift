@@ -1,7 +1,7 @@
 import Curl
 import Federation
 import Graph
-import Identity
+import Vocabulary
 import Logging
 import NIOCore
 import Postgres
@@ -16,7 +16,7 @@ struct ServerConfiguration: Sendable {
     var twitter: TwitterConfiguration
     var limits: Federation.Limits
     /// Nil when this instance does no work in the background.
-    var upkeep: Upkeep.Settings?
+    var maintenance: Maintenance.Settings?
     /// Hashes of passwords computed at once.
     var passwordHashes: Int
     /// Hashes that wait to be computed.

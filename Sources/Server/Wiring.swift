@@ -59,9 +59,9 @@ enum Wiring {
             )
         }
         var background: [any Service] = [DirectoryService(directory: directory)]
-        if let settings = configuration.upkeep {
+        if let settings = configuration.maintenance {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
-            let upkeep = Upkeep(
+            let maintenance = Maintenance(
                 store: Store(postgres: administrationPostgres),
                 graph: clients.graph,
                 directory: directory,
@@ -69,7 +69,7 @@ enum Wiring {
                 settings: settings,
                 logger: logger
             )
-            background.append(UpkeepService(upkeep: upkeep))
+            background.append(MaintenanceService(maintenance: maintenance))
         }
         if let mailer {
             let delivery = MailDelivery(
@@ -147,11 +147,11 @@ private struct DirectoryService: Service {
 }
 
 /// The life of the work in the background.
-private struct UpkeepService: Service {
-    let upkeep: Upkeep
+private struct MaintenanceService: Service {
+    let maintenance: Maintenance
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await upkeep.run() }
+        await cancelWhenGracefulShutdown { await maintenance.run() }
     }
 }
 

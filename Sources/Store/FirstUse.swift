@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// What others give out and we take once: nothing is known of it here before it comes.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// The codes with which logins through the server end: kept until the client brings one, or until its time is over.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 package import Postgres
 
 extension PostgresConfiguration {

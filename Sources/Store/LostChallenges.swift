@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// Apps whose login dialogs are opened without a `code_challenge` for a while, since Facebook has forgotten one.

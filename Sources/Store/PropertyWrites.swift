@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// How a statement writes the properties of a mapping plan: the sync rules of design.md §8 as SQL.
 ///

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may have so many only.

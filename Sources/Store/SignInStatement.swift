@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one round trip.

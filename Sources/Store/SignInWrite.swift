@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Postgres
 
 /// What one login writes.
@@ -98,7 +98,7 @@ package struct WrittenSignIn: Sendable {
     /// Whether the login created the user.
     package let created: Bool
     /// Whether this made the identity that of a user who was there before.
-    package internal(set) var joined = false
+    package internal(set) var linked = false
 }
 
 extension Store {

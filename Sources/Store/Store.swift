@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 package import Postgres
 
 // Store — every question that the service asks of PostgreSQL, one file each.

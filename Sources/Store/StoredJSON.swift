@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Postgres
 
 /// What a jsonb column holds, read by the one parser that there is.

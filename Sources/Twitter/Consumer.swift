@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// As whom Twitter is asked: a consumer, which is Twitter's word for an app, with its secret.
 struct Consumer {

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import NIOConcurrencyHelpers
 internal import Upstream
 
@@ -34,7 +34,7 @@ final class ConsumerLink: Sendable {
     }
 
     /// Takes in what a login learnt; nil stands for an answer that was understood.
-    func record(_ significance: Significance?, of pass: CircuitBreaker.Pass) {
-        breaker.withLockedValue { $0.record(.init(significance, nil), of: pass, at: .now) }
+    func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
+        breaker.withLockedValue { $0.record(.init(signal, nil), of: pass, at: .now) }
     }
 }

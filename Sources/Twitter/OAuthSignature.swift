@@ -1,6 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import Identity
+internal import Vocabulary
 
 /// The signature of a request (RFC 5849 §3.4), by HMAC-SHA1, the one method that Twitter knows.
 enum OAuthSignature {

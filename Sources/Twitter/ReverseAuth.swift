@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 extension TwitterClient {

@@ -10,6 +10,6 @@
 // is refused by Twitter itself. Nothing that Twitter writes reaches a message; codes are all that is taken out of its errors.
 internal import Upstream
 
-extension Counterpart {
-    static let twitter = Counterpart(name: "Twitter", api: "Twitter")
+extension UpstreamService {
+    static let twitter = UpstreamService(name: "Twitter", api: "Twitter")
 }

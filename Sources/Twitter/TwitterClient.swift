@@ -1,6 +1,6 @@
 package import Curl
 internal import FoundationEssentials
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// Asks Twitter; each question is an extension beside its answer.
@@ -49,13 +49,13 @@ package final class TwitterClient: Sendable {
             ConsumerLink.Key(application: application, consumer: consumer.key, question: subject)
         )
         let pass = try link.pass()
-        var last: Significance?
+        var last: HealthSignal?
         do throws(ProviderFault) {
             let answer = try await question()
             link.record(nil, of: pass)
             return answer
         } catch {
-            last = error.significance
+            last = error.signal
             guard repeats, last == .transient, link.allowsRepeats(pass), await Repetition.pause(before: deadline) else {
                 link.record(last, of: pass)
                 throw error.failure
@@ -66,7 +66,7 @@ package final class TwitterClient: Sendable {
             link.record(nil, of: pass)
             return answer
         } catch {
-            link.record(error.significance, of: pass)
+            link.record(error.signal, of: pass)
             throw error.failure
         }
     }

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// The meaning of Twitter's errors in our reasons (facebook.md §7).

@@ -1,5 +1,5 @@
 internal import Curl
-internal import Identity
+internal import Vocabulary
 internal import Upstream
 
 /// What is asked of Twitter, before it is signed.

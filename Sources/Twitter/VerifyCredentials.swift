@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 internal import Upstream
 
 /// Somebody whom Twitter vouched for, towards our own consumer key.

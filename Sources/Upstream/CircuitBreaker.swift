@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Decides which logins may ask a provider as one app: all, none, or one to try whether it works again.
 ///
@@ -159,27 +159,27 @@ extension CircuitBreaker.Admission {
     /// The pass.
     ///
     /// - Throws: What a login is told that has none.
-    package func pass(to counterpart: Counterpart) throws(Failure) -> CircuitBreaker.Pass {
+    package func pass(to service: UpstreamService) throws(Failure) -> CircuitBreaker.Pass {
         switch self {
         case .pass(let pass): return pass
         case .refused(.unavailable, let retryAfter):
             throw .unavailable(
-                counterpart,
+                service,
                 retryAfter: retryAfter,
-                cause: "\(counterpart.api): circuit breaker is open"
+                cause: "\(service.api): circuit breaker is open"
             )
         case .refused(.rateLimited, let retryAfter):
-            throw .limited(counterpart, retryAfter: retryAfter, cause: "\(counterpart.api): rate limit is in force")
+            throw .limited(service, retryAfter: retryAfter, cause: "\(service.api): rate limit is in force")
         }
     }
 }
 
 extension CircuitBreaker.Outcome {
     /// What two questions say together; nil stands for an answer that was understood.
-    package init(_ one: Significance?, _ other: Significance?) {
+    package init(_ one: HealthSignal?, _ other: HealthSignal?) {
         self = .answered
-        for significance in [one, other] {
-            switch (significance, self) {
+        for signal in [one, other] {
+            switch (signal, self) {
             case (.limited(let limit), .limited(let known)):
                 self = .limited(max(limit, known))
             case (.limited(let limit), _):

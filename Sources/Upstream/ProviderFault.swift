@@ -1,20 +1,20 @@
 package import Curl
-package import Identity
+package import Vocabulary
 
 /// A question to a provider that got no usable answer.
 package struct ProviderFault: Error {
     /// What to tell whoever wanted to log in.
     package let failure: Failure
-    package let significance: Significance
+    package let signal: HealthSignal
 
-    package init(_ failure: Failure, _ significance: Significance) {
+    package init(_ failure: Failure, _ signal: HealthSignal) {
         self.failure = failure
-        self.significance = significance
+        self.signal = signal
     }
 
     /// Whether the provider has judged what it was asked about: it answered so that we understand it, and not that it is asked too often.
     package var isVerdict: Bool {
-        significance == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
+        signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }
 }
 
@@ -22,17 +22,17 @@ extension ProviderFault {
     /// What a call without a reply means.
     ///
     /// A time-out is not asked again: its time is spent. Neither is a failed resolution or handshake, which no moment heals.
-    package init(_ error: CurlError, of counterpart: Counterpart) {
-        let cause = "\(counterpart.api): \(error)"
+    package init(_ error: CurlError, of service: UpstreamService) {
+        let cause = "\(service.api): \(error)"
         switch error {
         case .timeout:
-            self.init(.timeout(counterpart, cause: cause), .failed)
+            self.init(.timeout(service, cause: cause), .failed)
         case .connect, .reset:
-            self.init(.unavailable(counterpart, cause: cause), .transient)
+            self.init(.unavailable(service, cause: cause), .transient)
         case .resolve, .tls, .library:
-            self.init(.unavailable(counterpart, cause: cause), .failed)
+            self.init(.unavailable(service, cause: cause), .failed)
         case .replyTooLarge, .badReply:
-            self.init(.badReply(counterpart, cause: cause), .answered)
+            self.init(.badReply(service, cause: cause), .answered)
         case .overloaded, .shutDown, .cancelled:
             self.init(
                 Failure(.overloaded, "The service is busy. Repeat the request.", retryAfter: 1, cause: cause),
@@ -42,7 +42,7 @@ extension ProviderFault {
             self.init(
                 Failure(
                     .providerMisconfigured,
-                    "The settings of the \(counterpart.name) app do not make a request. The operator has to check them.",
+                    "The settings of the \(service.name) app do not make a request. The operator has to check them.",
                     retryAfter: 60,
                     cause: cause
                 ),
@@ -53,24 +53,24 @@ extension ProviderFault {
 }
 
 extension Failure {
-    package static func timeout(_ counterpart: Counterpart, cause: String) -> Failure {
+    package static func timeout(_ service: UpstreamService, cause: String) -> Failure {
         Failure(
             .providerTimeout,
-            "\(counterpart.name) did not answer in time. Try again in a moment.",
+            "\(service.name) did not answer in time. Try again in a moment.",
             retryAfter: 2,
             cause: cause
         )
     }
 
     package static func unavailable(
-        _ counterpart: Counterpart,
+        _ service: UpstreamService,
         details: JSONObject = JSONObject(),
         retryAfter: Int = 2,
         cause: String
     ) -> Failure {
         Failure(
             .providerUnavailable,
-            "\(counterpart.name) cannot be reached or has a problem of its own. Try again in a moment.",
+            "\(service.name) cannot be reached or has a problem of its own. Try again in a moment.",
             details: details,
             retryAfter: retryAfter,
             cause: cause
@@ -79,12 +79,12 @@ extension Failure {
 
     /// A reply that cannot be read counts as an answer, for the breaker: it may depend on one person's data (a reply that is too
     /// large), and that must not shut out everybody else.
-    package static func badReply(_ counterpart: Counterpart, details: JSONObject = JSONObject(), cause: String)
+    package static func badReply(_ service: UpstreamService, details: JSONObject = JSONObject(), cause: String)
         -> Failure
     {
         Failure(
             .providerBadReply,
-            "\(counterpart.name)'s answer cannot be understood. Try again later.",
+            "\(service.name)'s answer cannot be understood. Try again later.",
             details: details,
             retryAfter: 5,
             cause: cause
@@ -92,14 +92,14 @@ extension Failure {
     }
 
     package static func limited(
-        _ counterpart: Counterpart,
+        _ service: UpstreamService,
         details: JSONObject = JSONObject(),
         retryAfter: Int,
         cause: String
     ) -> Failure {
         Failure(
             .providerRateLimited,
-            "\(counterpart.name) limits the number of requests at the moment. Try again after the time in Retry-After.",
+            "\(service.name) limits the number of requests at the moment. Try again after the time in Retry-After.",
             details: details,
             retryAfter: retryAfter,
             cause: cause

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Decision D2: an access token counts only if `debug_token`, `/me` and the application agree.
 package enum AccessTokenCheck {

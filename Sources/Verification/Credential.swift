@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// The one credential of a request.
 package enum Credential: Sendable {

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// What a token looks like, before anybody is asked about it (facebook.md §4.6).
 ///

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// How Facebook's dialog words its answer when it sends the browser back (facebook.md §1.6).
 package enum DialogReply {

@@ -1,5 +1,5 @@
 internal import Crypto
-package import Identity
+package import Vocabulary
 
 /// Decision D3: what an ID token must be to count; the steps are numbered as in facts/security.md §3.1.
 ///

@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Identity
+internal import Vocabulary
 
 extension IDTokenCheck {
     /// Step 11: the nonce, by the application's policy.

@@ -1,4 +1,4 @@
-internal import Identity
+internal import Vocabulary
 
 /// The claims of an ID token as a Graph user, so that one mapping serves both (facebook.md §4.3).
 ///

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a webhook of the object `permissions` says of one person (facebook.md §5.4).
 package struct PermissionEvent: Sendable, Equatable {

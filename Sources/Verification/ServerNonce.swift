@@ -1,5 +1,5 @@
 package import Crypto
-package import Identity
+package import Vocabulary
 
 /// A nonce that the service gives out for one ID token: 43 characters of base64url.
 ///

@@ -1,6 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
-package import Identity
+package import Vocabulary
 
 /// A `signed_request` that one of our apps' secrets has signed: how Facebook calls an app about a person (facebook.md §5.1).
 package struct SignedRequest: Sendable, Equatable {

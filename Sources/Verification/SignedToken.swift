@@ -1,5 +1,5 @@
 package import Crypto
-package import Identity
+package import Vocabulary
 
 /// An ID token as it arrived: a compact JWS (RFC 7515 §7.1), taken apart by its bytes and not believed yet.
 ///

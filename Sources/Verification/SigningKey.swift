@@ -1,7 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 internal import FoundationEssentials
-package import Identity
+package import Vocabulary
 
 /// A public key with which Facebook signs ID tokens.
 package struct SigningKey: Sendable {

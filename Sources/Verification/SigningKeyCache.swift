@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Facebook's keys as far as they are known, and when to fetch them again.
 ///

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// The question by which Facebook makes sure that a webhook's address is ours (facebook.md §5.4).
 package struct WebhookHandshake: Sendable {

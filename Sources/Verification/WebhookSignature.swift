@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// `X-Hub-Signature-256`: which app's secret signed the body of a webhook (facebook.md §5.4).
 package enum WebhookSignature {

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

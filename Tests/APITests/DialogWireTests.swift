@@ -1,7 +1,7 @@
 import Federation
 import FoundationEssentials
 import HTTPTypes
-import Identity
+import Vocabulary
 import Testing
 
 @testable import API

@@ -4,7 +4,7 @@ import Federation
 import Graph
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 import NIOCore
 import NIOEmbedded

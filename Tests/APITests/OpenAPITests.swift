@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

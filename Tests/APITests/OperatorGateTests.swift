@@ -1,5 +1,5 @@
 import HTTPTypes
-import Identity
+import Vocabulary
 import Testing
 
 @testable import API

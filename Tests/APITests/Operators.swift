@@ -1,6 +1,6 @@
 import Federation
 import HTTPTypes
-import Identity
+import Vocabulary
 import Testing
 import TestSupport
 

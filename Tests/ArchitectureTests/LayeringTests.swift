@@ -4,7 +4,7 @@ import Testing
 struct LayeringTests {
     @Test("Sources are found")
     func found() {
-        #expect(Repository.modules.contains("Identity"))
+        #expect(Repository.modules.contains("Vocabulary"))
         #expect(Repository.sources.count > 50)
     }
 
@@ -21,7 +21,7 @@ struct LayeringTests {
 
     @Test("The table lets drivers, the vocabulary and the simulator know nothing of ours")
     func ignorant() {
-        for module in ModuleRules.drivers.union(["Identity", "GraphSimulator", "TestSupport"]) {
+        for module in ModuleRules.drivers.union(["Vocabulary", "GraphSimulator", "TestSupport"]) {
             #expect(own(module).isEmpty, "\(module)")
         }
         #expect(own("graph-simulator") == ["GraphSimulator"])
@@ -29,7 +29,7 @@ struct LayeringTests {
 
     @Test("The table lets pure modules import values and functions of values only: no system, no network, no log")
     func pure() {
-        let harmless: Set<String> = ["Crypto", "CryptoExtras", "FoundationEssentials", "Identity"]
+        let harmless: Set<String> = ["Crypto", "CryptoExtras", "FoundationEssentials", "Vocabulary"]
         for module in ModuleRules.pure {
             #expect(ModuleRules.allowed[module]?.subtracting(harmless).isEmpty == true, "\(module)")
         }
@@ -37,20 +37,20 @@ struct LayeringTests {
 
     @Test("The table keeps the arrows of docs/architecture.md pointing down")
     func arrows() {
-        #expect(own("Mapping") == ["Identity"])
-        #expect(own("Verification") == ["Identity"])
-        #expect(own("Upstream") == ["Curl", "Identity"])
-        #expect(own("Graph") == ["Curl", "Identity", "Upstream"])
-        #expect(own("Twitter") == ["Curl", "Identity", "Upstream"])
-        #expect(own("Mailing") == ["Curl", "Identity"])
-        #expect(own("Store") == ["Identity", "Postgres"])
+        #expect(own("Mapping") == ["Vocabulary"])
+        #expect(own("Verification") == ["Vocabulary"])
+        #expect(own("Upstream") == ["Curl", "Vocabulary"])
+        #expect(own("Graph") == ["Curl", "Vocabulary", "Upstream"])
+        #expect(own("Twitter") == ["Curl", "Vocabulary", "Upstream"])
+        #expect(own("Mailing") == ["Curl", "Vocabulary"])
+        #expect(own("Store") == ["Vocabulary", "Postgres"])
         #expect(
             own("Federation") == [
-                "Graph", "Identity", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification",
+                "Graph", "Vocabulary", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification",
             ]
         )
-        #expect(own("API") == ["Federation", "Identity"])
-        #expect(own("Observability") == ["Identity"])
+        #expect(own("API") == ["Federation", "Vocabulary"])
+        #expect(own("Observability") == ["Vocabulary"])
     }
 
     @Test("The table lets nothing of the service know the simulator or the test support")
@@ -81,7 +81,7 @@ struct LayeringSelfTests {
     @Test("A forbidden import is reported with its place")
     func forbidden() {
         let source = """
-            import Identity
+            import Vocabulary
             import Store
 
             struct Sample {}
@@ -99,7 +99,7 @@ struct LayeringSelfTests {
             "@preconcurrency import Store", "@_spi(Inner) import Store", "@_spi(Inner) public import Store",
             "import `Store`",
             "let a = 1; import Store", "import\n    Store", "#if canImport(Store)\nimport Store\n#endif",
-            "/* a comment */ import Store", "import Identity; package import Store // both",
+            "/* a comment */ import Store", "import Vocabulary; package import Store // both",
             "let text = \"\"\"\n    \\(\"a\")\n    \"\"\"\nimport Store",
         ]
     )
@@ -124,9 +124,9 @@ struct LayeringSelfTests {
 
     @Test("Re-exporting and test access are reported even of a module that may be imported")
     func attributes() {
-        #expect(violations("API", "@testable import Identity") == ["Sample.swift:1: @testable has no place in Sources"])
+        #expect(violations("API", "@testable import Vocabulary") == ["Sample.swift:1: @testable has no place in Sources"])
         #expect(
-            violations("API", "@_exported public import Identity") == [
+            violations("API", "@_exported public import Vocabulary") == [
                 "Sample.swift:1: @_exported has no place in Sources"
             ]
         )

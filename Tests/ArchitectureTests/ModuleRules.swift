@@ -4,26 +4,27 @@
 enum ModuleRules {
     /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
     static let allowed: [String: Set<String>] = [
-        "Identity": ["FoundationEssentials"],
-        "Mapping": ["Identity"],
-        "Verification": ["Crypto", "CryptoExtras", "FoundationEssentials", "Identity"],
+        "Vocabulary": ["FoundationEssentials"],
+        "Mapping": ["Vocabulary"],
+        "Verification": ["Crypto", "CryptoExtras", "FoundationEssentials", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "Identity", "NIOConcurrencyHelpers"],
-        "Graph": ["Crypto", "Curl", "Identity", "NIOConcurrencyHelpers", "Upstream"],
-        "Twitter": ["Crypto", "Curl", "FoundationEssentials", "Identity", "NIOConcurrencyHelpers", "Upstream"],
-        "Passwords": ["CArgon2", "Glibc", "Identity", "NIOConcurrencyHelpers", "Swift"],
-        "Mailing": ["Curl", "FoundationEssentials", "Identity"],
-        "Store": ["FoundationEssentials", "Identity", "Postgres"],
+        "Upstream": ["Curl", "Vocabulary", "NIOConcurrencyHelpers"],
+        "Graph": ["Crypto", "Curl", "Vocabulary", "NIOConcurrencyHelpers", "Upstream"],
+        "Twitter": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary", "NIOConcurrencyHelpers", "Upstream"],
+        "Passwords": ["CArgon2", "Glibc", "Vocabulary", "NIOConcurrencyHelpers", "Swift"],
+        "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
+        "Store": ["FoundationEssentials", "Vocabulary", "Postgres"],
         "Federation": [
-            "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mailing", "Mapping",
+            "Crypto", "FoundationEssentials", "Graph", "Vocabulary", "Logging", "Mailing", "Mapping",
             "NIOConcurrencyHelpers", "Passwords", "Store", "Twitter", "Verification",
         ],
         "API": [
-            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Identity", "Logging", "NIOConcurrencyHelpers",
+            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Vocabulary", "Logging",
+            "NIOConcurrencyHelpers",
             "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
         ],
-        "Observability": ["Dispatch", "Glibc", "Identity", "Logging", "NIOConcurrencyHelpers"],
+        "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers"],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
             "Logging", "NIOCore", "ServiceLifecycle", "SystemPackage", "UnixSignals",
@@ -46,13 +47,13 @@ enum ModuleRules {
 
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Curl", "Federation", "Graph", "Identity", "Mailing", "Mapping", "Observability", "Passwords",
+        "API", "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Mapping", "Observability", "Passwords",
         "Postgres",
         "Store", "Twitter", "Upstream", "Verification",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Identity", "Mapping", "Verification"]
+    static let pure: Set<String> = ["Vocabulary", "Mapping", "Verification"]
 
     /// The modules that know no word of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Mapping
 import Testing
 
@@ -70,7 +70,7 @@ struct DialogStateTests {
         "T-70: a login without a challenge of the client's ends in the browser whose hash is in the state, and in no other"
     )
     func browser() {
-        let kept = OneTimeText()
+        let kept = OneTimeToken()
         let (redirect, popup) = (
             DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
             DialogEnd.popup(origin: "https://a.example")
@@ -81,7 +81,7 @@ struct DialogStateTests {
         for end in [redirect, popup] {
             #expect(isOf(kept.secret, kept.hash, end))
             #expect(!isOf(nil, kept.hash, end))
-            #expect(!isOf(OneTimeText().secret, kept.hash, end))
+            #expect(!isOf(OneTimeToken().secret, kept.hash, end))
             #expect(!isOf(kept.secret, nil, end), "a state that is nobody's")
             #expect(!isOf(nil, nil, end))
             #expect(!isOf(Secret(""), [], end))

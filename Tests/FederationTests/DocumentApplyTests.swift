@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing

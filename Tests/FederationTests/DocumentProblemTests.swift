@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 import Testing
 
 @Suite("What is wrong with a document, and where")

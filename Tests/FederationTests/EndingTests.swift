@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Graph
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

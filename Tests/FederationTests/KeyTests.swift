@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

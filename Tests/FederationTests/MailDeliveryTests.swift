@@ -1,7 +1,7 @@
 import Curl
 import Federation
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Logging
 import Mailing
 import NIOConcurrencyHelpers

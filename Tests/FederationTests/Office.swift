@@ -1,7 +1,7 @@
 import Curl
 import Federation
 import Graph
-import Identity
+import Vocabulary
 import Postgres
 import Store
 import TestSupport

@@ -1,6 +1,6 @@
 import Federation
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Mapping
 import Store
 import TestSupport

@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 import Testing
 
 @Suite("Settings of an application")

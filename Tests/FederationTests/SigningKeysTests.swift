@@ -1,6 +1,6 @@
 import Curl
 import Graph
-import Identity
+import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
 import TestSupport

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import NIOConcurrencyHelpers
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 struct TurnstileTests {
     @Test("so many go through at once, and everybody in the end, also when some of them fail")
     func width() async throws {
-        let turnstile = Turnstile(width: 3)
+        let turnstile = Semaphore(width: 3)
         let inside = NIOLockedValueBox((now: 0, most: 0, all: 0))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
@@ -31,7 +31,7 @@ struct TurnstileTests {
 
     @Test("whose time is over before it is their turn is told so, and nothing is done for them")
     func deadline() async throws {
-        let turnstile = Turnstile(width: 1)
+        let turnstile = Semaphore(width: 1)
         let failure = await #expect(throws: Failure.self) {
             try await turnstile.pass(before: .now - .seconds(1)) { () throws(Failure) in
                 Issue.record("it was done all the same")

@@ -1,6 +1,6 @@
 import Curl
 import GraphSimulator
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 

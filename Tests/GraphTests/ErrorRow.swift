@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 
@@ -19,7 +19,7 @@ struct ErrorRow: Sendable, CustomTestStringConvertible {
     let reason: Failure.Reason
     var isTransient = false
     var token = "EAAx"
-    var significance = Significance.answered
+    var signal = HealthSignal.answered
     /// The member of `errorData` that names what is at fault.
     var detail: (key: String, value: String)?
 
@@ -49,7 +49,7 @@ struct ErrorRow: Sendable, CustomTestStringConvertible {
 
     func with(token: String) -> Self { changed { $0.token = token } }
 
-    func with(_ significance: Significance) -> Self { changed { $0.significance = significance } }
+    func with(_ signal: HealthSignal) -> Self { changed { $0.signal = signal } }
 
     func named(_ key: String, _ value: String) -> Self { changed { $0.detail = (key, value) } }
 
@@ -239,7 +239,7 @@ extension ErrorRow {
         .me(400, 200, "(#200) Requires extended permission: email", .permissionMissing).named("permission", "email"),
     ]
 
-    static let byApp = Significance.limited(RateLimit(seconds: nil))
+    static let byApp = HealthSignal.limited(RateLimit(seconds: nil))
 
     static let limits: [ErrorRow] =
         [4, 9, 32, 341, 613, 80000, 80004, 80014].map {

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import Curl
 import Foundation
-import Identity
+import Vocabulary
 
 @testable import Graph
 

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 
@@ -45,7 +45,7 @@ struct GraphErrorTableTests {
             return
         }
         #expect(fault.failure.reason == row.reason)
-        #expect(fault.significance == row.significance)
+        #expect(fault.signal == row.signal)
         #expect(fault.failure.details["graphCode"]?.integer == row.code.map(Int64.init))
         #expect(fault.failure.details["graphSubcode"]?.integer == row.subcode.map(Int64.init))
         #expect(fault.failure.details["fbtraceId"] == .string("AUfDHCHqpctBdmnqRGLPQbQ"))

@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 import Foundation
-import Identity
+import Vocabulary
 import Testing
 import Verification
 

@@ -1,5 +1,5 @@
 import Foundation
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 
@@ -86,7 +86,7 @@ struct ReplyTests {
     @Test("a passing problem inside debug_token's data is a problem of Graph's, not of the token")
     func transientInside() {
         let body = #"{"data":{"error":{"code":2,"message":"temporarily unavailable"},"is_valid":false}}"#
-        #expect(GraphReply.fault(status: 200, body, call: .inspection)?.significance == .transient)
+        #expect(GraphReply.fault(status: 200, body, call: .inspection)?.signal == .transient)
     }
 
     @Test(
@@ -110,7 +110,7 @@ struct ReplyTests {
     func malformedInspection(body: String) {
         let fault = GraphReply.fault(status: 200, body, call: .inspection)
         #expect(fault?.failure.reason == .providerBadReply)
-        #expect(fault?.significance == .answered)
+        #expect(fault?.signal == .answered)
     }
 
     // MARK: /me
@@ -154,14 +154,14 @@ struct ReplyTests {
             for status in [200, 204, 302, 400, 404] {
                 let fault = GraphReply.fault(status: status, body, call: call)
                 #expect(fault?.failure.reason == .providerBadReply)
-                #expect(fault?.significance == .answered)
+                #expect(fault?.signal == .answered)
             }
             let limited = GraphReply.fault(status: 429, body, call: call)
             #expect(limited?.failure.reason == .providerRateLimited)
             for status in [500, 502, 503, 504] {
                 let fault = GraphReply.fault(status: status, body, call: call)
                 #expect(fault?.failure.reason == .providerUnavailable)
-                #expect(fault?.significance == .transient)
+                #expect(fault?.signal == .transient)
             }
         }
     }
@@ -237,7 +237,7 @@ struct ReplyTests {
                 try ProfileFetch.answer(.made(429, body, headers), isGraphToken: true)
             }
             #expect(fault?.failure.retryAfter == seconds ?? 60)
-            #expect(fault?.significance == .limited(RateLimit(seconds: seconds)))
+            #expect(fault?.signal == .limited(RateLimit(seconds: seconds)))
         }
     }
 

@@ -1,5 +1,5 @@
 import Curl
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 
@@ -103,12 +103,12 @@ struct RequestTests {
             (.badReply, .providerBadReply, .answered), (.overloaded, .overloaded, .untold),
             (.cancelled, .overloaded, .untold),
             (.shutDown, .overloaded, .untold), (.invalidRequest(.headerValue), .providerMisconfigured, .untold),
-        ] as [(CurlError, Failure.Reason, Significance)]
+        ] as [(CurlError, Failure.Reason, HealthSignal)]
     )
-    func curlErrors(error: CurlError, reason: Failure.Reason, significance: Significance) {
+    func curlErrors(error: CurlError, reason: Failure.Reason, signal: HealthSignal) {
         let fault = ProviderFault(error, of: .facebook)
         #expect(fault.failure.reason == reason)
-        #expect(fault.significance == significance)
+        #expect(fault.signal == signal)
         #expect(fault.failure.retryAfter != nil || reason == .providerBadReply)
     }
 }

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// JSON as tests read and write it; the parser is the strict one of the product, which takes no duplicate keys.
 enum JSON {

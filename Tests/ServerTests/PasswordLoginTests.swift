@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Testing
 
 /// What a reply looks like: JSON in which some texts stand for any value of a kind.

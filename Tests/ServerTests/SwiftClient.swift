@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import TestSupport
 
 /// What the Swift SDK of Backendless makes of replies (backendless.md §2.3).

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing
@@ -50,23 +50,23 @@ struct BanTests {
     }
 
     @Test("a banned identity can be linked to nobody, and makes no guest a user")
-    func joining() async throws {
+    func linking() async throws {
         try await Tenant.lend { tenant in
             let hash = Tenant.randomHash()
             let id = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
             try await tenant.database.psql("update \(Tenant.schema).identities set provider = 'twitter'")
             try await tenant.ban("2")
             let statement = SignInStatement(application: tenant.application, provider: .facebook, targets: [])
-            func refusal(_ joining: Joining) async -> Failure? {
+            func refusal(_ linking: LinkTarget) async -> Failure? {
                 await #expect(throws: Failure.self) {
                     try await tenant.store.signIn(
                         try tenant.write("2", [], hash: hash),
                         by: statement,
-                        joining: joining
+                        linking: linking
                     )
                 }
             }
-            #expect(await refusal(.session(tokenHash: hash, provedWithin: 300))?.reason == .accountDisabled)
+            #expect(await refusal(.session(tokenHash: hash, authenticatedWithin: 300))?.reason == .accountDisabled)
             try await tenant.database.psql("update \(Tenant.users) set user_status = 'GUEST'")
             #expect(await refusal(.guest(id, tokenHash: hash))?.reason == .accountDisabled)
             #expect(try await tenant.count("identities") == "1")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing
@@ -356,10 +356,10 @@ extension Tenant {
         of user: ObjectID,
         announcing announcement: Announcement?
     ) async throws -> [KeptIdentity] {
-        try await store.removeWayIn(
-            WayInSelection(provider: "facebook", app: app),
+        try await store.removeLoginMethod(
+            LoginMethodSelection(provider: "facebook", app: app),
             fromUserOf: openSession(of: user),
-            provedWithin: 300,
+            authenticatedWithin: 300,
             announcing: announcement,
             in: application
         )

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Postgres
 import Store
 import TestSupport

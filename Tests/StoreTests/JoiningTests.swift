@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing
@@ -20,7 +20,7 @@ struct JoiningTests {
                     try await tenant.store.signIn(
                         try tenant.write("2", [], hash: hash),
                         by: statement,
-                        joining: .session(tokenHash: hash, provedWithin: 300)
+                        linking: .session(tokenHash: hash, authenticatedWithin: 300)
                     )
                 }
                 #expect(failure?.reason == .sessionInvalid)

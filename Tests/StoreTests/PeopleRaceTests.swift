@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Store
 import TestSupport
 import Testing
@@ -152,7 +152,7 @@ struct StaleStatisticsTests {
         #expect(try await store.password(ofLogin: address, in: application)?.objectID == user)
         #expect(try await store.user(ofLogin: address, in: application)?.objectID == user)
         #expect(try await store.ownSessions(of: user, asking: other, in: application).contains { $0.isCurrent })
-        #expect(try await store.waysIn(of: user, session: other, in: application).count == 2)
+        #expect(try await store.loginMethods(of: user, session: other, in: application).count == 2)
         _ = try await store.update(
             UserUpdate(id: user, given: GivenProperties(), login: nil),
             bySession: other,

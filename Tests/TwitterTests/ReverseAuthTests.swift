@@ -1,5 +1,5 @@
 import GraphSimulator
-import Identity
+import Vocabulary
 import Testing
 
 @testable import Twitter

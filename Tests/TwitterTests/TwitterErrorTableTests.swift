@@ -1,5 +1,5 @@
 import GraphSimulator
-import Identity
+import Vocabulary
 import Testing
 import Upstream
 
@@ -7,9 +7,9 @@ import Upstream
 
 @Suite("What Twitter's errors mean")
 struct TwitterErrorTableTests {
-    private static let byApp = Significance.limited(RateLimit(seconds: nil))
+    private static let byApp = HealthSignal.limited(RateLimit(seconds: nil))
 
-    private static let rows: [(Int64?, Int, Failure.Reason, Significance)] = [
+    private static let rows: [(Int64?, Int, Failure.Reason, HealthSignal)] = [
         (32, 401, .credentialInvalid, .answered), (89, 401, .credentialInvalid, .answered),
         (215, 400, .credentialInvalid, .answered), (63, 403, .userActionRequired, .answered),
         (64, 403, .userActionRequired, .answered), (231, 401, .userActionRequired, .answered),
@@ -27,10 +27,10 @@ struct TwitterErrorTableTests {
     ]
 
     @Test("about a person's token", arguments: rows)
-    func table(code: Int64?, status: Int, reason: Failure.Reason, significance: Significance) {
+    func table(code: Int64?, status: Int, reason: Failure.Reason, signal: HealthSignal) {
         let fault = TwitterErrorTable(subject: .userToken, retryAfter: nil).fault(code: code, status: status)
         #expect(fault.failure.reason == reason)
-        #expect(fault.significance == significance)
+        #expect(fault.signal == signal)
         #expect(fault.failure.details["twitterCode"]?.integer == code)
     }
 
@@ -38,7 +38,7 @@ struct TwitterErrorTableTests {
     func consumer(code: Int64?) {
         let fault = TwitterErrorTable(subject: .consumer, retryAfter: nil).fault(code: code, status: 401)
         #expect(fault.failure.reason == .providerMisconfigured)
-        #expect(fault.significance == .answered)
+        #expect(fault.signal == .answered)
     }
 
     @Test(

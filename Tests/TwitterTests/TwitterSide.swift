@@ -1,6 +1,6 @@
 import Curl
 import GraphSimulator
-import Identity
+import Vocabulary
 import NIOConcurrencyHelpers
 
 @testable import Twitter
@@ -116,13 +116,13 @@ struct TwitterSide: Sendable {
     }
 }
 
-extension Result where Failure == Identity.Failure {
-    var failure: Identity.Failure? {
+extension Result where Failure == Vocabulary.Failure {
+    var failure: Vocabulary.Failure? {
         guard case .failure(let failure) = self else { return nil }
         return failure
     }
 
-    var reason: Identity.Failure.Reason? { failure?.reason }
+    var reason: Vocabulary.Failure.Reason? { failure?.reason }
 
     var value: Success? { try? get() }
 }

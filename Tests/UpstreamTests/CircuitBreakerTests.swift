@@ -175,9 +175,9 @@ struct CircuitBreakerTests {
             (.untold, .untold, .abandoned),
             (.limited(RateLimit(seconds: 1)), .failed, .limited(RateLimit(seconds: 1))),
             (.limited(RateLimit(seconds: 1)), .limited(RateLimit(seconds: 2)), .limited(RateLimit(seconds: 2))),
-        ] as [(Significance?, Significance?, CircuitBreaker.Outcome)]
+        ] as [(HealthSignal?, HealthSignal?, CircuitBreaker.Outcome)]
     )
-    func outcomes(one: Significance?, other: Significance?, outcome: CircuitBreaker.Outcome) {
+    func outcomes(one: HealthSignal?, other: HealthSignal?, outcome: CircuitBreaker.Outcome) {
         #expect(CircuitBreaker.Outcome(one, other) == outcome)
         #expect(CircuitBreaker.Outcome(other, one) == outcome)
     }

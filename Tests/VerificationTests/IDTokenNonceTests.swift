@@ -1,5 +1,5 @@
 import Crypto
-import Identity
+import Vocabulary
 import Testing
 
 @testable import Verification

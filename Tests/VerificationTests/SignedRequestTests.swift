@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Testing
 import Verification
 

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Testing
 
 @testable import Verification

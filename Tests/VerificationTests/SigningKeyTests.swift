@@ -1,6 +1,6 @@
 import CryptoExtras
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Testing
 
 @testable import Verification

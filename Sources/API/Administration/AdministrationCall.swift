@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// An operator who calls, as the gate found out.
 struct Caller: Sendable {

@@ -1,6 +1,6 @@
 package import HTTPTypes
 import Hummingbird
-package import Identity
+package import Vocabulary
 
 /// A route of the administration: what it takes, who may call it, and what it does.
 ///

@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 
 /// What `If-Match` and `If-None-Match` say: RFC 9110 §8.8.3, §13.1.1 and §13.1.2.
 enum EntityTags: Equatable {

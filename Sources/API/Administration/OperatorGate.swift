@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
 
@@ -13,7 +13,7 @@ struct OperatorGate: RouterMiddleware {
     let pseudonyms: Pseudonyms
     private let attempts = NIOLockedValueBox(FailedAttempts())
     private let known = NIOLockedValueBox(KnownTokens())
-    private let admission = Admission(limit: Self.mostRequests)
+    private let concurrency = ConcurrencyLimit(limit: Self.mostRequests)
 
     /// Administrative requests at once (decision D10); the database connections for them are few.
     static let mostRequests = 16
@@ -53,7 +53,7 @@ struct OperatorGate: RouterMiddleware {
             log(error, of: header, in: context)
             throw error
         }
-        guard let slot = Slot(admission) else {
+        guard let slot = Slot(concurrency) else {
             throw Failure(
                 .overloaded,
                 "Too many administrative requests are under way. Nothing was begun; try again shortly.",
@@ -112,13 +112,13 @@ struct OperatorGate: RouterMiddleware {
 
 /// A place that a request holds as long as the value lives.
 final class Slot: Sendable {
-    private let admission: Admission
+    private let concurrency: ConcurrencyLimit
 
     /// Nil when all are taken.
-    init?(_ admission: Admission) {
-        guard admission.enter() else { return nil }
-        self.admission = admission
+    init?(_ concurrency: ConcurrencyLimit) {
+        guard concurrency.enter() else { return nil }
+        self.concurrency = concurrency
     }
 
-    deinit { admission.leave() }
+    deinit { concurrency.leave() }
 }

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The query of a request, read strictly: a misspelt filter must not become a list of everything.
 struct QueryParameters {

@@ -1,5 +1,5 @@
 import Hummingbird
-import Identity
+import Vocabulary
 import NIOHTTP1
 
 /// What is wrong with a request whatever it asks for.

@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What client SDKs ask of an application before anybody has logged in.
 struct ApplicationInfoRoutes {

@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Mounts routes under the base paths of applications and resolves the application in front of every handler.
 ///

@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What Facebook itself calls, and the page that it sends people to.
 struct CallbackRoutes {

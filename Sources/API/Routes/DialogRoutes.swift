@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Login through the server: where a client gets the address that a browser opens, the page that leads from there to Facebook's dialog, and
 /// where the dialog sends the browser back.

@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What a user can do with the own ways in: see them, link and unlink them, and use what is kept of the one that opened the session.
 struct IdentityRoutes {
@@ -9,7 +9,7 @@ struct IdentityRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/identities") { request, _, application in
-            let ways = try await federation.waysIn(ofUserOf: request.userToken, in: application)
+            let ways = try await federation.loginMethods(ofUserOf: request.userToken, in: application)
             var writer = JSONWriter(capacity: 64 + 224 * ways.count)
             writer.array { writer in
                 for way in ways { Self.write(way, into: &writer) }
@@ -30,8 +30,8 @@ struct IdentityRoutes {
             return .json(UserReply.write(linked.user), headers: .missing(linked.missingPermissions))
         }
         routes.on(.delete, "users/identities/:provider") { request, context, application in
-            let way = WayInSelection(
-                provider: try Self.wayIn(context.parameters.get("provider")),
+            let way = LoginMethodSelection(
+                provider: try Self.loginMethod(context.parameters.get("provider")),
                 app: request.uri.queryParameters.get("appId")
             )
             try await federation.unlink(
@@ -64,14 +64,14 @@ struct IdentityRoutes {
     }
 
     /// A provider's name, or the password's.
-    private static func wayIn(_ name: String?) throws(Failure) -> String {
+    private static func loginMethod(_ name: String?) throws(Failure) -> String {
         if let name, name.utf8.count == 8, name.lowercased().hasSameBytes(as: ProviderName.password.text) {
             return ProviderName.password.text
         }
         return try ProviderName(inPath: name).text
     }
 
-    private static func write(_ way: WayIn, into writer: inout JSONWriter) {
+    private static func write(_ way: LoginMethod, into writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("provider", way.provider)
             writer.member("appId", way.app.map(JSONValue.string) ?? .null)

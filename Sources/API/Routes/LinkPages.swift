@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import Logging
 
 /// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email` and

@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider (backendless.md §0): one handler.
 struct LoginRoutes {

@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Nonces for logins with an ID token.
 struct NonceRoutes {

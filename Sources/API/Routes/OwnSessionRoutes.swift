@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What a user can do with the own sessions: see them, and end them.
 struct OwnSessionRoutes {

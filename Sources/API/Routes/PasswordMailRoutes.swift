@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Restoring a password, confirming an e-mail address and undoing a change, as apps call them; the pages behind the links are `LinkPages`.
 struct PasswordMailRoutes {

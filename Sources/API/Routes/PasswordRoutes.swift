@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Login by e-mail address and password, and the question whether a password is right.
 struct PasswordRoutes {

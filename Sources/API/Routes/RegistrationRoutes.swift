@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Accounts that people make for themselves.
 struct RegistrationRoutes {

@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// The request-token leg of Twitter's reverse auth, for which an app's secret is needed (facebook.md §7).
 struct ReverseAuthRoutes {

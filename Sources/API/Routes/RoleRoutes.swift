@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Roles of users.
 struct RoleRoutes {

@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What a server may do to any user, by an API key that the operator has made a server's.
 struct ServerRoutes {

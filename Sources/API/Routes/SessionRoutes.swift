@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 import NIOCore
 
 /// Token check and logout.

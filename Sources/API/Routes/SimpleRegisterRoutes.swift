@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// The simple register contract that small apps know: one call, whatever a person comes by.
 ///

@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// Signed tokens, and the keys by which other services check them.
 struct TokenRoutes {

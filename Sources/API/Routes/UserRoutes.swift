@@ -1,6 +1,6 @@
 import Federation
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// The session's own user, by the paths that client SDKs use.
 struct UserRoutes {

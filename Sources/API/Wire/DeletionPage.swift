@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import NIOCore
 
 /// The page on which a person sees how far the deletion of their data is; it names nobody.

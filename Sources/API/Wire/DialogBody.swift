@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 
 /// The body of a request for the dialog's address, in every spelling that client SDKs use (backendless.md §2.4).
 struct DialogBody {

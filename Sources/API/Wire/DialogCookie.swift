@@ -1,7 +1,7 @@
 import Federation
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 
 /// What a browser keeps of ours between the beginning and the end of its login dialogs: one cookie for all of them, since several may be
 /// open at once.

@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 
 /// The body of a login, in every spelling that client SDKs use (backendless.md §2.1).
 enum LoginBody {

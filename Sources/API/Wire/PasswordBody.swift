@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The members of bodies that carry a login or a password.
 enum PasswordBody {

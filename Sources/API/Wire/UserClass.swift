@@ -1,5 +1,5 @@
 import Federation
-import Identity
+import Vocabulary
 
 /// The description of user objects: one column for each member, as client SDKs read it (backendless.md §3.4).
 enum UserClass {

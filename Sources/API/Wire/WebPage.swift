@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Identity
+import Vocabulary
 import NIOCore
 
 /// The pages that a person can come to see: static texts of ours, which need no image, font or style from anywhere.

@@ -1,5 +1,5 @@
 import Graph
-import Identity
+import Vocabulary
 package import Store
 
 /// Everything that operators do, one extension a subject; the administration API and the command line are two faces of it.

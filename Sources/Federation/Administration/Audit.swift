@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Store
 
 /// Which entries of the audit log are wanted; texts as received.

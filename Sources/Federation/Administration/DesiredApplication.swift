@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Store
 
 /// What an application shall be, all of it.

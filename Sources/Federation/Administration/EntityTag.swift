@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Entity tags: how they are written, and those of what has no revision.
 package enum EntityTag {

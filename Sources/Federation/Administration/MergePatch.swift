@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension DocumentReader {
     /// What a merge patch makes of a resource.

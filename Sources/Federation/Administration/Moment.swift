@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Mapping
 
 /// Days and moments as operators write them in a question.

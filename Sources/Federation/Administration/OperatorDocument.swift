@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// An operator as operators see it.

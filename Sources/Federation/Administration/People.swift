@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Store
 
 extension Administration {
@@ -91,14 +91,14 @@ extension Administration {
         of application: String,
         if precondition: Precondition,
         by actor: Actor
-    ) async throws(Failure) -> [Parting] {
+    ) async throws(Failure) -> [PermissionRevocation] {
         let changed = try await change(id, of: application, if: precondition, by: actor) { person, _ in
             let isLinked = person.identities.contains {
                 $0.provider.hasSameBytes(as: provider) && $0.app.hasSameBytes(as: app)
                     && $0.subject.hasSameBytes(as: subject)
             }
             guard isLinked else { throw Failure(.notFound, "This user has no such identity.") }
-            guard person.waysIn > 1 else {
+            guard person.loginMethods > 1 else {
                 throw Failure(
                     .conflict,
                     "This is the only way in that the user has: nobody could log in to the account any more. "
@@ -107,7 +107,7 @@ extension Administration {
             }
             return .unlink(provider: provider, app: app, subject: subject)
         }
-        return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
+        return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
     /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by the stored mapping.
@@ -179,7 +179,7 @@ extension Administration {
         confirmation: String?,
         if precondition: Precondition,
         by actor: Actor
-    ) async throws(Failure) -> [Parting] {
+    ) async throws(Failure) -> [PermissionRevocation] {
         guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
             throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
         }
@@ -188,7 +188,7 @@ extension Administration {
         let changed = try await change(id, of: application, if: precondition, by: actor) { _, _ in
             .erase(banningBy: hash)
         }
-        return await giveUpPermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
+        return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
     // MARK: What all of them need
@@ -220,16 +220,16 @@ extension Administration {
     }
 
     /// The application is read anew only where there is something to give up.
-    private func giveUpPermissions(
+    private func revokePermissions(
         lostBy change: ChangedPerson,
         formerlyOf id: String,
         of application: String,
         by actor: Actor
-    ) async -> [Parting] {
+    ) async -> [PermissionRevocation] {
         guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await existing(application) else {
             return []
         }
-        return await Farewell(graph: graph, store: store, masterKeys: masterKeys).giveUpPermissions(
+        return await PermissionRevoker(graph: graph, store: store, masterKeys: masterKeys).revokePermissions(
             by: change.tokens,
             formerlyOf: user,
             in: LoadedApplication(stored, masterKeys: masterKeys),

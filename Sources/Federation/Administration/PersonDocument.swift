@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// A person as operators see it.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// A property as an operator declares or changes it, read from a document of its own.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Something that operators look at and change.
 package struct Resource: Sendable {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// The merge patch of a user: `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`, or without the `user` around it.
 struct UserPatch {

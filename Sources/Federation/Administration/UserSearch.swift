@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// How an operator looks for users; texts as received.

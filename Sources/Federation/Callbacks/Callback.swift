@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 // What all calls of Facebook's have in common: the app whose secret signed one says for whom it is.
 

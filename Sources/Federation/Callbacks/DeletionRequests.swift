@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 package import Logging
 import Store
 import Verification

@@ -1,5 +1,5 @@
 import Graph
-import Identity
+import Vocabulary
 import Logging
 import Store
 
@@ -57,11 +57,11 @@ struct Erasures: Sendable {
             case .identity(let user, let tokens):
                 metadata["outcome"] = "identity"
                 metadata["user"] = "\(user)"
-                await giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
+                await revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
             case .user(let user, let tokens):
                 metadata["outcome"] = "user"
                 metadata["user"] = "\(user)"
-                await giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
+                await revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
             }
             logger.info("deletion done", metadata: metadata)
             return true
@@ -73,20 +73,20 @@ struct Erasures: Sendable {
         }
     }
 
-    private func giveUpPermissions(
+    private func revokePermissions(
         by tokens: [KeptIdentity],
         formerlyOf user: ObjectID,
         in loaded: LoadedApplication,
         actor: Actor,
         logger: Logger
     ) async {
-        let farewell = Farewell(graph: graph, store: store, masterKeys: masterKeys)
-        for parting in await farewell.giveUpPermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor) {
-            guard case .failed(let failure) = parting.removal else { continue }
+        let revoker = PermissionRevoker(graph: graph, store: store, masterKeys: masterKeys)
+        for revocation in await revoker.revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor) {
+            guard case .failed(let failure) = revocation.removal else { continue }
             logger.warning(
                 "permissions could not be given up",
                 metadata: [
-                    "application": "\(loaded.application.id)", "user": "\(user)", "app": "\(parting.app)",
+                    "application": "\(loaded.application.id)", "user": "\(user)", "app": "\(revocation.app)",
                     "reason": "\(failure.reason.rawValue)", "cause": "\(failure.cause ?? "")",
                 ]
             )

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Verification
 
 /// What Facebook's dialog says when it sends the browser back (facebook.md §1.6), as it stands in the query.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// How a login through the server ends: decided when it begins, by what the operator allows.
 enum DialogEnd: Sendable {

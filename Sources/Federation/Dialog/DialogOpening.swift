@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 extension Federation {
     /// Most bytes of an address that leads to the dialog; what is between us and the browser takes no longer ones.

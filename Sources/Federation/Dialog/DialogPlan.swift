@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What is decided when a login through the server begins, and still holds when it ends.
 struct DialogPlan: Sendable {

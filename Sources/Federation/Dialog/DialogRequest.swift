@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// What a client asks for when a person is to log in through the server, parsed at the edge.
 package struct DialogRequest: Sendable {

@@ -1,5 +1,5 @@
 import Graph
-package import Identity
+package import Vocabulary
 package import Logging
 import Store
 
@@ -33,14 +33,14 @@ extension Federation {
             answer.code.map { ["credential": "\(pseudonyms.pseudonym(of: $0.reveal(), in: loaded.application.id))"] }
             ?? [:]
         do throws(Failure) {
-            guard admission.enter() else {
+            guard concurrency.enter() else {
                 throw Failure(
                     .overloaded,
                     "Too many logins are under way. Open this address again in a moment.",
                     retryAfter: 1
                 )
             }
-            defer { admission.leave() }
+            defer { concurrency.leave() }
             let state = try await takeState(of: answer, from: browser, in: loaded.application)
             let attempt = LoginAttempt(
                 request: LoginRequest(

@@ -1,5 +1,5 @@
 import Graph
-package import Identity
+package import Vocabulary
 
 /// A login dialog that a browser is about to open.
 package struct StartedDialog: Sendable {
@@ -42,7 +42,7 @@ extension Federation {
                 "This address does not begin a login, or is older than ten minutes. Go back to the app and begin it again."
             )
         }
-        let kept = browser.flatMap(OneTimeText.init(received:)) ?? OneTimeText()
+        let kept = browser.flatMap(OneTimeToken.init(received:)) ?? OneTimeToken()
         return StartedDialog(
             address: try await dialogAddress(for: ticket, in: kept, of: loaded),
             browser: kept.secret
@@ -53,7 +53,7 @@ extension Federation {
     /// the end.
     func dialogAddress(
         for ticket: DialogTicket,
-        in browser: OneTimeText?,
+        in browser: OneTimeToken?,
         of loaded: LoadedApplication
     ) async throws(Failure) -> String {
         let application = loaded.application
@@ -62,7 +62,7 @@ extension Federation {
             throw LoadedApplication.unusable(cause: "the application has no Facebook app")
         }
         // Of this browser's dialog alone: a code of another's, brought here, has another challenge.
-        let verifier = await opensWithChallenge(app, settings, in: application) ? OneTimeText() : nil
+        let verifier = await opensWithChallenge(app, settings, in: application) ? OneTimeToken() : nil
         let state = DialogState(
             plan: ticket.plan,
             codeVerifier: verifier?.secret,

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What stands behind the `state` of a login dialog: what was decided, and who may come back with it.
 struct DialogState: SealedInAddress {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads there.
 ///

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 /// What was decided of a login through the server, sealed for the application: it travels in addresses and comes back.
 ///

@@ -1,5 +1,5 @@
 import Crypto
-import Identity
+import Vocabulary
 import Store
 
 extension Federation {
@@ -25,7 +25,7 @@ extension Federation {
             let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
             state.plan.isListed(by: application)
         else { throw Self.unknownState }
-        guard state.isOf(browser.flatMap(OneTimeText.init(received:))?.secret) else {
+        guard state.isOf(browser.flatMap(OneTimeToken.init(received:))?.secret) else {
             throw Failure(
                 .loginStateInvalid,
                 """

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Store
 
 /// An application as its operator writes it down: the document of design.md §8, checked as far as that needs no database.

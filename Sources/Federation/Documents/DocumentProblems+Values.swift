@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Values of settings: each is taken, or is a problem with its place.
 extension DocumentProblems {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Mapping
 
 /// Everything that is wrong with a document, each with its place.

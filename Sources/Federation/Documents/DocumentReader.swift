@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Reads the parts of an application document and gathers what is wrong with their form.
 ///

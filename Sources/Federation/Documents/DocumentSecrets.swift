@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// Turns the keys and secrets that a document gives into what is stored of them.

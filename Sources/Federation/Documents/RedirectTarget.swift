@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Where a browser may be sent with what only the client may have: a page, or an app that has a URL scheme of its own.
 enum RedirectTarget {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// The `settings` of an application document, and how they are stored.
 package enum SettingsDocument {

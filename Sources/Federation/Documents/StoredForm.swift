@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension JSONValue {
     /// Whether the database, given this value, keeps the other one: jsonb writes numbers in its own way and knows no order of members.

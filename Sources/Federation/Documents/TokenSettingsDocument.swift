@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension TokenSettings {
     /// Longer than an hour, and ending a session or disabling a user would mean nothing to whoever checks tokens.

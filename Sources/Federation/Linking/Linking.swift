@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Logging
 import Mailing
 import Mapping
@@ -41,7 +41,7 @@ extension Federation {
             user: { $0.linked.user.objectID }
         ) {
             () async throws(Failure) -> (linked: LinkedUser, isNew: Bool) in
-            try await admitted { () throws(Failure) in
+            try await limitingConcurrency { () throws(Failure) in
                 let attempt = LoginAttempt(
                     request: request,
                     loaded: loaded,
@@ -72,7 +72,7 @@ extension Federation {
             mapped,
             of: proof,
             session: token,
-            joining: .session(tokenHash: token.hash, provedWithin: Self.proofSeconds),
+            linking: .session(tokenHash: token.hash, authenticatedWithin: Self.reauthenticationSeconds),
             by: plan,
             in: attempt
         )
@@ -81,16 +81,16 @@ extension Federation {
             missingPermissions: mapped.missingPermissions,
             omissions: mapped.omissions
         )
-        return (linked, written.joined)
+        return (linked, written.linked)
     }
 
     /// The ways in that the user of a session has.
-    package func waysIn(
+    package func loginMethods(
         ofUserOf token: SessionToken?,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> [WayIn] {
+    ) async throws(Failure) -> [LoginMethod] {
         let (user, token) = try await session(of: token, in: loaded)
-        return try await store.waysIn(of: user.objectID, session: token.hash, in: loaded.application)
+        return try await store.loginMethods(of: user.objectID, session: token.hash, in: loaded.application)
     }
 
     /// Takes a way in from the user of a session: an identity of a provider, or the password.
@@ -106,7 +106,7 @@ extension Federation {
     /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` when the session was proved more than five
     ///   minutes ago; `malformed_request` when several identities are meant; `conflict` when the account is being changed.
     package func unlink(
-        _ way: WayInSelection,
+        _ way: LoginMethodSelection,
         fromUserOf token: SessionToken?,
         in loaded: LoadedApplication,
         logger: Logger
@@ -119,16 +119,16 @@ extension Federation {
             let announcement = try await announcement(to: user, in: loaded) { link, days in
                 .wayInRemoved(provider: provider, link: link, days: days, name: user.name)
             }
-            return try await store.removeWayIn(
+            return try await store.removeLoginMethod(
                 way,
                 fromUserOf: token.hash,
-                provedWithin: Self.proofSeconds,
+                authenticatedWithin: Self.reauthenticationSeconds,
                 announcing: announcement,
                 in: loaded.application
             )
         }
-        let farewell = Farewell(graph: clients.graph, store: store, masterKeys: masterKeys)
-        _ = await farewell.giveUpPermissions(
+        let revoker = PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys)
+        _ = await revoker.revokePermissions(
             by: lost,
             formerlyOf: user.objectID,
             in: loaded,

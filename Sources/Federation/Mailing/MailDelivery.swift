@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 package import Logging
 package import Mailing
 package import Store

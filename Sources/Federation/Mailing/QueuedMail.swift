@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Mailing
 
 /// A mail in the queue: ready to be sent, and for how long it is of use.

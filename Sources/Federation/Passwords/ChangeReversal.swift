@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Logging
 import Mailing
 import Passwords
@@ -47,7 +47,7 @@ extension Federation {
             return (proof: proof, told: told, change: undone)
         }
         let proof = undone.proof
-        _ = await Farewell(graph: clients.graph, store: store, masterKeys: masterKeys).giveUpPermissions(
+        _ = await PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys).revokePermissions(
             by: undone.change.lost,
             formerlyOf: proof.user,
             in: loaded,

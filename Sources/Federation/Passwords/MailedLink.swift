@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Logging
 import Mailing
 import Store
@@ -6,7 +6,7 @@ import Store
 /// A link of a mail, to a page of ours where the reader does one thing, once.
 struct MailedLink: Sendable {
     let purpose: EmailProofPurpose
-    let token = OneTimeText()
+    let token = OneTimeToken()
 
     /// The address of the page.
     ///

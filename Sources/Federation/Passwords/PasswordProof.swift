@@ -1,10 +1,10 @@
-package import Identity
+package import Vocabulary
 import Passwords
 import Store
 
 extension Federation {
     /// Seconds for which a proof of who somebody is counts for what must not be done with a stolen session alone.
-    package static let proofSeconds = 300
+    package static let reauthenticationSeconds = 300
 
     /// Whether the password is that of the session's user, who has then shown who they are.
     ///
@@ -32,7 +32,7 @@ extension Federation {
     package func requireProof(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
         let isProved = try await store.isProved(
             tokenHash: token.hash,
-            within: Self.proofSeconds,
+            within: Self.reauthenticationSeconds,
             in: loaded.application
         )
         guard isProved else { throw .reauthenticationRequired }

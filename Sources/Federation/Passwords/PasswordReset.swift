@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 package import Logging
 import Mailing
 import Passwords
@@ -114,7 +114,7 @@ extension Federation {
             in: loaded.application
         )
         guard let lost else { throw Self.linkInvalid }
-        _ = await Farewell(graph: clients.graph, store: store, masterKeys: masterKeys).giveUpPermissions(
+        _ = await PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys).revokePermissions(
             by: lost,
             formerlyOf: proof.user,
             in: loaded,
@@ -129,7 +129,7 @@ extension Federation {
         for purpose: EmailProofPurpose,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (hash: [UInt8], proof: EmailProof) {
-        guard let hash = OneTimeText(received: token)?.hash,
+        guard let hash = OneTimeToken(received: token)?.hash,
             let proof = try await store.emailProof(tokenHash: hash, for: purpose, of: loaded.application)
         else { throw Self.linkInvalid }
         return (hash, proof)

@@ -1,5 +1,5 @@
 import Graph
-package import Identity
+package import Vocabulary
 import Mapping
 import Store
 

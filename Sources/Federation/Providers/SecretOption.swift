@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 /// An option of a provider that is a secret as an app's secret is one: written, never read.

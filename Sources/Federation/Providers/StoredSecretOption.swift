@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Store
 
 /// A secret option as it stands among the stored options: `{"sealed", "keyId", "changed"}`.

@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Store
 
 /// A token by which another service can check a user without asking us.

@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-import Identity
+import Vocabulary
 import Store
 
 /// A key that signs tokens: ECDSA on P-256 with SHA-256 (ES256).

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Store
 
 /// Who calls by an API key, for what concerns other users than a session's own.

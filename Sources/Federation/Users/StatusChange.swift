@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 extension Application {
@@ -22,6 +22,6 @@ extension Application {
     }
 
     private func isGuest(_ person: StoredPerson) -> Bool {
-        person.waysIn == 0 && person.user.socialAccount?.hasSameBytes(as: Store.ownAccount) ?? false
+        person.loginMethods == 0 && person.user.socialAccount?.hasSameBytes(as: Store.ownAccount) ?? false
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Federation
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 struct AuditCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(

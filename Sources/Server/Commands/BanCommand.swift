@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct BanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

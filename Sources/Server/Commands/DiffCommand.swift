@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct DiffCommand: AdministrationCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Federation
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 /// An application document in a file, or from standard input where `-` stands for one.
 struct DocumentFile: Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct MappingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct OperatorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct PropertyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

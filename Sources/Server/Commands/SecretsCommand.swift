@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct SecretsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -159,7 +159,7 @@ struct UserCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try confirmation.require(subject, losing: "the identity \(subject) from the user \(user.id)")
-            let partings = try await administration.unlink(
+            let revocations = try await administration.unlink(
                 provider: provider.name.text,
                 app: appID,
                 subject: subject,
@@ -169,7 +169,7 @@ struct UserCommand: ParsableCommand {
                 by: actor
             )
             try Terminal.report("The identity \(subject) is taken from the user \(user.id).")
-            for warning in partings.compactMap(\.warning) { Terminal.say(warning) }
+            for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
         }
     }
 
@@ -215,7 +215,7 @@ struct UserCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             let (id, application) = (user.id, user.application.id)
             try confirmation.require(id, losing: "the user \(id) of \(application) with identities and sessions")
-            let partings = try await administration.eraseUser(
+            let revocations = try await administration.eraseUser(
                 id,
                 of: application,
                 confirmation: id,
@@ -223,7 +223,7 @@ struct UserCommand: ParsableCommand {
                 by: actor
             )
             try Terminal.report("The user \(id) of \(application) is erased.")
-            for warning in partings.compactMap(\.warning) { Terminal.say(warning) }
+            for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
         }
     }
 }

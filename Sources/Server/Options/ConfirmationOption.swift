@@ -1,5 +1,5 @@
 import ArgumentParser
-import Identity
+import Vocabulary
 
 /// The name, once more, of what a command removes for good.
 struct ConfirmationOption: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Identity
+import Vocabulary
 
 /// A file that a command reads: a path, or `-` for standard input.
 enum InputFile {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 /// How a command shows its result: as tables for people, or as the JSON that the administration API answers.
 struct OutputOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 /// How much of a list is wanted.
 struct PageOptions: ParsableArguments {

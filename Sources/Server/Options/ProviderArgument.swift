@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 /// The provider that a command is about.
 struct ProviderArgument: ParsableArguments {

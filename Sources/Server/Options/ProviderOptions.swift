@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 /// What an operator decides about logins with Facebook, as options.
 struct ProviderOptions: ParsableArguments {

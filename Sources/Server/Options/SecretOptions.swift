@@ -1,5 +1,5 @@
 import ArgumentParser
-import Identity
+import Vocabulary
 
 /// Where a command takes a secret from: a file, standard input, or a person who types it unseen.
 ///

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Identity
+import Vocabulary
 
 /// The settings of an application, by their names in documents.
 enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {

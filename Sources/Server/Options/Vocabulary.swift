@@ -1,6 +1,6 @@
 import ArgumentParser
 import Federation
-import Identity
+import Vocabulary
 
 // The words of the domain as arguments: shells complete them, and help lists them.
 

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// Differences as lines: `+` for what comes, `-` for what goes, `~` for what changes, with its parts below it.
 struct ChangeLines {

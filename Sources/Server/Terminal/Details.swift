@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// An object as rows of name and value; an object inside it is rows of its own, under both names.
 struct Details {

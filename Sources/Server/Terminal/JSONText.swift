@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 extension JSONValue {
     /// The value as JSON text on one line.

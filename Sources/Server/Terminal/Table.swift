@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Identity
+import Vocabulary
 
 /// A column of a table: its title and which member of a row's JSON object it shows.
 struct Column: Sendable {

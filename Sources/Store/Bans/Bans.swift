@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// By what an identity is known that nothing may name any more: a keyed hash of it, whose key the database does not have.

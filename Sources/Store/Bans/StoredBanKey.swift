@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// The key under which banned identities are hashed; there is one for the whole service, and it never becomes another one.

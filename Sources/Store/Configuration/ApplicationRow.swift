@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// How an application is read: one list of columns and one way to decode them, whoever asks.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// Other objects stand in the way of a change of a column; which ones is asked when the transaction has ended.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// The transaction of one change: what its steps need to know of the application and of each other.

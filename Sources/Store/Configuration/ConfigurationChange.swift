@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// One step of a change of an application's configuration; the vocabulary of everything that operators can do to one.
 package enum ConfigurationChange: Sendable {

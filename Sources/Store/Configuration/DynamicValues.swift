@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// Values that clients brought in under a name before it was declared, on their way into its column.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// A column that has to be proven free of NULL before it can be made NOT NULL.

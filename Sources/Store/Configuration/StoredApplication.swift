@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// An application as the database holds it: secrets sealed, documents unread.
 package struct StoredApplication: Sendable {

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// An application by what finds its tables.

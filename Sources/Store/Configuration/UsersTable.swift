@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// The users table of an application, and the one of identities beside it, as statements name them.

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// How values of one type become values of a wider one (`PropertyType.widens`).

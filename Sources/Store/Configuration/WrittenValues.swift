@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// What the mapping wrote last of one property that it writes until it is edited; in `identities.written`, under its

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// What a person asked Facebook for: the deletion of what we have of them.

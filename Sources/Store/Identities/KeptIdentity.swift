@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// An identity at Facebook of which a token is kept, as far as it matters for asking Facebook about it.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// A mail that tells of a change of an account: written before the change, put into the queue with it.

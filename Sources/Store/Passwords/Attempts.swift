@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// How failed attempts slow down what they are counted for.

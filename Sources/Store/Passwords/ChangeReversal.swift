@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// What an account was before its changes were undone, and what could not be.
@@ -67,7 +67,7 @@ extension PostgresConnection {
         )
         guard let row = found.first else { return }
         guard try row.decode(1, as: Bool?.self) != true else { throw Failure.addressConfirmedByOther }
-        let way = StoredWayIn(provider: ProviderName.password.text, app: "", subject: login)
+        let way = StoredLoginMethod(provider: ProviderName.password.text, app: "", subject: login)
         _ = try await remove(way, of: ObjectID(try row.decode(0, as: UUID.self)), sparing: [], schema: schema)
     }
 }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// What a link of a mail proves: that whoever has it reads the mail of a user's address.

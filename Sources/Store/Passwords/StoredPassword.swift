@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// The password of a user as it is stored.

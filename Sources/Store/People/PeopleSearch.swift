@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// Which users are wanted: all conditions that are given must hold.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// What an operator can do to a person.
@@ -131,7 +131,7 @@ private struct PersonWork: Sendable {
             )
             return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
         case .unlink(let provider, let app, let subject):
-            let way = StoredWayIn(provider: provider, app: app, subject: subject)
+            let way = StoredLoginMethod(provider: provider, app: app, subject: subject)
             guard try await connection.remove(way, of: id, sparing: [], schema: schema) else { return nil }
             let identity: JSONObject = [
                 "provider": .string(provider), "appId": .string(app), "subject": .string(subject),

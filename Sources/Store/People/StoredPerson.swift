@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 
 /// Everything that is stored of one person.
 package struct StoredPerson: Sendable {
@@ -13,7 +13,7 @@ package struct StoredPerson: Sendable {
     package let sessions: [Session]
 
     /// By how many credentials the person can log in.
-    package var waysIn: Int { identities.count + (password == nil ? 0 : 1) }
+    package var loginMethods: Int { identities.count + (password == nil ? 0 : 1) }
 
     /// What the person logs in with by password; the hash is for nobody to see.
     package struct Password: Sendable {

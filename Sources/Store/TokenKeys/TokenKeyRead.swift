@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 /// A key that signs tokens, or has signed some that may live still.

@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Postgres
 
 extension Store {

@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Postgres
 
 /// What an update of a row `u` of the users table sets, `updated` among it where anything becomes another.

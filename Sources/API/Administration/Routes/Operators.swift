@@ -1,6 +1,6 @@
 import Federation
 import HTTPTypes
-import Identity
+import Vocabulary
 
 extension AdministrationRoute {
     static let operators: [AdministrationRoute] = [

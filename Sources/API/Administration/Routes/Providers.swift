@@ -1,6 +1,6 @@
 import Federation
 import HTTPTypes
-import Identity
+import Vocabulary
 
 extension AdministrationRoute {
     /// Written out for each provider: another one's name fits no route, and nothing asks the database about it.

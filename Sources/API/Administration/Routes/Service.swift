@@ -1,6 +1,6 @@
 import Federation
 import HTTPTypes
-import Identity
+import Vocabulary
 
 extension AdministrationRoute {
     /// What is about the service as a whole.

@@ -1,5 +1,5 @@
 import Graph
-import Identity
+import Vocabulary
 import Mapping
 import Store
 import Verification

@@ -1,5 +1,5 @@
 import Graph
-package import Identity
+package import Vocabulary
 
 /// The options of logins with Facebook but the secret ones: members of `providers.facebook` in an application document, and how they
 /// are stored.

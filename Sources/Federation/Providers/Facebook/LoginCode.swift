@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Store
 
 extension Federation {
@@ -7,7 +7,7 @@ extension Federation {
 
     /// The one-time code that a browser takes to the client.
     func loginCode(for login: VouchedLogin, of application: Application) async throws(Failure) -> Secret {
-        let code = OneTimeText()
+        let code = OneTimeToken()
         try await store.keepLoginCode(
             hash: code.hash,
             payload: masterKeys.seal(login.text, for: .loginCode(application: application.id, hash: code.hash)),
@@ -27,7 +27,7 @@ extension Federation {
         in attempt: LoginAttempt
     ) async throws(Failure) -> (Proof, mapping: JSONValue?) {
         let application = attempt.loaded.application
-        guard let code = OneTimeText(received: loginCode.reveal()),
+        guard let code = OneTimeToken(received: loginCode.reveal()),
             let sealed = try await store.takeLoginCode(hash: code.hash, of: application),
             let payload = masterKeys.open(sealed, at: .loginCode(application: application.id, hash: code.hash)),
             let login = VouchedLogin(payload)

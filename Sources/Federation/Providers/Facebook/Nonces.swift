@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-package import Identity
+package import Vocabulary
 import Verification
 
 /// A nonce for one login with an ID token.

@@ -1,5 +1,5 @@
 import Graph
-import Identity
+import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
 import Verification

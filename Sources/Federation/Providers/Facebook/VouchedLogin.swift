@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 import Mapping
 
 /// A login through the server between the browser's return from Facebook and the client's exchange of the login code.

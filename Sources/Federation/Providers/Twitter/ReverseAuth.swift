@@ -1,4 +1,4 @@
-package import Identity
+package import Vocabulary
 import Twitter
 
 /// What an iOS client needs to have its account's access token made (facebook.md §7).
@@ -13,7 +13,7 @@ extension Federation {
     ///
     /// - Throws: `provider_not_configured`, `overloaded`, and what Twitter has against it.
     package func reverseAuth(appID: String?, of loaded: LoadedApplication) async throws(Failure) -> ReverseAuth {
-        try await admitted { () throws(Failure) in
+        try await limitingConcurrency { () throws(Failure) in
             guard let app = try loaded.apps(of: .twitter, appID: appID).first else {
                 throw LoadedApplication.unusable(cause: "the application has no Twitter app")
             }

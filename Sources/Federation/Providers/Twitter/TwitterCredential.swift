@@ -1,4 +1,4 @@
-import Identity
+import Vocabulary
 
 /// An access token of OAuth 1.0a with its secret, as clients send them: two texts, or one with a colon between them.
 struct TwitterCredential: Sendable {

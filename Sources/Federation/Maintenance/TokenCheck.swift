@@ -1,0 +1,354 @@
+import FoundationEssentials
+import Graph
+package import Vocabulary
+import Mapping
+import Store
+
+/// What became of a check of one identity.
+enum CheckResult: Sendable {
+    case stands
+    case refreshed(RefreshedUser)
+    case revoked(sessionsEnded: Int)
+    case dropped
+    /// The token was of a Facebook app that the application does not have any more, and is forgotten.
+    case forgotten
+    /// Nobody could tell; it is tried again.
+    case postponed
+    /// Nothing was written: a login has brought another token, or the application has been changed.
+    case superseded
+}
+
+/// A user whose profile has been read again, and the permissions that the mapping missed.
+package struct RefreshedUser: Sendable {
+    package let user: User
+    package let missingPermissions: [String]
+}
+
+/// Asks Facebook about kept tokens and writes what it says; the background service, clients and operators all do it this way.
+struct TokenCheck: Sendable {
+    let store: Store
+    let graph: GraphClient
+    let masterKeys: MasterKeys
+
+    /// Checks one claimed identity while nobody waits: exchanges the token if it is to live longer, asks whether it stands, and reads the
+    /// profile where that is due.
+    ///
+    /// - Parameters:
+    ///   - identity: The claimed identity.
+    ///   - loaded: Its application.
+    ///   - deadline: When the claim is over.
+    /// - Returns: What became of it, and whether the token was exchanged; nil where it was not to be.
+    /// - Throws: When nothing could be written; the claim then comes back by itself.
+    func run(
+        _ identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> (result: CheckResult, exchanged: Bool?) {
+        guard !loaded.lacks(identity.app) else {
+            let isForgotten = try await store.dropTokenOfFormerApp(of: identity, in: loaded.application)
+            return (isForgotten ? .forgotten : .superseded, nil)
+        }
+        let asking: Asking
+        do throws(Failure) { asking = try self.asking(identity, of: loaded) } catch {
+            return (try await write(.unknown(error), about: identity, of: loaded), nil)
+        }
+        let now = Int64(Date().timeIntervalSince1970)
+        let wantsLonger = asking.settings.options.longLivedTokens && identity.isShortLived(now: now)
+        if wantsLonger, let longer = await exchange(asking, deadline: deadline) {
+            let verdict = await verdict(on: longer, asking, deadline: deadline, now: now)
+            if case .stands = verdict {
+                let replacement = masterKeys.seal(
+                    ProviderToken(kind: .access, text: longer, expiresAt: nil),
+                    with: identity.key,
+                    of: loaded.application.id
+                )
+                return (try await writeInBackground(verdict, identity, loaded, replacement: replacement), true)
+            }
+        }
+        let verdict = await verdict(on: asking.token, asking, deadline: deadline, now: now)
+        let result = try await writeInBackground(verdict, identity, loaded, wantsLonger: wantsLonger)
+        return (result, wantsLonger ? false : nil)
+    }
+
+    /// What Facebook said of a kept token, with the profile, while somebody waits for it.
+    struct Reading: Sendable {
+        fileprivate let verdict: CheckVerdict
+        fileprivate let profile: AccessTokenEvidence.Profile
+        fileprivate let fields: String
+        fileprivate let loaded: LoadedApplication
+
+        /// Whether Facebook would be asked the same for the application as it is by now.
+        func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
+            guard loaded !== self.loaded else { return true }
+            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
+            return loaded.isSetUp(with: .facebook, as: self.loaded) && plan.mapping.graphFields.hasSameBytes(as: fields)
+        }
+    }
+
+    /// Reads the profile while somebody waits, by the questions of a login.
+    ///
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
+    func read(
+        _ identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> Reading {
+        let asking = try asking(identity, of: loaded)
+        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
+        let now = Int64(Date().timeIntervalSince1970)
+        let evidence = await graph.evidence(
+            token: asking.token,
+            app: asking.app,
+            settings: asking.settings,
+            fields: plan.mapping.graphFields,
+            application: loaded.application.id,
+            deadline: deadline,
+            now: now
+        )
+        let verdict = CheckVerdict(
+            inspection: evidence.inspection,
+            profile: evidence.profile,
+            app: asking.app,
+            subject: identity.subject,
+            now: now
+        )
+        return Reading(
+            verdict: verdict,
+            profile: evidence.profile,
+            fields: plan.mapping.graphFields,
+            loaded: loaded
+        )
+    }
+
+    /// Writes what was read while somebody waits.
+    ///
+    /// - Returns: The user as it is then; nil when a login was faster.
+    /// - Throws: What a login with the token would be answered; what that means for the identity has been written then.
+    func write(
+        _ reading: Reading,
+        of identity: KeptIdentity,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> RefreshedUser? {
+        let verdict = reading.verdict
+        switch verdict {
+        case .stands(_, profile: nil):
+            _ = try await write(verdict, about: identity, of: loaded)
+            guard case .failed(let failure) = reading.profile else { throw Self.noDataAccess }
+            guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else { throw failure }
+            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
+            throw plan.mapping.failure(forUnknownField: field)
+        case .stands:
+            guard case .refreshed(let refreshed) = try await write(verdict, about: identity, of: loaded) else {
+                return nil
+            }
+            return refreshed
+        case .revoked(let failure), .worthless(let failure):
+            _ = try await write(verdict, about: identity, of: loaded)
+            throw failure
+        case .unknown(let failure):
+            throw failure
+        }
+    }
+
+    private static let noDataAccess = Failure(
+        .credentialExpired,
+        """
+        The access to the person's Facebook data has expired, 90 days after they last used the app. Log in with Facebook again \
+        (reauthorize) to renew data access.
+        """
+    )
+
+    // MARK: Asking
+
+    /// What is needed to ask about an identity.
+    private struct Asking {
+        let identity: KeptIdentity
+        let loaded: LoadedApplication
+        let settings: FacebookSettings
+        let app: ProviderApp
+        let token: Secret
+    }
+
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
+    private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
+        let (settings, apps) = try loaded.facebook(appID: identity.app.text)
+        guard let app = apps.first else { throw LoadedApplication.unusable(cause: "no app for a kept token") }
+        let token = try masterKeys.open(identity, of: loaded.application.id).text
+        return Asking(identity: identity, loaded: loaded, settings: settings, app: app, token: token)
+    }
+
+    private func exchange(_ asking: Asking, deadline: ContinuousClock.Instant) async -> Secret? {
+        try? await graph.exchangeForLongLived(
+            kept: asking.token,
+            app: asking.app,
+            settings: asking.settings,
+            application: asking.loaded.application.id,
+            deadline: deadline
+        )
+    }
+
+    private func verdict(
+        on token: Secret,
+        _ asking: Asking,
+        deadline: ContinuousClock.Instant,
+        now: Int64
+    ) async -> CheckVerdict {
+        let inspection = await graph.inspect(
+            kept: token,
+            app: asking.app,
+            settings: asking.settings,
+            application: asking.loaded.application.id,
+            deadline: deadline,
+            now: now
+        )
+        func verdict(_ profile: AccessTokenEvidence.Profile?) -> CheckVerdict {
+            CheckVerdict(
+                inspection: inspection,
+                profile: profile,
+                app: asking.app,
+                subject: asking.identity.subject,
+                now: now
+            )
+        }
+        let alone = verdict(nil)
+        guard case .stands = alone, let fields = fieldsDue(of: asking, now: now) else { return alone }
+        return verdict(
+            await graph.profile(
+                kept: token,
+                app: asking.app,
+                settings: asking.settings,
+                fields: fields,
+                application: asking.loaded.application.id,
+                deadline: deadline,
+                now: now
+            )
+        )
+    }
+
+    /// The fields of the stored mapping, when the profile is to be read again; nil when it is not.
+    private func fieldsDue(of asking: Asking, now: Int64) -> String? {
+        guard let hours = asking.settings.options.refreshHours, !asking.identity.isDisabled,
+            now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
+        else { return nil }
+        return try? asking.loaded.plan(for: .facebook, clientMapping: nil).mapping.graphFields
+    }
+
+    // MARK: Writing
+
+    /// Writes a verdict; a profile that the mapping or the users table refuses is nobody's to hear of, and the token stands all the same.
+    private func writeInBackground(
+        _ verdict: CheckVerdict,
+        _ identity: KeptIdentity,
+        _ loaded: LoadedApplication,
+        replacement: SealedToken? = nil,
+        wantsLonger: Bool = false
+    ) async throws(Failure) -> CheckResult {
+        do throws(Failure) {
+            return try await write(
+                verdict,
+                about: identity,
+                of: loaded,
+                replacement: replacement,
+                wantsLonger: wantsLonger
+            )
+        } catch {
+            guard case .stands(let token, .some) = verdict, error.reason != .storeUnavailable else { throw error }
+            return try await write(
+                .stands(token, profile: nil),
+                about: identity,
+                of: loaded,
+                replacement: replacement,
+                wantsLonger: wantsLonger
+            )
+        }
+    }
+
+    private func write(
+        _ verdict: CheckVerdict,
+        about identity: KeptIdentity,
+        of loaded: LoadedApplication,
+        replacement: SealedToken? = nil,
+        wantsLonger: Bool = false
+    ) async throws(Failure) -> CheckResult {
+        let application = loaded.application
+        switch verdict {
+        case .stands(let token, let profile):
+            let standing = TokenStanding(
+                scopes: token.scopes,
+                dataAccessExpiresAt: token.dataAccessExpiresAt == 0 ? nil : token.dataAccessExpiresAt,
+                expiresAt: token.expiresAt == 0 ? nil : token.expiresAt,
+                replacement: replacement,
+                nextCheckSeconds: wantsLonger ? Self.secondsToNextExchange : nil
+            )
+            if let profile {
+                return try await write(profile, scopes: token.scopes, standing, of: identity, loaded)
+            }
+            let isKept = try await store.noteStanding(standing, of: identity, in: application)
+            return isKept ? .stands : .superseded
+        case .revoked:
+            let revocation = IdentityRevocation(
+                of: identity.key,
+                .token(identity.token),
+                by: "check",
+                endsSessions: application.facebook?.options.endSessionsWhenRevoked ?? false
+            )
+            let revoked = try await store.revoke(revocation, of: application, by: .facebook(by: "check"))
+            return revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded
+        case .worthless:
+            return try await store.dropToken(of: identity, in: application) ? .dropped : .superseded
+        case .unknown(let failure):
+            let now = Int64(Date().timeIntervalSince1970)
+            let seconds = CheckBackoff.seconds(after: failure.reason, identity, now: now)
+            try await store.postponeCheck(of: identity, bySeconds: seconds, in: application)
+            return .postponed
+        }
+    }
+
+    /// Writes a profile by the stored mapping, as a login would, and without a session.
+    private func write(
+        _ profile: JSONObject,
+        scopes: [String],
+        _ standing: TokenStanding,
+        of identity: KeptIdentity,
+        _ loaded: LoadedApplication
+    ) async throws(Failure) -> CheckResult {
+        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
+        let admitted = AdmittedProfile(profile, by: FacebookProvider.fields)
+        let mapped = try plan.mapping.apply(to: admitted, grantedScopes: scopes)
+        let user = try await store.refreshProfile(
+            plan.columnValues(of: mapped),
+            clearing: mapped.cleared,
+            standing: standing,
+            of: identity,
+            by: plan.refreshStatement(of: loaded.application)
+        )
+        guard let user else { return .superseded }
+        return .refreshed(RefreshedUser(user: user, missingPermissions: mapped.missingPermissions))
+    }
+
+    /// A short-lived token is good for an hour or two.
+    private static let secondsToNextExchange: Int64 = 600
+}
+
+extension LoadedApplication {
+    /// Whether an app is none of the application's; one whose secret cannot be opened is.
+    fileprivate func lacks(_ app: ProviderAppID) -> Bool {
+        guard defect == nil, let apps = application.facebook?.apps else { return false }
+        return !apps.contains { $0.id == app }
+    }
+}
+
+/// When a check that came to nothing is tried again: each pause is as long as the check is overdue, so that pauses double.
+enum CheckBackoff {
+    /// Seconds until the next try, after a check that came to nothing for a reason; `now` in Unix seconds.
+    static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
+        let day: Int64 = 86_400
+        // The person has to do something at Facebook first.
+        guard reason != .userActionRequired else { return day }
+        let due = identity.isShortLived(now: now) ? identity.checkedAt : identity.checkedAt + day
+        let overdue = min(max(now.subtractingReportingOverflow(due).partialValue, 60), day / 4)
+        // An operator takes longer than Facebook.
+        let isOurs = reason == .providerMisconfigured || reason == .providerNotConfigured
+        return isOurs ? max(overdue, 3600) : overdue
+    }
+}

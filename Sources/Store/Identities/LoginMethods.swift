@@ -1,0 +1,180 @@
+import FoundationEssentials
+package import Vocabulary
+import Postgres
+
+extension Store {
+    /// The ways in of a user, the oldest first.
+    package func loginMethods(
+        of user: ObjectID,
+        session tokenHash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [LoginMethod] {
+        let schema = application.schema
+        let result = try await query(
+            """
+            with current as (
+                select provider, provider_app, subject from \(identifier: schema).sessions where token_hash = \(tokenHash)
+            )
+            select i.provider, nullif(i.provider_app, \(ProviderAppID.global.text)), i.subject, i.created, i.last_used,
+                exists (
+                    select from current c where c.provider = i.provider and c.provider_app = i.provider_app
+                        and c.subject = i.subject
+                ), i.revoked is not null
+            from \(identifier: schema).identities i where i.object_id = \(user.uuid)
+            union all
+            select \(ProviderName.password.text), null, p.login, p.changed, null,
+                exists (select from current c where c.provider = \(ProviderName.password.text)), false
+            from \(identifier: schema).passwords p where p.object_id = \(user.uuid)
+            order by 4, 1, 2, 3
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in
+            var ways: [LoginMethod] = []
+            for row in result.rows {
+                ways.append(
+                    LoginMethod(
+                        provider: try row.decode(0, as: String.self),
+                        app: try row.decode(1, as: String?.self),
+                        subject: try row.decode(2, as: String.self),
+                        created: try row.decode(3, as: Timestamp.self).milliseconds,
+                        lastUsed: try row.decode(4, as: Timestamp?.self)?.milliseconds,
+                        isCurrent: try row.decode(5, as: Bool.self),
+                        isRevoked: try row.decode(6, as: Bool.self)
+                    )
+                )
+            }
+            return ways
+        }
+    }
+
+    /// Takes a way in from the user of a live session, unless it is the last one.
+    ///
+    /// - Parameters:
+    ///   - way: Which one.
+    ///   - tokenHash: SHA-256 of the session's token.
+    ///   - seconds: How old the session's last proof may be.
+    ///   - announcement: What the user is told; nil when nobody can be told.
+    ///   - application: Whose user it is.
+    /// - Returns: What was kept with it: good for giving up our permissions, once.
+    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`, `conflict`.
+    package func removeLoginMethod(
+        _ way: LoginMethodSelection,
+        fromUserOf tokenHash: [UInt8],
+        authenticatedWithin seconds: Int,
+        announcing announcement: Announcement?,
+        in application: Application
+    ) async throws(Failure) -> [KeptIdentity] {
+        let schema = application.schema
+        return try await transaction { connection in
+            guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
+                throw Failure.sessionInvalid
+            }
+            guard user.provedAgo <= seconds else { throw Failure.reauthenticationRequired }
+            let found = try await connection.query(
+                """
+                select provider, provider_app, subject from \(identifier: schema).identities
+                where object_id = \(user.id.uuid)
+                union all
+                select \(ProviderName.password.text), '', login from \(identifier: schema).passwords
+                where object_id = \(user.id.uuid)
+                """
+            )
+            var ways: [StoredLoginMethod] = []
+            for row in found.rows {
+                ways.append(
+                    StoredLoginMethod(
+                        provider: try row.decode(0, as: String.self),
+                        app: try row.decode(1, as: String.self),
+                        subject: try row.decode(2, as: String.self)
+                    )
+                )
+            }
+            let meant = ways.filter { candidate in
+                candidate.provider.hasSameBytes(as: way.provider)
+                    && (way.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
+            }
+            guard let chosen = meant.first else {
+                throw Failure(.notFound, "This user has no such way in. GET users/identities lists them.")
+            }
+            guard meant.count == 1 else {
+                throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
+            }
+            guard ways.count > 1 else {
+                throw Failure(
+                    .lastLoginMethod,
+                    "This is the only way in that the user has. Link another identity or set a password first."
+                )
+            }
+            if let announcement {
+                try await connection.announce(announcement, to: user.id, of: application)
+            }
+            let kept = try await connection.keptIdentities(of: user.id, schema: schema)
+            try await connection.noteRemoval(
+                of: """
+                    i.provider = \(chosen.provider) and i.provider_app = \(chosen.app) and i.subject = \(chosen.subject)
+                    """,
+                from: user.id,
+                schema: schema
+            )
+            _ = try await connection.remove(chosen, of: user.id, sparing: tokenHash, schema: schema)
+            return kept.filter { kept in
+                kept.key.provider.text.hasSameBytes(as: chosen.provider) && kept.app.text.hasSameBytes(as: chosen.app)
+            }
+        }
+    }
+}
+
+/// What makes a way in this one; of a password the subject is the login.
+struct StoredLoginMethod: Sendable {
+    let provider: String
+    let app: String
+    let subject: String
+}
+
+extension PostgresConnection {
+    /// Removes a way in, and the sessions that it opened but for one; with a password its unused links go, too.
+    ///
+    /// - Returns: Whether it was there.
+    func remove(
+        _ way: StoredLoginMethod,
+        of user: ObjectID,
+        sparing tokenHash: [UInt8],
+        schema: String
+    ) async throws(PostgresError) -> Bool {
+        let isPassword = way.provider.hasSameBytes(as: ProviderName.password.text)
+        if isPassword {
+            _ = try await query(
+                """
+                delete from \(identifier: schema).email_proofs
+                where object_id = \(user.uuid) and purpose = 'passwordReset'
+                """
+            )
+        }
+        // A password opens sessions under its login of then.
+        let itself: Statement =
+            isPassword ? "" : "and provider_app = \(way.app) and subject = \(way.subject)"
+        _ = try await query(
+            """
+            delete from \(identifier: schema).sessions
+            where object_id = \(user.uuid) and provider = \(way.provider) \(itself) and token_hash <> \(tokenHash)
+            """
+        )
+        let removed = try await query(
+            isPassword
+                ? "delete from \(identifier: schema).passwords where object_id = \(user.uuid)"
+                : """
+                delete from \(identifier: schema).identities
+                where object_id = \(user.uuid) and provider = \(way.provider) \(itself)
+                """
+        )
+        return removed.affectedRows == 1
+    }
+}
+
+extension Failure {
+    package static let reauthenticationRequired = Failure(
+        .reauthenticationRequired,
+        "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."
+    )
+}

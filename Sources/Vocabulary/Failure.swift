@@ -1,0 +1,185 @@
+/// Why a use case did not succeed: a stable reason for programs, a message for people, and what a program needs beside it.
+///
+/// `API/Problem` is the only place that turns a failure into a response. `cause` is for our log and never leaves the process;
+/// neither it nor the message may hold a token, a secret, an e-mail or a value of a property (decision D11).
+package struct Failure: Error, Sendable {
+    /// The reasons of design.md §7, by their names on the wire.
+    package enum Reason: String, Sendable, CaseIterable {
+        case malformedRequest = "malformed_request"
+        case unsupportedMediaType = "unsupported_media_type"
+        case payloadTooLarge = "payload_too_large"
+        case notFound = "not_found"
+        case methodNotAllowed = "method_not_allowed"
+        case targetTooLong = "target_too_long"
+        case unknownApplication = "unknown_application"
+        case providerNotConfigured = "provider_not_configured"
+        case providerMisconfigured = "provider_misconfigured"
+        case credentialMissing = "credential_missing"
+        case credentialAmbiguous = "credential_ambiguous"
+        case credentialWrongKind = "credential_wrong_kind"
+        case credentialInvalid = "credential_invalid"
+        case credentialExpired = "credential_expired"
+        case credentialRevoked = "credential_revoked"
+        case credentialReplayed = "credential_replayed"
+        case userActionRequired = "user_action_required"
+        case loginCancelled = "login_cancelled"
+        case loginStateInvalid = "login_state_invalid"
+        case callbackRefused = "callback_refused"
+        case permissionMissing = "permission_missing"
+        case profileIncomplete = "profile_incomplete"
+        case mappingInvalid = "mapping_invalid"
+        case mappingTargetNotAllowed = "mapping_target_not_allowed"
+        case valueNotConvertible = "value_not_convertible"
+        case constraintViolation = "constraint_violation"
+        case providerRateLimited = "provider_rate_limited"
+        case providerUnavailable = "provider_unavailable"
+        case providerTimeout = "provider_timeout"
+        case providerBadReply = "provider_bad_reply"
+        case storeUnavailable = "store_unavailable"
+        case overloaded = "overloaded"
+        case storedValueUnreadable = "stored_value_unreadable"
+        case sessionInvalid = "session_invalid"
+        case accountDisabled = "account_disabled"
+        case loginInvalid = "login_invalid"
+        case loginIncomplete = "login_incomplete"
+        case tooManyAttempts = "too_many_attempts"
+        case emailUnconfirmed = "email_unconfirmed"
+        case registrationDisabled = "registration_disabled"
+        case passwordMissing = "password_missing"
+        case passwordNotAllowed = "password_not_allowed"
+        case propertyMissing = "property_missing"
+        case loginMissing = "login_missing"
+        case loginTaken = "login_taken"
+        case loginTakenByOther = "login_taken_by_other"
+        case emailInvalid = "email_invalid"
+        case notOwnRecord = "not_own_record"
+        case reauthenticationRequired = "reauthentication_required"
+        case guestInvalid = "guest_invalid"
+        case linkInvalid = "link_invalid"
+        case mailOff = "mail_off"
+        case confirmationOff = "confirmation_off"
+        case roleUnknown = "role_unknown"
+        case roleFixed = "role_fixed"
+        case rolePermanent = "role_permanent"
+        case roleAssignmentForbidden = "role_assignment_forbidden"
+        case objectLoginForbidden = "object_login_forbidden"
+        case serverKeyRequired = "server_key_required"
+        case identityTaken = "identity_taken"
+        case lastLoginMethod = "last_way_in"
+        case tokensOff = "tokens_off"
+        case operatorTokenInvalid = "operator_token_invalid"
+        case operatorForbidden = "operator_forbidden"
+        case preconditionRequired = "precondition_required"
+        case preconditionFailed = "precondition_failed"
+        case conflict = "conflict"
+        case documentInvalid = "document_invalid"
+        case rateLimited = "rate_limited"
+        case `internal` = "internal"
+    }
+
+    package var reason: Reason { content.reason }
+    /// What went wrong and what to do next, for the person who reads it.
+    package var message: String { content.message }
+    /// Members of `errorData` beside `reason` and `requestId`.
+    package var details: JSONObject { content.details }
+    /// Seconds after which a repetition makes sense.
+    package var retryAfter: Int? { content.retryAfter }
+    /// What happened inside, for our log only.
+    package var cause: String? { content.cause }
+
+    /// Whether it comes of a configuration that the database has left behind: with the current one it may not happen.
+    package var isOutdated: Bool { content.isOutdated }
+
+    /// Whether the log has it already.
+    package var isLogged: Bool { content.isLogged }
+
+    /// The same failure for those above the place where it has been logged.
+    package var logged: Failure {
+        isLogged
+            ? self
+            : Failure(reason, message, details: details, retryAfter: retryAfter, isOutdated: isOutdated, isLogged: true)
+    }
+
+    /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a thousand
+    /// logins may wait at once.
+    private let content: Content
+
+    private final class Content: Sendable {
+        let reason: Reason
+        let message: String
+        let details: JSONObject
+        let retryAfter: Int?
+        let cause: String?
+        let isOutdated: Bool
+        let isLogged: Bool
+
+        init(
+            reason: Reason,
+            message: String,
+            details: JSONObject,
+            retryAfter: Int?,
+            cause: String?,
+            isOutdated: Bool,
+            isLogged: Bool
+        ) {
+            self.isLogged = isLogged
+            self.isOutdated = isOutdated
+            self.reason = reason
+            self.message = message
+            self.details = details
+            self.retryAfter = retryAfter
+            self.cause = cause
+        }
+    }
+
+    package init(
+        _ reason: Reason,
+        _ message: String,
+        details: JSONObject = JSONObject(),
+        retryAfter: Int? = nil,
+        cause: String? = nil,
+        isOutdated: Bool = false
+    ) {
+        self.init(
+            reason,
+            message,
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause,
+            isOutdated: isOutdated,
+            isLogged: false
+        )
+    }
+
+    private init(
+        _ reason: Reason,
+        _ message: String,
+        details: JSONObject,
+        retryAfter: Int?,
+        cause: String? = nil,
+        isOutdated: Bool,
+        isLogged: Bool
+    ) {
+        content = Content(
+            reason: reason,
+            message: message,
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause,
+            isOutdated: isOutdated,
+            isLogged: isLogged
+        )
+    }
+}
+
+extension Failure: CustomStringConvertible {
+    /// Reason and message; the cause is asked for by name where it belongs.
+    package var description: String { "\(reason.rawValue): \(message)" }
+}
+
+extension Failure {
+    package static let sessionInvalid = Failure(
+        .sessionInvalid,
+        "This user-token is missing, unknown or has expired. Log in again."
+    )
+}
