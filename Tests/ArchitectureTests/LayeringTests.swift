@@ -124,7 +124,9 @@ struct LayeringSelfTests {
 
     @Test("Re-exporting and test access are reported even of a module that may be imported")
     func attributes() {
-        #expect(violations("API", "@testable import Vocabulary") == ["Sample.swift:1: @testable has no place in Sources"])
+        #expect(
+            violations("API", "@testable import Vocabulary") == ["Sample.swift:1: @testable has no place in Sources"]
+        )
         #expect(
             violations("API", "@_exported public import Vocabulary") == [
                 "Sample.swift:1: @_exported has no place in Sources"
