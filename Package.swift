@@ -70,18 +70,25 @@ let package = Package(
         ),
         .target(name: "Vocabulary", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
-        .target(name: "Verification", dependencies: ["Vocabulary", crypto, cryptoExtras], swiftSettings: strict),
+        .target(
+            name: "SignedTokens",
+            dependencies: ["Vocabulary", crypto, cryptoExtras, logging, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(name: "Providers", dependencies: ["Mapping", "Vocabulary"], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
         .target(name: "Upstream", dependencies: ["Curl", "Vocabulary", nioLocks], swiftSettings: strict),
         .target(
-            name: "Graph",
-            dependencies: ["Curl", "Vocabulary", "Upstream", crypto, nioLocks],
+            name: "Facebook",
+            dependencies: [
+                "Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary", crypto, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Twitter",
-            dependencies: ["Curl", "Vocabulary", "Upstream", crypto, nioLocks],
+            dependencies: ["Curl", "Mapping", "Providers", "Upstream", "Vocabulary", crypto, nioLocks],
             swiftSettings: strict
         ),
         .target(
@@ -105,15 +112,16 @@ let package = Package(
         .target(
             name: "Federation",
             dependencies: [
-                "Graph", "Vocabulary", "Mailing", "Mapping", "Passwords", "Store", "Twitter", "Verification", crypto,
-                logging, nioLocks,
+                "Mailing", "Mapping", "Passwords", "Providers", "SignedTokens", "Store", "Vocabulary", crypto, logging,
+                nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "API",
             dependencies: [
-                "Federation", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
+                "Federation", "Providers", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1,
+                nioHTTPTypes,
                 nioHTTPTypesHTTP1, nioLocks,
             ],
             resources: [.embedInCode("public.json"), .embedInCode("management.json")],
@@ -123,8 +131,9 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Observability", "Passwords", "Postgres",
-                "Store", "Twitter",
+                "API", "Curl", "Facebook", "Federation", "Mailing", "Observability", "Passwords", "Postgres",
+                "Providers",
+                "SignedTokens", "Store", "Twitter", "Vocabulary",
                 argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
                 unixSignals,
             ],
@@ -147,8 +156,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "API", "Curl", "Federation", "Vocabulary", "Mapping", "Postgres", "Store", "TestSupport",
-                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, nioCore, nioLocks,
+                "API", "Curl", "Facebook", "Federation", "Mapping", "Postgres", "Providers", "SignedTokens", "Store",
+                "TestSupport", "Vocabulary",
+                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -157,7 +167,8 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Curl", "Federation", "Graph", "Vocabulary", "Postgres", "Store", "Twitter", "TestSupport",
+                "API", "Curl", "Facebook", "Federation", "Postgres", "Providers", "SignedTokens", "Store",
+                "TestSupport", "Twitter", "Vocabulary",
                 httpTypes,
                 hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
             ],
@@ -166,8 +177,10 @@ let package = Package(
         .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
         .testTarget(name: "MappingTests", dependencies: ["Vocabulary", "Mapping"], swiftSettings: strict),
         .testTarget(
-            name: "VerificationTests",
-            dependencies: ["Vocabulary", "Verification", crypto, cryptoExtras],
+            name: "SignedTokensTests",
+            dependencies: [
+                "Curl", "Facebook", "GraphSimulator", "SignedTokens", "Vocabulary", crypto, cryptoExtras, logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "ObservabilityTests", dependencies: ["Observability"], swiftSettings: strict),
@@ -180,13 +193,18 @@ let package = Package(
         ),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),
         .testTarget(
-            name: "GraphTests",
-            dependencies: ["Curl", "Graph", "GraphSimulator", "Vocabulary", "Upstream", "Verification", nioLocks],
+            name: "FacebookTests",
+            dependencies: [
+                "Curl", "Facebook", "GraphSimulator", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary",
+                crypto, cryptoExtras, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "TwitterTests",
-            dependencies: ["Curl", "GraphSimulator", "Vocabulary", "TestSupport", "Twitter", "Upstream", nioLocks],
+            dependencies: [
+                "Curl", "GraphSimulator", "Mapping", "TestSupport", "Twitter", "Upstream", "Vocabulary", nioLocks,
+            ],
             swiftSettings: strict
         ),
         .testTarget(name: "UpstreamTests", dependencies: ["Vocabulary", "Upstream"], swiftSettings: strict),
@@ -201,7 +219,8 @@ let package = Package(
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Mapping", "Postgres", "Store", "Twitter",
+                "Curl", "Facebook", "Federation", "Mailing", "Mapping", "Postgres", "Providers", "SignedTokens",
+                "Store", "Twitter", "Vocabulary",
                 "TestSupport",
                 logging, nioLocks,
             ],

@@ -1,5 +1,6 @@
 import Crypto
 import Curl
+import Facebook
 import Federation
 import FoundationEssentials
 import Vocabulary
@@ -14,15 +15,14 @@ struct FloorPlan {
 
     /// Prepares the mapping and the statement for credentials that count as often as `use` says.
     init(use: SignInStatement.Use) throws {
-        let document = try ApplicationDocument(text: Array(Setting.document.utf8))
+        let document = try ApplicationDocument(text: Array(Setting.document.utf8), kinds: try Setting.kinds())
         let application = Application(
             id: document.id,
             name: document.name,
             schema: document.schema,
             revision: 1,
             settings: document.settings,
-            properties: document.properties,
-            providers: [:]
+            properties: document.properties
         )
         let client = try JSONParser.parse(Setting.clientMapping, limits: .request)
         mapping = try CompiledMapping(

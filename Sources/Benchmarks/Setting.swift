@@ -1,7 +1,25 @@
+import Vocabulary
+import SignedTokens
+import Providers
+import Logging
+import Facebook
+import Curl
 import Foundation
 
 /// What scripts/benchmark hands over.
 struct Setting {
+    /// The kinds of providers by which the document is read; nobody is asked anything.
+    static func kinds() throws -> ProviderKinds {
+        let graph = GraphClient(
+            curl: try CurlClient(configuration: CurlConfiguration()),
+            configuration: try GraphConfiguration()
+        )
+        let keys = SigningKeys(issuer: "Facebook", logger: Logger(label: "benchmarks")) { (deadline) throws(Failure) in
+            try await graph.signingKeys(deadline: deadline)
+        }
+        return ProviderKinds([FacebookKind(graph: graph, keys: keys, clock: { 0 })])
+    }
+
     private(set) var databaseURL: String
     /// Process id of the PostgreSQL server.
     let databasePID: Int32

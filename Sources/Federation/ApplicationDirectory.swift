@@ -1,3 +1,4 @@
+package import Providers
 package import Vocabulary
 package import Logging
 import NIOConcurrencyHelpers
@@ -13,6 +14,7 @@ package final class ApplicationDirectory: Sendable {
     /// Looks at the database by connections that no slow question of an operator occupies.
     private let store: Store
     private let masterKeys: MasterKeys
+    private let kinds: ProviderKinds
     private let logger: Logger
     let banKey: BanKey
     private let memory = NIOLockedValueBox(ConfigurationMemory())
@@ -35,9 +37,10 @@ package final class ApplicationDirectory: Sendable {
     /// How long the reading of a change that this process has made is tried before the application is not served.
     private static let patience = Duration.seconds(2)
 
-    package init(store: Store, masterKeys: MasterKeys, logger: Logger) {
+    package init(store: Store, masterKeys: MasterKeys, kinds: ProviderKinds, logger: Logger) {
         self.store = store
         self.masterKeys = masterKeys
+        self.kinds = kinds
         self.logger = logger
         banKey = BanKey(store: store, masterKeys: masterKeys)
     }
@@ -217,7 +220,7 @@ package final class ApplicationDirectory: Sendable {
         }
         if !isLoaded {
             do throws(MissingMasterKey) {
-                try MissingMasterKey.check(read.changed, banKeyID, held: masterKeys)
+                try MissingMasterKey.check(read.changed, banKeyID, kinds: kinds, held: masterKeys)
             } catch {
                 return .unusable(error)
             }
@@ -256,7 +259,7 @@ package final class ApplicationDirectory: Sendable {
 
     /// Puts what was read into the copy, unless another look knows better.
     private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
-        let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys) }
+        let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
             guard let defect = application.defect else { continue }
             logger.error(
@@ -284,8 +287,8 @@ extension ApplicationDirectory {
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = CalendarDate.today else { return }
         let changed = loaded.filter { loaded in
-            let known = former[loaded.application.id]?.application.endings(on: day)
-            return known != loaded.application.endings(on: day)
+            let known = former[loaded.application.id]?.endings(on: day)
+            return known != loaded.endings(on: day)
         }
         Ending.all(in: changed, on: day).log(to: logger)
     }
@@ -302,10 +305,11 @@ package struct MissingMasterKey: Error, CustomStringConvertible {
     static func check(
         _ applications: [StoredApplication],
         _ banKeyID: String?,
+        kinds: ProviderKinds,
         held keys: MasterKeys
     ) throws(MissingMasterKey) {
         let secrets = applications.flatMap { $0.providers.values.flatMap(\.apps).map(\.secret.keyID) }
-        let options = applications.flatMap(\.secretOptions).compactMap(\.sealed?.keyID)
+        let options = applications.flatMap { $0.secretOptions(kinds) }.compactMap(\.sealed?.keyID)
         let needed = Set(secrets + options + [banKeyID].compactMap(\.self))
         let missing = needed.subtracting(keys.ids).sorted()
         guard missing.isEmpty else { throw MissingMasterKey(missing: missing, held: keys.ids) }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Providers
 import Vocabulary
 import Logging
 
@@ -13,19 +14,19 @@ struct Ending: Sendable {
     static func all(in loaded: [LoadedApplication], on day: CalendarDate?) -> [Ending] {
         guard let day else { return [] }
         var found: [String: [ApplicationID]] = [:]
-        for application in loaded.map(\.application) {
-            for text in application.endings(on: day) { found[text, default: []].append(application.id) }
+        for loaded in loaded {
+            for text in loaded.endings(on: day) { found[text, default: []].append(loaded.application.id) }
         }
         return found.sorted { $0.key < $1.key }.map { Ending(text: $0.key, applications: $0.value) }
     }
 }
 
-extension Application {
+extension LoadedApplication {
     /// What is the matter with the settings of the providers that are on.
     func endings(on day: CalendarDate) -> [String] {
-        IdentityProviders.all.flatMap { type -> [String] in
-            guard let settings = providers[type.name], settings.enabled else { return [] }
-            return type.endings(in: settings, on: day)
+        configuredProviders.flatMap { provider -> [String] in
+            guard provider.isEnabled, let reviewing = provider as? any SettingsReviewing else { return [] }
+            return reviewing.endings(on: day)
         }
     }
 }

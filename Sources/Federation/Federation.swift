@@ -1,13 +1,12 @@
 // Federation — the use cases, one file each, and the only orchestrator.
 //
-// It owns the order in which the rules (Mapping, Verification), Facebook (Graph) and the database (Store) are asked: for logins by
-// every credential, accounts with a password, login through the server's dialog, sessions, what Facebook calls (`Callbacks`), the care of
+// It owns the order in which providers, the rules (Mapping) and the database (Store) are asked: for logins by
+// every credential, accounts with a password, login through the server's dialog, sessions, what providers call (`Callbacks`), the care of
 // kept tokens while nobody waits (`Maintenance`), and all that operators do (`Administration`, `Documents`). Further the copy of every
 // application's configuration that logins work with, the master keys, and what the log says of all this.
 //
-// It must not know of HTTP, of SQL, or of how Graph spells its replies. API and Server call it; API sees nothing below it.
+// It must not know of HTTP, of SQL, or of any provider: those are found by their kinds, and asked by what they can do. API and Server call it; API sees nothing below it.
 
-import Graph
 import Vocabulary
 package import Logging
 package import Mailing
@@ -17,7 +16,6 @@ package import Store
 /// The use cases of the service; each is an extension in a file of its own.
 package struct Federation: Sendable {
     let store: Store
-    let clients: ProviderClients
     let directory: ApplicationDirectory
     let masterKeys: MasterKeys
     let passwords: PasswordHasher
@@ -31,14 +29,12 @@ package struct Federation: Sendable {
     let counting = Semaphore(width: 4)
     /// Counts what goes on when its request has been answered.
     let afterReplies = ConcurrencyLimit(limit: 256)
-    let signingKeys: SigningKeys
     let tokenKeys: TokenKeys
     /// What operators should know of this instance.
     package let warnings: Warnings
     /// What the log has in place of logins, tokens and keys.
     package let pseudonyms: Pseudonyms
 
-    var graph: GraphClient { clients.graph }
     var banKey: BanKey { directory.banKey }
 
     /// Limits of whole use cases (decision D9).
@@ -86,7 +82,6 @@ package struct Federation: Sendable {
 
     package init(
         store: Store,
-        clients: ProviderClients,
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         passwords: PasswordHasher = PasswordHasher(),
@@ -96,7 +91,6 @@ package struct Federation: Sendable {
         logger: Logger
     ) {
         self.store = store
-        self.clients = clients
         self.directory = directory
         self.masterKeys = masterKeys
         self.passwords = passwords
@@ -104,7 +98,6 @@ package struct Federation: Sendable {
         self.mailer = mailer
         self.limits = limits
         concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
-        signingKeys = SigningKeys(graph: clients.graph, logger: logger)
         pseudonyms = Pseudonyms(masterKeys.current)
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
         warnings = Warnings(logger: logger)

@@ -1,9 +1,11 @@
 import FoundationEssentials
 package import Vocabulary
+import Providers
 import Store
 
 /// The provider token of a session's own identity, as its client gets it back.
 package struct GivenToken: Sendable {
+    package let provider: ProviderName
     package let appID: ProviderAppID
     package let token: ProviderToken
 }
@@ -15,37 +17,49 @@ extension Federation {
     ///   back or keeps none of this identity; `credential_revoked` and `credential_expired` for one that is of no use any more.
     package func keptToken(
         ofSession token: SessionToken?,
+        at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> GivenToken {
+        try loaded.requireKeeping(of: provider)
         let identity = try await sessionIdentity(of: token, in: loaded)
-        let options = loaded.application.facebook?.options
-        guard options?.keepTokens == true, options?.returnTokens == true else {
+        guard let kept = identity.kept, kept.key.provider == provider else { throw Self.noKeptToken }
+        guard loaded.tokenPolicy(of: kept.key.provider)?.isReturned == true else {
             throw Failure(
                 .notFound,
                 "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
             )
         }
-        guard let kept = identity.kept else { throw Self.noKeptToken }
         if let end = kept.token.expiresAt, end <= Int64(Date().timeIntervalSince1970) {
-            throw Failure(.credentialExpired, "The kept token has expired. Log in with Facebook again.")
+            throw Failure(
+                .credentialExpired,
+                "The kept token has expired. Log in with \(loaded.title(of: kept.key.provider)) again."
+            )
         }
-        return GivenToken(appID: kept.app, token: try masterKeys.open(kept, of: loaded.application.id))
+        return GivenToken(
+            provider: kept.key.provider,
+            appID: kept.app,
+            token: try masterKeys.open(kept, of: loaded.application.id)
+        )
     }
 
     /// Reads the profile of the identity by which a session was opened again and writes it by the stored mapping.
     ///
-    /// It is held to the limits of a login, and asks Facebook as one.
+    /// It is held to the limits of a login, and asks the provider as one.
     ///
     /// - Throws: What a login with the kept token would be answered; `not_found` where no access token is kept.
     package func refreshProfile(
         ofSession token: SessionToken?,
+        at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> RefreshedUser {
+        try loaded.requireKeeping(of: provider)
         let end = ContinuousClock.now + limits.login
         return try await limitingConcurrency { () throws(Failure) in
             let identity = try await sessionIdentity(of: token, in: loaded)
-            guard let kept = identity.kept, kept.token.kind == .access else { throw Self.noKeptToken }
-            let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+            guard let kept = identity.kept, kept.key.provider == provider, kept.token.kind == .access else {
+                throw Self.noKeptToken
+            }
+            let check = TokenCheck(store: store, masterKeys: masterKeys)
             var last: TokenCheck.Reading?
             return try await withCurrent(loaded, until: end) { (loaded) throws(Failure) in
                 var reading = last
@@ -74,7 +88,7 @@ extension Federation {
         guard !identity.isRevoked else {
             throw Failure(
                 .credentialRevoked,
-                "Facebook has withdrawn the access of this person's account. Log in with Facebook again."
+                "The provider has withdrawn the access of this person's account. Log in with it again."
             )
         }
         return identity
@@ -82,8 +96,20 @@ extension Federation {
 
     private static let noKeptToken = Failure(
         .notFound,
-        "No provider token is kept of the identity of this session. Log in with Facebook again."
+        "No provider token is kept of the identity of this session. Log in with the provider again."
     )
+}
+
+extension LoadedApplication {
+    /// - Throws: `not_found` for a provider whose tokens are never kept, and for one that is not known.
+    fileprivate func requireKeeping(of provider: ProviderName) throws(Failure) {
+        guard let configured = configured(provider) else {
+            // Defects and settings that are missing are told by the session, if it has something kept at all.
+            _ = try fields(of: provider)
+            return
+        }
+        guard configured is any TokenChecking else { throw Self.lacksCapability(configured.title) }
+    }
 }
 
 extension MasterKeys {

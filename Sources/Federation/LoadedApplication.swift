@@ -1,5 +1,6 @@
-package import Vocabulary
 import Mapping
+import Providers
+package import Vocabulary
 import NIOConcurrencyHelpers
 import Store
 
@@ -7,7 +8,10 @@ import Store
 package final class LoadedApplication: Sendable {
     package let application: Application
     let storedMappings: [ProviderName: Mapping]
+    /// What is configured of each provider, and can be read.
+    private let providers: [ProviderName: any Provider]
     private let storedProviders: [ProviderName: StoredApplication.Provider]
+    private let kinds: ProviderKinds
     /// The API keys by SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     let dynamicNames: Set<PropertyName>
@@ -18,33 +22,40 @@ package final class LoadedApplication: Sendable {
     /// Client mappings are few per app; an attacker who sends many only empties the cache.
     private static let plansKept = 128
 
-    init(_ stored: StoredApplication, masterKeys: MasterKeys) {
+    init(_ stored: StoredApplication, masterKeys: MasterKeys, kinds: ProviderKinds) {
         var defects = stored.unreadable.map { "its stored \($0) cannot be read" }
         var settings = ApplicationSettings()
         do { settings = try SettingsDocument.parse(stored.settings) } catch {
             defects.append("its settings cannot be read: \(error)")
         }
-        var providers: [ProviderName: any ProviderSettings] = [:]
+        var providers: [ProviderName: any Provider] = [:]
         var mappings: [ProviderName: Mapping] = [:]
-        for type in IdentityProviders.all {
-            if let provider = stored.providers[type.name] {
-                let apps = masterKeys.apps(of: provider, at: type.name, application: stored.id, defects: &defects)
-                let secrets = masterKeys.secrets(of: provider, at: type, application: stored.id, defects: &defects)
-                do {
-                    providers[type.name] = try type.settings(
-                        enabled: provider.enabled,
-                        options: provider.options,
-                        secrets: secrets,
-                        apps: apps
-                    )
-                } catch {
-                    defects.append("its options of \(type.title) cannot be read: \(error)")
-                }
+        for (name, provider) in stored.providers {
+            guard let kind = kinds.kind(of: provider, named: name) else {
+                defects.append("its provider \(name) is of a kind that this version does not know")
+                continue
             }
-            if let mapping = stored.mappings[type.name] {
-                do { mappings[type.name] = try Mapping(mapping.document) } catch {
-                    defects.append("its mapping for \(type.title) cannot be read: \(error.first.message)")
-                }
+            let setup = ProviderSetup(
+                name: name,
+                application: stored.id,
+                isEnabled: provider.enabled,
+                apps: masterKeys.apps(of: provider, at: name, application: stored.id, defects: &defects),
+                options: provider.options,
+                secrets: masterKeys.secrets(
+                    of: provider,
+                    named: name,
+                    kind: kind,
+                    application: stored.id,
+                    defects: &defects
+                )
+            )
+            do { providers[name] = try kind.provider(setup) } catch {
+                defects.append("its options of \(kind.title) cannot be read: \(error)")
+            }
+        }
+        for (name, mapping) in stored.mappings {
+            do { mappings[name] = try Mapping(mapping.document) } catch {
+                defects.append("its mapping for \(name) cannot be read: \(error.first.message)")
             }
         }
         application = Application(
@@ -53,14 +64,78 @@ package final class LoadedApplication: Sendable {
             schema: stored.schema,
             revision: stored.revision,
             settings: settings,
-            properties: stored.properties,
-            providers: providers
+            properties: stored.properties
         )
+        self.providers = providers
+        self.kinds = kinds
         storedMappings = mappings
         storedProviders = stored.providers
         keys = Dictionary(stored.keys.map { ($0.hash, $0) }) { first, _ in first }
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
+    }
+
+    /// The provider of a name, for logins.
+    ///
+    /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that neither a kind nor a provider of
+    ///   the application has.
+    func provider(_ name: ProviderName) throws(Failure) -> any Provider {
+        if let defect { throw .unusableConfiguration(cause: defect) }
+        guard let provider = providers[name], provider.isEnabled, !provider.apps.isEmpty else {
+            throw notSetUp(name)
+        }
+        return provider
+    }
+
+    /// The provider of a name with a capability, for logins.
+    ///
+    /// - Throws: As `provider(_:)`; `not_found` for a provider that has no such thing.
+    func provider<Capability>(
+        _ name: ProviderName,
+        as capability: Capability.Type
+    ) throws(Failure) -> Capability {
+        let provider = try provider(name)
+        guard let capable = provider as? Capability else { throw Self.lacksCapability(provider.title) }
+        return capable
+    }
+
+    /// The provider of a name as it is configured, whether people can log in by it or not; nil when it is not, or cannot be read.
+    func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
+
+    /// The providers that are configured and can be read, by their names.
+    var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
+
+    /// The name for people of a provider that may be configured or not.
+    package func title(of provider: ProviderName) -> String {
+        providers[provider]?.title ?? kinds.named(provider)?.title ?? provider.text
+    }
+
+    /// What a mapping can read of a person at a provider that may be configured or not.
+    ///
+    /// - Throws: `not_found` for a name that neither a kind nor a provider of the application has.
+    func fields(of provider: ProviderName) throws(Failure) -> ProfileFields {
+        guard let fields = providers[provider]?.fields ?? kinds.named(provider)?.fields else {
+            throw kinds.unknown(provider, beside: storedProviders.keys)
+        }
+        return fields
+    }
+
+    static func lacksCapability(_ title: String) -> Failure {
+        Failure(.notFound, "\(title) has no such path.")
+    }
+
+    /// Why nobody can log in by a provider that may be known or not.
+    func notSetUp(_ name: ProviderName) -> Failure {
+        guard let kind = storedProviders[name].flatMap({ kinds.kind(of: $0, named: name) }) ?? kinds.named(name) else {
+            return kinds.unknown(name, beside: storedProviders.keys)
+        }
+        return Failure(
+            .providerNotConfigured,
+            """
+            Login with \(kind.title) is not set up for this application: its operator enables it, with \
+            \(kind.appTerms.id) and \(kind.appTerms.secret) of an app.
+            """
+        )
     }
 
     /// Undeclared properties that clients have brought in, in the order of their names.
@@ -102,27 +177,36 @@ package final class LoadedApplication: Sendable {
             let mapping = try CompiledMapping(
                 stored: storedMappings[provider],
                 client: clientMapping,
-                fields: IdentityProviders.named(provider)?.fields ?? .none,
+                fields: providers[provider]?.fields ?? kinds.named(provider)?.fields ?? .none,
                 properties: application.properties,
                 settings: application.settings,
                 dynamicNames: dynamicNames
             )
-            return LoginPlan(mapping: mapping, provider: provider, application: application)
+            return LoginPlan(
+                mapping: mapping,
+                provider: provider,
+                tokens: tokenPolicy(of: provider),
+                application: application
+            )
         } catch {
             // The client cannot mend what the operator wrote.
-            guard error.first.origin == .client else { throw Self.unusable(cause: error.first.message) }
+            guard error.first.origin == .client else {
+                throw .unusableConfiguration(cause: error.first.message)
+            }
             throw error.failure
         }
     }
 
-    /// The answer to logins while the configuration cannot be used.
-    static func unusable(cause: String) -> Failure {
-        Failure(
-            .providerMisconfigured,
-            "This application's configuration cannot be used. Its operator finds the cause in the service's log.",
-            retryAfter: 60,
-            cause: cause
-        )
+    /// What the operator decided about the tokens of a provider's logins; nil when none are kept.
+    func tokenPolicy(of provider: ProviderName) -> TokenPolicy? {
+        (providers[provider] as? any TokenChecking)?.tokenPolicy
+    }
+}
+
+extension ProviderKinds {
+    /// The kind of a stored provider.
+    func kind(of provider: StoredApplication.Provider, named name: ProviderName) -> (any ProviderKind)? {
+        named(name)
     }
 }
 
@@ -148,14 +232,15 @@ extension MasterKeys {
     /// The secret options that open, by their names.
     fileprivate func secrets(
         of provider: StoredApplication.Provider,
-        at type: any IdentityProvider.Type,
+        named name: ProviderName,
+        kind: any ProviderKind,
         application: ApplicationID,
         defects: inout [String]
     ) -> [String: Secret] {
         var secrets: [String: Secret] = [:]
-        for option in type.secretOptions {
+        for option in kind.secretOptions {
             guard let stored = StoredSecretOption(provider.options.object?[option.name]) else { continue }
-            let place = MasterKey.Place.secretOption(application: application, provider: type.name, option: option.name)
+            let place = MasterKey.Place.secretOption(application: application, provider: name, option: option.name)
             secrets[option.name] = open(stored, at: place)
             guard secrets[option.name] == nil else { continue }
             let keyID = stored.sealed?.keyID ?? "none"

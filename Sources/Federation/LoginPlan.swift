@@ -1,5 +1,6 @@
 import Vocabulary
 import Mapping
+import Providers
 import Store
 
 /// What logins of one application with one client mapping have in common: made once, used until the configuration changes.
@@ -16,7 +17,7 @@ final class LoginPlan: Sendable {
     /// Dynamic targets: name and position of its value.
     private let dynamic: [(name: PropertyName, position: Int)]
 
-    init(mapping: CompiledMapping, provider: ProviderName, application: Application) {
+    init(mapping: CompiledMapping, provider: ProviderName, tokens: TokenPolicy?, application: Application) {
         var targets: [SignInStatement.Target] = []
         var positions: [Int] = []
         var dynamic: [(name: PropertyName, position: Int)] = []
@@ -39,11 +40,13 @@ final class LoginPlan: Sendable {
         self.mapping = mapping
         self.positions = positions
         self.dynamic = dynamic
-        statement = SignInStatement(application: application, provider: provider, targets: targets)
+        let tokens: TokenKeeping? = tokens.map { $0.isExchanged ? .exchanged : .asItIs }
+        statement = SignInStatement(application: application, provider: provider, targets: targets, tokens: tokens)
         singleUseStatement = SignInStatement(
             application: application,
             provider: provider,
             targets: targets,
+            tokens: tokens,
             use: .once
         )
     }

@@ -1,21 +1,22 @@
-import FoundationEssentials
-import Graph
+import Providers
 import Vocabulary
 import Store
 
-/// What became of our permissions at one Facebook app.
+/// What became of our permissions at one app of a provider.
 package struct PermissionRevocation: Sendable {
+    /// The provider's name for people.
+    let provider: String
     let app: ProviderAppID
     let removal: PermissionRemoval
 
     /// What an operator should know; nil when all is well.
     package var warning: String? {
-        let advice = "The person can remove the app at Facebook, under \"Apps and websites\" of the settings."
+        let advice = "The person can remove the app at \(provider), under \"Apps and websites\" of the settings."
         switch removal {
         case .removed: return nil
         case .tokenIsDead(let failure):
             return """
-                Facebook does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
+                \(provider) does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
                 could not be given up; most likely they have ended with it. \(advice)
                 """
         case .failed(let failure):
@@ -24,12 +25,11 @@ package struct PermissionRevocation: Sendable {
     }
 }
 
-/// Gives up our permissions at Facebook when a person's data have gone here.
+/// Revokes our permissions at a provider when a person's data have gone here.
 ///
-/// It comes after the transaction and can undo nothing: whatever Facebook answers, the person is gone. What became of it is in the
-/// audit log, beside the erasure: only the person can mend a failure, at Facebook under "Apps and websites".
+/// It comes after the transaction and can undo nothing: whatever the provider answers, the person is gone. What became of it is in the
+/// audit log, beside the erasure: only the person can mend a failure, at the provider.
 struct PermissionRevoker: Sendable {
-    let graph: GraphClient
     let store: Store
     let masterKeys: MasterKeys
 
@@ -55,7 +55,11 @@ struct PermissionRevoker: Sendable {
         var revocations: [PermissionRevocation] = []
         for token in tokens {
             revocations.append(
-                PermissionRevocation(app: token.app, removal: await remove(by: token, in: loaded, deadline: deadline))
+                PermissionRevocation(
+                    provider: loaded.title(of: token.key.provider),
+                    app: token.app,
+                    removal: await remove(by: token, in: loaded, deadline: deadline)
+                )
             )
         }
         // The log of what has happened must not make it fail.
@@ -68,26 +72,20 @@ struct PermissionRevoker: Sendable {
         in loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
     ) async -> PermissionRemoval {
-        let application = loaded.application.id
-        guard let settings = loaded.application.facebook, let app = settings.apps.first(where: { $0.id == kept.app })
-        else {
+        guard let provider = loaded.configured(kept.key.provider) as? any PermissionRevoking else {
             return .failed(
                 Failure(
                     .providerMisconfigured,
-                    "The app's secret cannot be used.",
-                    cause: "no secret of app \(kept.app)"
+                    "The provider's settings cannot be used.",
+                    cause: "\(kept.key.provider) is not configured, or nothing can be revoked there"
                 )
             )
         }
         do throws(Failure) {
-            return await graph.removePermissions(
-                by: try masterKeys.open(kept, of: application),
-                of: kept.subject,
-                app: app,
-                settings: settings,
-                application: application,
-                deadline: deadline,
-                now: Int64(Date().timeIntervalSince1970)
+            return await provider.revokePermissions(
+                by: try masterKeys.open(kept, of: loaded.application.id),
+                of: kept.key,
+                deadline: deadline
             )
         } catch {
             return .failed(error)

@@ -33,8 +33,8 @@ extension LoginAttempt {
 extension Federation {
     /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody without the
     /// master key can tell from it.
-    func sessionToken(for proof: Proof, in attempt: LoginAttempt) -> SessionToken {
-        guard attempt.request.idempotencyKey != nil, let owner = proof.once?.owner else {
+    func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
+        guard attempt.request.idempotencyKey != nil, let owner = login.once?.owner else {
             return SessionToken(random: Random.bytes(32))
         }
         let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")

@@ -65,7 +65,7 @@ package struct SignedIn: Sendable {
 }
 
 extension Federation {
-    /// Logs a person in by a provider's credential: proves it, maps the profile, writes identity, user and session.
+    /// Logs a person in by a provider's credential: verifies it, maps the profile, writes identity, user and session.
     ///
     /// Says in one log line how it went.
     package func signIn(
@@ -78,11 +78,8 @@ extension Federation {
             let result = try await limitingConcurrency { () throws(Failure) in
                 let end = started + limits.login
                 let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
-                guard let provider = IdentityProviders.named(request.provider) else {
-                    throw Failure(.providerNotConfigured, "This service knows no login with \(request.provider).")
-                }
-                return try await withProof(of: attempt, by: provider) { (proof, plan, attempt) throws(Failure) in
-                    try await complete(proof, by: plan, in: attempt)
+                return try await withAuthentication(of: attempt) { (login, plan, attempt) throws(Failure) in
+                    try await complete(login, by: plan, in: attempt)
                 }
             }
             log(.success(result), by: request.provider, of: loaded, started: started, logger: logger)

@@ -1,15 +1,20 @@
 import FoundationEssentials
 import Vocabulary
 import Mapping
+import Providers
 import Store
 
 extension Federation {
-    /// Maps the profile of a proven person and writes identity, user and session.
-    func complete(_ proof: Proof, by plan: LoginPlan, in attempt: LoginAttempt) async throws(Failure) -> SignedIn {
-        let session = sessionToken(for: proof, in: attempt)
+    /// Maps the profile of an authenticated person and writes identity, user and session.
+    func complete(
+        _ login: AuthenticatedLogin,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> SignedIn {
+        let session = sessionToken(for: login, in: attempt)
         let linking = attempt.request.guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
-        let mapped = try plan.mapping.apply(to: proof.profile, grantedScopes: proof.person.scopes)
-        let written = try await write(mapped, of: proof, session: session, linking: linking, by: plan, in: attempt)
+        let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
+        let written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
         return SignedIn(
             user: written.user,
             token: session,
@@ -19,10 +24,10 @@ extension Federation {
         )
     }
 
-    /// Writes a proven person: as themselves, or onto the user whom they join.
+    /// Writes an authenticated person: as themselves, or onto the user to whom the identity is linked.
     func write(
         _ mapped: MappedProfile,
-        of proof: Proof,
+        of login: AuthenticatedLogin,
         session: SessionToken,
         linking: LinkTarget?,
         by plan: LoginPlan,
@@ -33,8 +38,8 @@ extension Federation {
             try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
         }
         let write = SignInWrite(
-            person: proof.person,
-            banHash: try await banKey.hasher(of: application.id)(proof.person.identity),
+            person: login.result.person,
+            banHash: try await banKey.hasher(of: application.id)(login.result.person.identity),
             freshID: Random.objectID(),
             tokenHash: session.hash,
             previousTokenHash: attempt.request.previousToken?.hash,
@@ -42,18 +47,18 @@ extension Federation {
             values: plan.columnValues(of: mapped),
             cleared: mapped.cleared,
             dynamic: plan.dynamicValues(of: mapped),
-            token: tokenToKeep(of: proof, in: application),
-            once: proof.once
+            token: tokenToKeep(of: login.result, in: attempt.loaded),
+            once: login.once
         )
-        let statement = proof.once == nil ? plan.statement : plan.singleUseStatement
+        let statement = login.once == nil ? plan.statement : plan.singleUseStatement
         guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
         return try await store.signIn(write, by: statement, linking: linking)
     }
 
     /// The provider token as it is kept; nil where the application keeps none.
-    private func tokenToKeep(of proof: Proof, in application: Application) -> SealedToken? {
-        let identity = proof.person.identity
-        guard application.providers[identity.provider]?.tokenKeeping != nil, let token = proof.token else { return nil }
-        return masterKeys.seal(token, with: identity, of: application.id)
+    private func tokenToKeep(of result: AuthenticationResult, in loaded: LoadedApplication) -> SealedToken? {
+        let identity = result.person.identity
+        guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
+        return masterKeys.seal(token, with: identity, of: loaded.application.id)
     }
 }

@@ -3,10 +3,10 @@ import Curl
 import Federation
 import FoundationEssentials
 import Glibc
-import Graph
+import Logging
+import Providers
 import Vocabulary
 import Store
-import Twitter
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
@@ -33,14 +33,16 @@ enum AdministrationTask {
         do { curl = try CurlClient(configuration: configuration.curl) } catch {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
-        let clients = ProviderClients(
-            graph: GraphClient(curl: curl, configuration: configuration.graph),
-            twitter: TwitterClient(curl: curl, configuration: configuration.twitter)
+        let kinds = ProviderKinds.all(
+            curl: curl,
+            graph: configuration.graph,
+            twitter: configuration.twitter,
+            logger: Logger(label: "federation")
         )
         try await DatabaseTask.run(configuration.postgres) { store in
             let administration = Administration(
                 store: store,
-                clients: clients,
+                kinds: kinds,
                 masterKeys: configuration.masterKeys
             )
             try await body(administration, actor())

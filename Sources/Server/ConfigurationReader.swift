@@ -2,7 +2,7 @@ import Configuration
 import Curl
 import Federation
 import FoundationEssentials
-import Graph
+import Facebook
 import Vocabulary
 import Logging
 import Postgres

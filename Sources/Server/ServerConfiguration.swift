@@ -1,6 +1,6 @@
 import Curl
 import Federation
-import Graph
+import Facebook
 import Vocabulary
 import Logging
 import NIOCore

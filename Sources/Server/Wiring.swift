@@ -1,7 +1,7 @@
 import API
 import Curl
 import Federation
-import Graph
+import Providers
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -11,7 +11,6 @@ import Passwords
 import Postgres
 import ServiceLifecycle
 import Store
-import Twitter
 
 /// The one place where the parts are put together.
 enum Wiring {
@@ -22,25 +21,31 @@ enum Wiring {
         let postgres = PostgresClient(configuration: lookUps)
         let store = Store(postgres: postgres)
         let curl = try CurlClient(configuration: configuration.curl)
-        let clients = ProviderClients(
-            graph: GraphClient(curl: curl, configuration: configuration.graph),
-            twitter: TwitterClient(curl: curl, configuration: configuration.twitter)
+        let kinds = ProviderKinds.all(
+            curl: curl,
+            graph: configuration.graph,
+            twitter: configuration.twitter,
+            logger: logger
         )
-        let directory = ApplicationDirectory(store: store, masterKeys: configuration.masterKeys, logger: logger)
+        let directory = ApplicationDirectory(
+            store: store,
+            masterKeys: configuration.masterKeys,
+            kinds: kinds,
+            logger: logger
+        )
         var administrative = configuration.postgres
         administrative.limitToAdministration()
         let administrationPostgres = PostgresClient(configuration: administrative)
         let administration = Administration(
             store: Store(postgres: administrationPostgres),
             operators: store,
-            clients: clients,
+            kinds: kinds,
             masterKeys: configuration.masterKeys,
             directory: directory
         )
         let mailer = try configuration.mail.map { try $0.mailer() }
         let federation = Federation(
             store: store,
-            clients: clients,
             directory: directory,
             masterKeys: configuration.masterKeys,
             passwords: PasswordHasher(slots: configuration.passwordHashes, queue: configuration.passwordQueue),
@@ -63,7 +68,6 @@ enum Wiring {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let maintenance = Maintenance(
                 store: Store(postgres: administrationPostgres),
-                graph: clients.graph,
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 settings: settings,

@@ -81,13 +81,19 @@ package struct SignInStatement: Sendable {
     ///   - provider: whose credential it is.
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
     ///   - use: of which kind of credential the login is.
-    package init(application: Application, provider: ProviderName, targets: [Target], use: Use = .repeated) {
+    package init(
+        application: Application,
+        provider: ProviderName,
+        targets: [Target],
+        tokens: TokenKeeping? = nil,
+        use: Use = .repeated
+    ) {
         self.targets = targets
         self.use = use
         self.application = application
         self.provider = provider
         columns = UserColumns(application: application)
-        tokens = application.providers[provider]?.tokenKeeping
+        self.tokens = tokens
         sql = Self.generate(
             application: application,
             provider: provider,

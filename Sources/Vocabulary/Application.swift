@@ -10,8 +10,6 @@ package struct Application: Sendable {
     package var settings: ApplicationSettings
     /// Declared properties and the built-in ones, in the order of their columns.
     package let properties: [Property]
-    /// What is configured of each provider.
-    package let providers: [ProviderName: any ProviderSettings]
 
     package init(
         id: ApplicationID,
@@ -19,8 +17,7 @@ package struct Application: Sendable {
         schema: String,
         revision: Int64,
         settings: ApplicationSettings,
-        properties: [Property],
-        providers: [ProviderName: any ProviderSettings]
+        properties: [Property]
     ) {
         self.id = id
         self.name = name
@@ -28,7 +25,6 @@ package struct Application: Sendable {
         self.revision = revision
         self.settings = settings
         self.properties = properties
-        self.providers = providers
     }
 }
 

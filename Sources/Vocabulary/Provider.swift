@@ -27,15 +27,6 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
-/// What an operator decides about logins by one provider.
-package protocol ProviderSettings: Sendable {
-    var enabled: Bool { get }
-    /// The application's apps at the provider whose secret opens, the one asked first in front.
-    var apps: [ProviderApp] { get }
-    /// How the provider's token of a login is kept with the identity; nil when it is not.
-    var tokenKeeping: TokenKeeping? { get }
-}
-
 /// What becomes of a kept token.
 package enum TokenKeeping: Sendable {
     case asItIs

@@ -61,6 +61,18 @@ struct AdministrationCall: Sendable {
     /// A parameter of the path, decoded.
     subscript(name: String) -> String { parameters[name] ?? "" }
 
+    /// The provider that the path names.
+    ///
+    /// - Throws: `not_found` for what can be no provider's name.
+    var provider: ProviderName {
+        get throws(Failure) {
+            guard let name = ProviderName(self["provider"]), name != .password else {
+                throw Failure(.notFound, "There is no such login provider.")
+            }
+            return name
+        }
+    }
+
     var actor: Actor { caller.actor }
 
     /// What `If-Match` demands.

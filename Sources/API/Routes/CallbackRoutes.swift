@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// What Facebook itself calls, and the page that it sends people to.
+/// What providers call themselves, and the page that it sends people to.
 struct CallbackRoutes {
     let federation: Federation
 
@@ -12,15 +12,16 @@ struct CallbackRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/oauth/:provider/deauthorize") { request, context, application in
-            try context.requireFacebook()
+            let provider = try context.provider()
             let call = try await Self.signedRequest(request)
-            try await federation.deauthorize(call, of: application, logger: context.logger)
+            try await federation.deauthorize(call, by: provider, of: application, logger: context.logger)
             return .json(Array("{}".utf8))
         }
         routes.on(.post, "users/oauth/:provider/deletion") { request, context, application in
-            try context.requireFacebook()
+            let provider = try context.provider()
             let receipt = try await federation.requestDeletion(
                 try await Self.signedRequest(request),
+                by: provider,
                 at: try context.base(of: request),
                 of: application,
                 logger: context.logger
@@ -33,18 +34,18 @@ struct CallbackRoutes {
             return .json(writer)
         }
         routes.on(.get, "users/oauth/:provider/deletion/:code") { _, context, application in
-            try context.requireFacebook()
+            _ = try context.provider()
             return try await status(context.parameters.get("code") ?? "", of: application)
         }
         routes.on(.get, "users/oauth/:provider/webhook") { request, context, application in
-            try context.requireFacebook()
-            return try handshake(request, application)
+            try handshake(request, try context.provider(), application)
         }
         routes.on(.post, "users/oauth/:provider/webhook") { request, context, application in
-            try context.requireFacebook()
+            let provider = try context.provider()
             try await federation.receiveWebhook(
-                try await request.wholeBody(upTo: Federation.webhookLimit),
+                try await request.wholeBody(upTo: federation.webhookLimit(of: provider, in: application)),
                 signature: request.headers[.xHubSignature256],
+                by: provider,
                 of: application,
                 logger: context.logger
             )
@@ -52,7 +53,7 @@ struct CallbackRoutes {
         }
     }
 
-    /// The one field of the form that counts; whatever Facebook may send beside it must not lose a call.
+    /// The one field of the form that counts; whatever a provider may send beside it must not lose a call.
     private static func signedRequest(_ request: Request) async throws(Failure) -> String {
         guard let text = try await request.formBody(upTo: formLimit).value("signed_request") else {
             throw Failure(.malformedRequest, "The form has no signed_request.")
@@ -60,13 +61,18 @@ struct CallbackRoutes {
         return text
     }
 
-    private func handshake(_ request: Request, _ application: LoadedApplication) throws(Failure) -> Response {
+    private func handshake(
+        _ request: Request,
+        _ provider: ProviderName,
+        _ application: LoadedApplication
+    ) throws(Failure) -> Response {
         let query = try FormFields(request.uri.query ?? "")
         return .text(
             try federation.confirmWebhook(
                 mode: try query.value("hub.mode"),
                 challenge: try query.value("hub.challenge"),
                 verifyToken: try query.value("hub.verify_token"),
+                by: provider,
                 of: application
             )
         )

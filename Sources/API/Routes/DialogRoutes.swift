@@ -11,19 +11,18 @@ struct DialogRoutes {
     func mount(on routes: ApplicationRoutes) {
         for path in ["users/oauth/:provider/request_url", "users/social/oauth/:provider/request_url"] {
             routes.on(.post, path) { request, context, application in
-                try context.requireFacebook()
-                return try await open(request, context, application)
+                try await open(request, context, application)
             }
         }
         let refusals = routes.refusals
         routes.on(.get, "users/oauth/:provider/start") { request, context, application in
-            try context.requireFacebook()
-            return await start(request, context, application, refusals)
+            let provider = try context.provider()
+            return await start(request, context, provider, application, refusals)
         }
         for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
             routes.on(.get, path) { request, context, application in
-                try context.requireFacebook()
-                return await close(request, context, application)
+                let provider = try context.provider()
+                return await close(request, context, provider, application)
             }
         }
     }
@@ -38,7 +37,7 @@ struct DialogRoutes {
             origin: request.headers[.origin],
             base: try context.base(of: request)
         )
-        let url = try await federation.openDialog(body.dialog, of: application)
+        let url = try await federation.openDialog(body.dialog, of: context.provider(), for: application)
         if body.redirect { return .seeOther(url) }
         // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
         return .text(url)
@@ -48,6 +47,7 @@ struct DialogRoutes {
     private func start(
         _ request: Request,
         _ context: APIContext,
+        _ provider: ProviderName,
         _ application: LoadedApplication,
         _ refusals: RefusalLog
     ) async -> Response {
@@ -55,8 +55,9 @@ struct DialogRoutes {
         do throws(Failure) {
             let started = try await federation.startDialog(
                 DialogQuery.ticket(in: request.uri.query) ?? "",
+                of: provider,
                 in: DialogCookie.read(request.headers, isSecure: isSecure),
-                of: application
+                for: application
             )
             var response = Response.seeOther(started.address)
             response.headers[.setCookie] = DialogCookie.written(
@@ -71,14 +72,20 @@ struct DialogRoutes {
         }
     }
 
-    private func close(_ request: Request, _ context: APIContext, _ application: LoadedApplication) async -> Response {
+    private func close(
+        _ request: Request,
+        _ context: APIContext,
+        _ provider: ProviderName,
+        _ application: LoadedApplication
+    ) async -> Response {
         let outcome: DialogOutcome
         do throws(Failure) {
             let answer = DialogQuery.parse(request.uri.query)
             outcome = try await federation.closeDialog(
                 answer,
+                of: provider,
                 from: DialogCookie.read(request.headers, isSecure: federation.isReachedByTLS),
-                of: application,
+                in: application,
                 logger: context.logger
             )
         } catch {
@@ -115,12 +122,11 @@ struct DialogRoutes {
 }
 
 extension APIContext {
-    /// Holds the provider in the path to the one that has such a path, in whatever case it is written.
-    func requireFacebook() throws(Failure) {
-        let provider = try ProviderName(inPath: parameters.get("provider"))
-        guard provider == .facebook else {
-            throw Failure(.notFound, "\(provider.title) has no such path; Facebook has.")
-        }
+    /// The provider that the path names, in any case, as client SDKs write it.
+    ///
+    /// - Throws: `not_found` for what can be no provider's name.
+    func provider() throws(Failure) -> ProviderName {
+        try ProviderName(inPath: parameters.get("provider"))
     }
 
     /// By which base a request has found its application; addresses of ours begin with it that browsers are sent to.

@@ -17,7 +17,7 @@ struct IdentityRoutes {
             return .json(writer)
         }
         routes.on(.post, "users/identities/:provider") { request, context, application in
-            let provider = try ProviderName(inPath: context.parameters.get("provider"))
+            let provider = try context.provider()
             // JSON only: no form of another site can bring the header along (security.md V-41).
             let body = try await request.jsonBody(upTo: Request.bodyLimit)
             let login = try LoginBody.parse(body, provider: provider, previousToken: nil, idempotencyKey: nil)
@@ -43,11 +43,14 @@ struct IdentityRoutes {
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
         routes.on(.get, "users/identities/:provider/token") { request, context, application in
-            try context.requireFacebook()
-            let given = try await federation.keptToken(ofSession: request.userToken, in: application)
+            let given = try await federation.keptToken(
+                ofSession: request.userToken,
+                at: context.provider(),
+                in: application
+            )
             var writer = JSONWriter(capacity: 512)
             writer.object { writer in
-                writer.member("provider", "facebook")
+                writer.member("provider", given.provider.text)
                 writer.member("appId", given.appID.text)
                 writer.member("token", given.token.text.reveal())
                 writer.member("kind", given.token.kind.rawValue)
@@ -57,8 +60,11 @@ struct IdentityRoutes {
             return .json(writer)
         }
         routes.on(.post, "users/identities/:provider/refresh") { request, context, application in
-            try context.requireFacebook()
-            let refreshed = try await federation.refreshProfile(ofSession: request.userToken, in: application)
+            let refreshed = try await federation.refreshProfile(
+                ofSession: request.userToken,
+                at: context.provider(),
+                in: application
+            )
             return .json(UserReply.write(refreshed.user), headers: .missing(refreshed.missingPermissions))
         }
     }

@@ -9,18 +9,18 @@ struct LoginRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/loginWithFacebook") { request, context, application in
-            try await login(request, by: .facebook, context: context, application: application)
+            try await login(request, by: .facebookPath, context: context, application: application)
         }
         for path in ["users/social/:provider/sdk/login", "users/social/:provider/login", "users/oauth/:provider/login"]
         {
             routes.on(.post, path) { request, context, application in
-                let provider = try ProviderName(inPath: context.parameters.get("provider"))
+                let provider = try context.provider()
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
         // JS SDK 3 names the application once more behind the path (backendless.md §2.1).
         routes.onHeaderBound(.post, "users/social/:provider/login/:applicationId") { request, context, application in
-            let provider = try ProviderName(inPath: context.parameters.get("provider"))
+            let provider = try context.provider()
             guard context.parameters.get("applicationId") == application.application.id.text else {
                 throw Failure(.unknownApplication, "The path names another application than the header application-id.")
             }
@@ -43,6 +43,22 @@ struct LoginRoutes {
             idempotencyKey: try request.idempotencyKey
         )
         return .signedIn(try await federation.signIn(login, to: application, logger: context.logger))
+    }
+}
+
+extension ProviderName {
+    /// What the paths of Backendless call Facebook, which name no provider.
+    static let facebookPath = ProviderName(known: "facebook")
+
+    /// The provider that a path names, in any case, as client SDKs write it.
+    ///
+    /// - Throws: `not_found` before anything is asked of the database (security.md V-84).
+    init(inPath text: (some StringProtocol)?) throws(Failure) {
+        let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
+        guard let name = ProviderName(String(decoding: lowered, as: UTF8.self)), name != .password else {
+            throw Failure(.notFound, "There is no such login provider.")
+        }
+        self = name
     }
 }
 

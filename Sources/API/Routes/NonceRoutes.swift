@@ -8,7 +8,7 @@ struct NonceRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/nonce") { _, _, application in
-            let issued = try federation.makeNonce(for: application)
+            let issued = try federation.makeNonce(by: .facebookPath, for: application)
             var writer = JSONWriter(capacity: 96)
             writer.object { writer in
                 writer.member("nonce", issued.nonce.reveal())

@@ -7,10 +7,11 @@ struct ReverseAuthRoutes {
     let federation: Federation
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.post, "users/oauth/twitter/reverse_auth") { request, _, application in
+        routes.on(.post, "users/oauth/:provider/reverse_auth") { request, context, application in
             let body = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
             let members = try body.map { (body) throws(Failure) in try JSONObject(body: body) } ?? JSONObject()
             let result = try await federation.reverseAuth(
+                by: context.provider(),
                 appID: try members.text("appId"),
                 of: application
             )

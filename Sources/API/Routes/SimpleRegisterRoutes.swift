@@ -15,8 +15,9 @@ struct SimpleRegisterRoutes {
             let fields = try SimpleRegisterFields(try await members(of: request))
             switch fields.accessType {
             case .password: return try await registerByPassword(fields, request, context, application)
-            case .facebook: return try await logIn(by: .facebook, fields, request, context, application)
-            case .twitter: return try await logIn(by: .twitter, fields, request, context, application)
+            case .facebook: return try await logIn(by: .facebookPath, fields, request, context, application)
+            case .twitter:
+                return try await logIn(by: ProviderName(known: "twitter"), fields, request, context, application)
             }
         }
     }

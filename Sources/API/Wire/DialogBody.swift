@@ -1,4 +1,5 @@
 import Federation
+import Providers
 import Vocabulary
 
 /// The body of a request for the dialog's address, in every spelling that client SDKs use (backendless.md §2.4).
@@ -21,13 +22,13 @@ struct DialogBody {
         try Self.refuseUnknown(in: body)
         var dialog = DialogRequest(base: base)
         dialog.mapping = try LoginBody.mapping(in: body)
-        dialog.permissions = try Self.permissions(in: body)
-        dialog.authType = try Self.authType(in: body)
+        dialog.wishes.permissions = try Self.permissions(in: body)
+        dialog.wishes.authType = try Self.authType(in: body)
         dialog.appID = try Self.text("appId", in: body)
         dialog.redirectAfterLoginURL = try Self.text("redirectAfterLoginUrl", in: body)
         dialog.callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
         dialog.codeChallenge = try Self.codeChallenge(in: body)
-        dialog.configID = try Self.configID(in: body)
+        dialog.wishes.configID = try Self.text("configId", in: body)
         dialog.origin = origin
         self.dialog = dialog
         redirect = try Self.flag("redirect", in: body)
@@ -52,17 +53,6 @@ struct DialogBody {
             \(known.joined(separator: ", ")).
             """
         )
-    }
-
-    private static func configID(in body: JSONObject) throws(Failure) -> String? {
-        guard let text = try text("configId", in: body) else { return nil }
-        guard FacebookID.isValid(text) else {
-            throw Failure(
-                .malformedRequest,
-                "configId must be the id of a configuration of Facebook Login for Business, a text of \(FacebookID.form)."
-            )
-        }
-        return text
     }
 
     private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
@@ -93,10 +83,10 @@ struct DialogBody {
                 "permissions must be a text with commas or spaces between the names, or an array of texts."
             )
         }
-        guard names.count <= mostPermissions, names.allSatisfy(PermissionName.isValid) else {
+        guard names.count <= mostPermissions, names.allSatisfy({ !$0.utf8.isEmpty }) else {
             throw Failure(
                 .malformedRequest,
-                "permissions must be at most \(mostPermissions) names of Facebook's permissions, each of \(PermissionName.form)."
+                "permissions must be at most \(mostPermissions) names, none of them empty."
             )
         }
         return names.isEmpty ? nil : names.map(String.init)

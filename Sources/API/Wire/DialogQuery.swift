@@ -1,4 +1,5 @@
 import Federation
+import Providers
 import Vocabulary
 
 /// The query with which a browser begins a login dialog, and the one with which the dialog sends it back (facebook.md §1.6).

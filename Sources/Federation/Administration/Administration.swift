@@ -1,4 +1,4 @@
-import Graph
+package import Providers
 import Vocabulary
 package import Store
 
@@ -11,7 +11,7 @@ package struct Administration: Sendable {
     let store: Store
     /// Answers who calls, by connections that no slow question of an operator occupies.
     let operators: Store
-    let clients: ProviderClients
+    let kinds: ProviderKinds
     let masterKeys: MasterKeys
     /// The copy of the configuration by which this process serves; nil in one that serves nobody.
     let directory: ApplicationDirectory?
@@ -20,26 +20,24 @@ package struct Administration: Sendable {
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
 
-    var graph: GraphClient { clients.graph }
-
     /// Prepares the use cases.
     ///
     /// - Parameters:
     ///   - store: For what operators ask and change.
     ///   - operators: For who they are; the same unless requests of many operators come.
-    ///   - clients: For checks and previews.
+    ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
     package init(
         store: Store,
         operators: Store? = nil,
-        clients: ProviderClients,
+        kinds: ProviderKinds,
         masterKeys: MasterKeys,
         directory: ApplicationDirectory? = nil
     ) {
         self.store = store
         self.operators = operators ?? store
-        self.clients = clients
+        self.kinds = kinds
         self.masterKeys = masterKeys
         self.directory = directory
         banKey = BanKey(store: store, masterKeys: masterKeys)

@@ -46,7 +46,7 @@ extension Administration {
         _ edit: @escaping @Sendable (inout DesiredApplication, StoredApplication) throws -> Void
     ) async throws(Failure) -> StoredApplication {
         let changed = try await change(id, if: precondition, by: actor) { stored, _ in
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: kinds)
             try edit(&desired, stored)
             // Without the live table: a column that somebody changed by hand must not keep a key from being revoked.
             return try desired.steps(from: stored, columns: [], part: part)

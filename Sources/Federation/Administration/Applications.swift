@@ -1,3 +1,4 @@
+import Providers
 package import Vocabulary
 import Store
 
@@ -24,7 +25,7 @@ extension Administration {
     /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken.
     package func createApplication(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
         let desired: DesiredApplication
-        do throws(DocumentProblems) { desired = try DesiredApplication(creating: document) } catch {
+        do throws(DocumentProblems) { desired = try DesiredApplication(creating: document, kinds: kinds) } catch {
             throw error.failure
         }
         let created = try await changing {
@@ -96,14 +97,14 @@ extension DesiredApplication {
     /// Reads what a new application shall be: without keys, provider, properties and mapping, which come one by one.
     ///
     /// - Throws: Every problem and its place.
-    fileprivate init(creating document: JSONValue) throws(DocumentProblems) {
+    fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {
         let known = ["application", "name", "schema", "settings"]
         var reader = DocumentReader(origin: .request)
         guard let object = reader.object(document, at: JSONPointer(), known: known) else { throw reader.problems }
         let read = object.members.filter { member in known.contains { $0.hasSameBytes(as: member.key) } }
         do throws(DocumentProblems) {
-            let document = try ApplicationDocument(.object(JSONObject(read)), origin: .request)
-            self.init(id: document.id, name: document.name, schema: document.schema)
+            let document = try ApplicationDocument(.object(JSONObject(read)), origin: .request, kinds: kinds)
+            self.init(id: document.id, name: document.name, schema: document.schema, kinds: kinds)
             settings = document.settings
         } catch {
             reader.problems.add(error)

@@ -1,5 +1,6 @@
 package import Vocabulary
 import Mapping
+import Providers
 package import Store
 
 extension ConfigurationDifference {
@@ -28,8 +29,18 @@ extension ConfigurationDifference {
             )
         }
         checkKeys(desired, at: document / "keys", &problems)
-        for type in IdentityProviders.all {
-            checkProvider(type, stored, desired, at: document / "providers" / type.name.text, &problems)
+        for (name, provider) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) {
+            let place = document / "providers" / name.text
+            guard let kind = desired.kinds.named(provider.kind) else {
+                problems.add(place, "is of the kind \(provider.kind), which this version does not know")
+                continue
+            }
+            if let stored = stored?.providers[name], let former = desired.kinds.kind(of: stored, named: name),
+                former.name != kind.name
+            {
+                problems.add(place / "kind", "cannot change: identities of \(name) are of the kind \(former.name)")
+            }
+            checkProvider(provider, of: kind, stored?.providers[name], at: place, &problems)
         }
         checkProperties(stored, desired, at: document / "properties", &problems)
         let kept = columns.filter { column in
@@ -39,15 +50,20 @@ extension ConfigurationDifference {
             } != true
         }
         checkColumns(kept, desired.properties, at: document / "properties", &problems)
-        for type in IdentityProviders.all where type.isUsed(by: desired) {
+        // People can log in by it, or a mapping says what of them is wanted.
+        for name in Set(desired.providers.keys).union(desired.mappings.keys).sorted(by: { $0.text < $1.text }) {
+            guard let kind = desired.kinds.named(desired.providers[name]?.kind ?? name) else {
+                problems.add(document / "mapping" / name.text, "is for a provider that the application does not have")
+                continue
+            }
             problems.add(
                 MappingCheck.problems(
-                    of: desired.mappings[type.name] ?? .array([]),
-                    fields: type.fields,
+                    of: desired.mappings[name] ?? .array([]),
+                    fields: kind.fields,
                     properties: desired.properties,
                     columns: kept
                 ),
-                ofMappingAt: document / "mapping" / type.name.text
+                ofMappingAt: document / "mapping" / name.text
             )
         }
         return problems
@@ -100,14 +116,13 @@ extension ConfigurationDifference {
     }
 
     private static func checkProvider(
-        _ type: any IdentityProvider.Type,
-        _ stored: StoredApplication?,
-        _ desired: DesiredApplication,
+        _ provider: DesiredApplication.Provider,
+        of kind: any ProviderKind,
+        _ stored: StoredApplication.Provider?,
         at place: JSONPointer,
         _ problems: inout DocumentProblems
     ) {
-        guard let provider = desired.providers[type.name] else { return }
-        type.check(provider.options, at: place, problems: &problems)
+        kind.check(provider.options, at: place, problems: &problems)
         let apps = place / "apps"
         if provider.apps.count > DesiredApplication.mostApps {
             problems.add(apps, "must be at most \(DesiredApplication.mostApps)")
@@ -121,11 +136,11 @@ extension ConfigurationDifference {
         }
         for (index, app) in provider.apps.enumerated() {
             if provider.apps[..<index].contains(where: { $0.id == app.id }) {
-                problems.add(apps / index / type.appTerms.id, "is used twice")
+                problems.add(apps / index / kind.appTerms.id, "is used twice")
             } else if case .unchanged = app.secret,
-                stored?.providers[type.name]?.apps.contains(where: { $0.id == app.id }) != true
+                stored?.apps.contains(where: { $0.id == app.id }) != true
             {
-                problems.add(apps / index / type.appTerms.secret, "must be given: none is stored for this app")
+                problems.add(apps / index / kind.appTerms.secret, "must be given: none is stored for this app")
             }
         }
     }
@@ -205,12 +220,5 @@ extension ConfigurationDifference {
         let wider = PropertyType.allCases.filter { $0 != old && old.widens(to: $0) }.map(\.rawValue)
         let choice = wider.isEmpty ? "" : " or become " + wider.joined(separator: ", ")
         problems.add(place, "must stay \(old.rawValue)\(choice): the column holds values of that type")
-    }
-}
-
-extension IdentityProvider {
-    /// Whether people can log in by the provider, or a mapping says what of them is wanted.
-    fileprivate static func isUsed(by desired: DesiredApplication) -> Bool {
-        desired.providers[name] != nil || desired.mappings[name] != nil
     }
 }

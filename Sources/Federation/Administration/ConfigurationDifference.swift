@@ -25,13 +25,19 @@ package enum ConfigurationDifference {
     ) throws(DocumentProblems) -> [PlannedChange] {
         let problems = problems(from: stored, to: desired, columns: columns)
         guard problems.isEmpty else { throw problems }
+        let names = desired.providerNames(beside: stored)
         return ApplicationSteps.steps(from: stored, to: desired)
             + KeySteps.steps(from: stored?.keys ?? [], to: desired.keys)
-            + IdentityProviders.all.flatMap { type in
-                ProviderSteps.steps(at: type, from: stored?.providers[type.name], to: desired.providers[type.name])
+            + names.flatMap { name in
+                ProviderSteps.steps(
+                    at: name,
+                    desired.kinds,
+                    from: stored?.providers[name],
+                    to: desired.providers[name]
+                )
             }
             + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
-            + IdentityProviders.names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
+            + names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
     }
 
@@ -46,5 +52,14 @@ package enum ConfigurationDifference {
                 to: nil
             )
         ]
+    }
+}
+
+extension DesiredApplication {
+    /// The names of all providers that are, or shall be, configured or mapped, in a fixed order.
+    fileprivate func providerNames(beside stored: StoredApplication?) -> [ProviderName] {
+        var names = Set(providers.keys).union(mappings.keys)
+        if let stored { names.formUnion(Set(stored.providers.keys).union(stored.mappings.keys)) }
+        return names.sorted { $0.text < $1.text }
     }
 }

@@ -1,3 +1,4 @@
+package import Providers
 package import Vocabulary
 package import Store
 
@@ -6,6 +7,8 @@ package import Store
 /// It is made from what is stored and then edited in one part, or read from an application document; `ConfigurationDifference`
 /// says what has to be done. So every way in follows the same rules.
 package struct DesiredApplication: Sendable {
+    /// The kinds of providers that it can have.
+    let kinds: ProviderKinds
     package let id: ApplicationID
     package var name: String
     /// The PostgreSQL schema of its users; that of an application that exists cannot change.
@@ -42,13 +45,16 @@ package struct DesiredApplication: Sendable {
 
     /// Settings of a provider, and its apps in the order in which they are asked.
     package struct Provider: Sendable {
+        /// The kind of provider that it is.
+        package var kind: ProviderName
         package var enabled: Bool
         /// All of its options, the secret ones as they are stored; as they are stored when they cannot be read, since another version or
         /// somebody by other means wrote them, and nobody has set others.
         package var options: JSONValue
         package var apps: [App]
 
-        package init(enabled: Bool, options: JSONValue, apps: [App]) {
+        package init(kind: ProviderName, enabled: Bool, options: JSONValue, apps: [App]) {
+            self.kind = kind
             self.enabled = enabled
             self.options = options
             self.apps = apps
@@ -83,7 +89,8 @@ package struct DesiredApplication: Sendable {
     package static let mostProperties = Store.propertiesAllowed
 
     /// An application of which nothing is said but this.
-    package init(id: ApplicationID, name: String, schema: String) {
+    package init(id: ApplicationID, name: String, schema: String, kinds: ProviderKinds) {
+        self.kinds = kinds
         self.id = id
         self.name = name
         self.schema = schema
@@ -97,24 +104,24 @@ package struct DesiredApplication: Sendable {
     /// An application that shall stay as it is, for editing in one part.
     ///
     /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
-    package init(_ stored: StoredApplication) {
-        self.init(id: stored.id, name: stored.name, schema: stored.schema)
+    package init(_ stored: StoredApplication, kinds: ProviderKinds) {
+        self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
         if let settings = try? SettingsDocument.parse(stored.settings) {
             self.settings = settings
         } else {
             keepsUnreadableSettings = true
         }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash, server: $0.server) }
-        for type in IdentityProviders.all {
-            providers[type.name] = stored.providers[type.name].map { settings in
-                Provider(
-                    enabled: settings.enabled,
-                    options: settings.readOptions(of: type),
-                    apps: settings.apps.map { App(id: $0.id, secret: .unchanged, configID: $0.configID) }
-                )
-            }
-            mappings[type.name] = stored.mappings[type.name]?.document
+        for (name, settings) in stored.providers {
+            let kind = kinds.kind(of: settings, named: name)
+            providers[name] = Provider(
+                kind: kind?.name ?? name,
+                enabled: settings.enabled,
+                options: kind.map(settings.readOptions) ?? settings.options,
+                apps: settings.apps.map { App(id: $0.id, secret: .unchanged, configID: $0.configID) }
+            )
         }
+        mappings = stored.mappings.mapValues(\.document)
         properties = stored.properties
     }
 

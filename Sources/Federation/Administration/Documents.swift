@@ -1,3 +1,4 @@
+import Providers
 package import Vocabulary
 import NIOConcurrencyHelpers
 package import Store
@@ -43,7 +44,7 @@ extension Administration {
     /// The application as a document that `apply` takes back; keys and secrets as names of environment variables.
     package func document(of application: String) async throws(Failure) -> Resource {
         let stored = try await existing(application)
-        return Resource(DocumentExport.document(of: stored), tag: stored.tag)
+        return Resource(DocumentExport.document(of: stored, kinds: kinds), tag: stored.tag)
     }
 
     /// What applying the document would do.
@@ -81,6 +82,13 @@ extension Administration {
             ?? ApplicationPlan(application: document.id, changes: [], undeclared: [])
     }
 
+    /// Reads an application document that came in a request, where it may hold a secret itself.
+    ///
+    /// - Throws: `DocumentProblems` with every problem and its place.
+    package func document(reading value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
+        try ApplicationDocument(value, origin: .request, kinds: kinds)
+    }
+
     private func plan(
         _ document: ApplicationDocument,
         _ stored: StoredApplication?,
@@ -113,13 +121,12 @@ extension DesiredApplication {
     /// Declared properties that it does not name stay, behind those that it names: a column with the data of users never goes
     /// because a line is missing.
     init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
-        self.init(id: document.id, name: document.name, schema: document.schema)
+        self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         settings = document.settings
         keys = secrets.keys(document.keys, at: JSONPointer() / "keys")
-        for type in IdentityProviders.all {
-            providers[type.name] = document.providers[type.name].map { provider in
-                secrets.provider(provider, of: type, at: JSONPointer() / "providers" / type.name.text)
-            }
+        for (name, provider) in document.providers {
+            let place = JSONPointer() / "providers" / name.text
+            providers[name] = secrets.provider(provider, named: name, document.kinds, at: place)
         }
         properties = document.properties + document.undeclared(in: stored)
         mappings = document.mappings
@@ -129,16 +136,17 @@ extension DesiredApplication {
 extension DesiredApplication {
     fileprivate func endings(on day: CalendarDate?) -> [String] {
         guard let day else { return [] }
-        return IdentityProviders.all.flatMap { type -> [String] in
-            guard let provider = providers[type.name], provider.enabled,
-                let settings = try? type.settings(
-                    enabled: provider.enabled,
-                    options: provider.options,
-                    secrets: [:],
-                    apps: []
-                )
-            else { return [] }
-            return type.endings(in: settings, on: day)
+        return providers.sorted { $0.key.text < $1.key.text }.flatMap { name, provider -> [String] in
+            let setup = ProviderSetup(
+                name: name,
+                application: id,
+                isEnabled: provider.enabled,
+                apps: [],
+                options: provider.options
+            )
+            let value = try? kinds.named(provider.kind)?.provider(setup)
+            guard provider.enabled, let reviewing = value as? any SettingsReviewing else { return [] }
+            return reviewing.endings(on: day)
         }
     }
 }

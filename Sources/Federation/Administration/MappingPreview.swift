@@ -1,5 +1,6 @@
 package import Vocabulary
 import Mapping
+import Providers
 import Store
 
 extension Administration {
@@ -22,14 +23,14 @@ extension Administration {
         _ request: JSONValue,
         by actor: Actor
     ) async throws(Failure) -> JSONValue {
-        let type = try IdentityProviders.type(of: provider)
         let stored = try await existing(application)
         let request = try Self.read(request)
-        let loaded = LoadedApplication(stored, masterKeys: masterKeys)
+        let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
+        let fields = try loaded.fields(of: provider)
         let tracer = MappingTracer(
-            stored: try await candidate(request.mapping, for: stored, type) ?? loaded.storedMappings[provider],
+            stored: try await candidate(request.mapping, for: stored, fields) ?? loaded.storedMappings[provider],
             client: request.clientMapping,
-            fields: type.fields,
+            fields: fields,
             properties: stored.properties,
             settings: loaded.application.settings,
             dynamicNames: stored.dynamicNames
@@ -46,13 +47,7 @@ extension Administration {
             let person: VerifiedPerson
             do throws(Failure) {
                 if let refusal = tracer.refusal { throw refusal }
-                person = try await type.preview(
-                    credential,
-                    of: loaded,
-                    appID: appID,
-                    mapping: tracer.mapping,
-                    in: self
-                )
+                person = try await preview(credential, by: provider, of: loaded, appID: appID, tracer.mapping)
             } catch {
                 return tracer.answer(nil, refusal: error, created: false)
             }
@@ -63,7 +58,7 @@ extension Administration {
             try await store.recordReading(.preview, of: user?.user.objectID, in: loaded.application.id, by: actor)
         }
         let trace = tracer.trace(
-            AdmittedProfile(profile, by: type.fields),
+            AdmittedProfile(profile, by: fields),
             grantedScopes: scopes,
             user: user?.user,
             written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
@@ -75,6 +70,25 @@ extension Administration {
         return tracer.answer(trace, refusal: refusal, created: user == nil && refusal == nil)
     }
 
+    /// The person whom a credential stands for, with nothing used up.
+    private func preview(
+        _ credential: CredentialFields,
+        by name: ProviderName,
+        of loaded: LoadedApplication,
+        appID: String?,
+        _ mapping: CompiledMapping
+    ) async throws(Failure) -> VerifiedPerson {
+        let provider = try loaded.provider(name, as: (any CredentialVerifying).self)
+        let fields = mapping.graphFields
+        let question = ProviderQuestion(appID: appID, deadline: .now + Self.providerPatience) { fields }
+        do throws(Failure) {
+            return try await provider.preview(credential, question)
+        } catch {
+            guard error.reason == .mappingInvalid, let field = error.details["field"]?.string else { throw error }
+            throw mapping.failure(forUnknownField: field)
+        }
+    }
+
     private static func read(_ request: JSONValue) throws(Failure) -> PreviewRequest {
         do throws(DocumentProblems) { return try PreviewRequest(request) } catch { throw error.failure }
     }
@@ -83,7 +97,7 @@ extension Administration {
     private func candidate(
         _ document: JSONValue?,
         for stored: StoredApplication,
-        _ type: any IdentityProvider.Type
+        _ fields: ProfileFields
     ) async throws(Failure) -> Mapping? {
         guard let document else { return nil }
         let place = JSONPointer() / "mapping"
@@ -92,7 +106,7 @@ extension Administration {
         problems.add(
             MappingCheck.problems(
                 of: document,
-                fields: type.fields,
+                fields: fields,
                 properties: stored.properties,
                 columns: columns
             ),
@@ -135,7 +149,7 @@ extension MappingTracer {
         guard let problems else { return nil }
         // The client cannot mend what the operator wrote.
         return problems.first.origin == .client
-            ? problems.failure : LoadedApplication.unusable(cause: problems.first.message)
+            ? problems.failure : Failure.unusableConfiguration(cause: problems.first.message)
     }
 
     /// The preview as JSON; without a trace when there was no profile to trace.

@@ -130,7 +130,7 @@ extension Administration {
     ) async throws(Failure) -> Resource {
         let part = JSONPointer() / "mapping" / provider.text
         let changed = try await change(application, if: precondition, by: actor) { stored, columns in
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: kinds)
             desired.mappings[provider] = mapping
             return try desired.steps(from: stored, columns: columns, part: part, at: place)
         }

@@ -120,7 +120,7 @@ extension Administration {
         of application: String,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let loaded = LoadedApplication(try await existing(application), masterKeys: masterKeys)
+        let loaded = LoadedApplication(try await existing(application), masterKeys: masterKeys, kinds: kinds)
         let owner = loaded.application
         let person = try await person(id, of: owner)
         guard person.user.status != .disabled else {
@@ -135,7 +135,7 @@ extension Administration {
             )
         }
         try await store.recordRefresh(of: person.user.objectID, in: owner.id, by: actor)
-        let check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
+        let check = TokenCheck(store: store, masterKeys: masterKeys)
         var refusal: Failure?
         var isRefreshed = false
         for identity in identities {
@@ -229,10 +229,10 @@ extension Administration {
         guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await existing(application) else {
             return []
         }
-        return await PermissionRevoker(graph: graph, store: store, masterKeys: masterKeys).revokePermissions(
+        return await PermissionRevoker(store: store, masterKeys: masterKeys).revokePermissions(
             by: change.tokens,
             formerlyOf: user,
-            in: LoadedApplication(stored, masterKeys: masterKeys),
+            in: LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds),
             actor: actor
         )
     }

@@ -33,7 +33,7 @@ extension Administration {
         }
         let changed = try await change(application, if: precondition, by: actor) { stored, columns in
             try stored.checkFree(property.name)
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: kinds)
             desired.properties.append(property)
             return try desired.steps(from: stored, columns: columns, part: property.place)
         }
@@ -56,7 +56,7 @@ extension Administration {
             var reader = DocumentReader(origin: .request)
             let merged = reader.merge(patch, into: old.document, fixed: ["builtIn"])
             let new = try PropertyDeclaration(merged, replacing: old, reader: &reader).property
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: kinds)
             if new.name != old.name {
                 try stored.checkFree(new.name)
                 desired.renameProperty(old.name, to: new.name)
@@ -93,7 +93,7 @@ extension Administration {
                 throw Failure(.conflict, "The property \(property.name) always exists and cannot be removed.")
             }
             try stored.checkUnmapped(property.name)
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: kinds)
             desired.properties.removeAll { $0.name == property.name }
             return try desired.steps(from: stored, columns: columns, part: property.place)
         }
@@ -121,8 +121,8 @@ extension StoredApplication {
 
     /// - Throws: `conflict` with the entries of a mapping that write the property.
     fileprivate func checkUnmapped(_ name: PropertyName) throws(Failure) {
-        for provider in IdentityProviders.names {
-            let entries = (mappings[provider]?.document).flatMap { try? Mapping($0) }?.entries ?? []
+        for (provider, mapping) in mappings.sorted(by: { $0.key.text < $1.key.text }) {
+            let entries = (try? Mapping(mapping.document))?.entries ?? []
             let writing = entries.enumerated().filter { $0.element.to == name }
             guard !writing.isEmpty else { continue }
             let list = writing.map { position, entry in

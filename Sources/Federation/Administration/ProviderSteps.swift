@@ -1,16 +1,25 @@
+import Providers
 import Vocabulary
 import Store
 
 /// The steps about a provider.
 enum ProviderSteps {
     static func steps(
-        at type: any IdentityProvider.Type,
+        at provider: ProviderName,
+        _ kinds: ProviderKinds,
         from stored: StoredApplication.Provider?,
         to desired: DesiredApplication.Provider?
     ) -> [PlannedChange] {
-        let provider = type.name
-        let defaults = type.defaultOptions
-        let oldOptions = stored?.readOptions(of: type) ?? defaults
+        let storedKind = stored.flatMap { kinds.kind(of: $0, named: provider) }
+        guard let kind = desired.flatMap({ kinds.named($0.kind) }) ?? storedKind else {
+            // Of a kind that this version does not know: it can be removed, and nothing else.
+            let change = ConfigurationChange.removeProvider(provider)
+            let action = "provider.\(provider).remove"
+            return desired == nil && stored != nil
+                ? [PlannedChange(change, action: action, target: provider.text, from: nil, to: nil)] : []
+        }
+        let defaults = kind.defaultOptions
+        let oldOptions = stored?.readOptions(of: kind) ?? defaults
         func step(_ change: ConfigurationChange, _ action: String, from: JSONValue?, to: JSONValue?) -> PlannedChange {
             let action = "provider.\(provider).\(action)"
             return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
@@ -18,15 +27,15 @@ enum ProviderSteps {
         /// As an operator may see them later: the options that are not the others.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
             let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
-            let shown = type.members(of: options.picking(names)) { _, _ in .hidden }
+            let shown = kind.members(of: options.picking(names)) { _, _ in .hidden }
             return [JSONObject.Member("enabled", .bool(enabled))] + shown
         }
         func apps(_ apps: [(id: ProviderAppID, isNew: Bool, configID: String?)]) -> JSONValue {
             .array(
                 apps.map { app in
-                    var object: JSONObject = [type.appTerms.id: .string(app.id.text)]
-                    if app.isNew { object.append(type.appTerms.secret, .hidden) }
-                    type.appTerms.write(configID: app.configID, into: &object)
+                    var object: JSONObject = [kind.appTerms.id: .string(app.id.text)]
+                    if app.isNew { object.append(kind.appTerms.secret, .hidden) }
+                    kind.appTerms.write(configID: app.configID, into: &object)
                     return .object(object)
                 }
             )
@@ -61,14 +70,6 @@ enum ProviderSteps {
             steps.append(step(change, "apps", from: oldApps, to: newApps))
         }
         return steps
-    }
-}
-
-extension IdentityProvider {
-    /// The options of a provider of which nothing is said.
-    static var defaultOptions: JSONValue {
-        var problems = DocumentProblems()
-        return options(options(in: [:], at: JSONPointer(), problems: &problems)) { _ in nil }
     }
 }
 

@@ -1,3 +1,5 @@
+import FoundationEssentials
+package import Providers
 package import Vocabulary
 import Store
 
@@ -40,10 +42,14 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
-            let (type, settings) = try stored.configured(provider)
-            var merged = reader.merge(patch.withoutWarnings, into: settings.document(of: type), fixed: [])
+            let (kind, settings) = try stored.configured(provider, kinds)
+            var merged = reader.merge(
+                patch.withoutWarnings,
+                into: settings.document(of: kind, named: provider),
+                fixed: []
+            )
             // Left out, a secret would stay.
-            for option in type.secretOptions where patch.object?[option.name]?.isNull == true {
+            for option in kind.secretOptions where patch.object?[option.name]?.isNull == true {
                 merged.append(option.name, .null)
             }
             return .object(merged)
@@ -59,7 +65,7 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) {
         _ = try await edit(application, if: precondition, by: actor) { desired, stored in
-            _ = try stored.configured(provider)
+            _ = try stored.configured(provider, kinds)
             desired.providers[provider] = nil
         }
     }
@@ -72,16 +78,16 @@ extension Administration {
         by actor: Actor,
         _ document: @escaping @Sendable (StoredApplication, inout DocumentReader) throws -> JSONValue
     ) async throws(Failure) -> StoredApplication {
-        let masterKeys = masterKeys
+        let (masterKeys, kinds) = (masterKeys, kinds)
         let part = JSONPointer() / "providers" / provider.text
         return try await edit(application, part: part, if: precondition, by: actor) { desired, stored in
             var reader = DocumentReader(origin: .request)
             let document = try document(stored, &reader)
-            guard let type = IdentityProviders.named(provider),
-                let settings = reader.provider(document, of: type, at: JSONPointer())
-            else { throw reader.problems }
+            guard let settings = reader.provider(document, named: provider, kinds, at: JSONPointer()) else {
+                throw reader.problems
+            }
             var secrets = DocumentSecrets(of: stored.id, stored: stored, masterKeys: masterKeys)
-            desired.providers[provider] = secrets.provider(settings, of: type, at: JSONPointer())
+            desired.providers[provider] = secrets.provider(settings, named: provider, kinds, at: JSONPointer())
             reader.problems.add(secrets.problems)
             // All at once: an operator should not mend one list of problems to be shown another.
             let rest = ConfigurationDifference.problems(from: stored, to: desired, columns: [])
@@ -94,11 +100,75 @@ extension Administration {
         of provider: ProviderName,
         in stored: StoredApplication
     ) throws(Failure) -> Resource {
-        let (type, settings) = try stored.configured(provider)
-        var body = settings.document(of: type)
-        let warnings = type.warnings(about: settings, of: stored.id, in: self)
+        let (kind, settings) = try stored.configured(provider, kinds)
+        var body = settings.document(of: kind, named: provider)
+        let warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
         body.append("warnings", .array(warnings.map(JSONValue.string)))
         return stored.resource(.object(body))
+    }
+}
+
+extension Administration {
+    /// The kind of that name.
+    ///
+    /// - Throws: `not_found`.
+    package func kind(named name: ProviderName) throws(Failure) -> any ProviderKind {
+        guard let kind = kinds.named(name) else { throw kinds.unknown(name, beside: []) }
+        return kind
+    }
+
+    /// The kind of a provider of an application.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func kind(
+        of provider: ProviderName,
+        in application: String
+    ) async throws(Failure) -> any ProviderKind {
+        try await existing(application).configured(provider, kinds).kind
+    }
+
+    /// A provider of an application as a value; nil when its settings cannot be read.
+    ///
+    /// Its apps are without secrets, since nobody logs in by it.
+    func provider(
+        _ settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> (any Provider)? {
+        let apps = settings.apps.map { ProviderApp(id: $0.id, secret: Secret(""), configID: $0.configID) }
+        func setup(_ options: JSONValue) -> ProviderSetup {
+            ProviderSetup(
+                name: name,
+                application: application,
+                isEnabled: settings.enabled,
+                apps: apps,
+                options: options
+            )
+        }
+        return (try? kind.provider(setup(settings.options))) ?? (try? kind.provider(setup(kind.defaultOptions)))
+    }
+
+    /// What an operator should know about stored settings.
+    func warnings(
+        about settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> [String] {
+        guard let today = CalendarDate.today,
+            let reviewing = provider(settings, named: name, of: kind, application: application)
+                as? any SettingsReviewing
+        else { return [] }
+        return reviewing.warnings(on: today)
+    }
+}
+
+extension ProviderKinds {
+    /// The answer where neither a kind nor a provider of the application has a name.
+    func unknown(_ name: ProviderName, beside names: some Sequence<ProviderName>) -> Failure {
+        let known = Set(self.names).union(names).map(\.text).sorted().joined(separator: ", ")
+        return Failure(.notFound, "There is no such login provider. Known are: \(known).")
     }
 }
 
@@ -106,51 +176,54 @@ extension StoredApplication {
     /// A provider's settings.
     ///
     /// - Throws: `not_found`.
-    func configured(_ name: ProviderName) throws(Failure) -> (type: any IdentityProvider.Type, settings: Provider) {
-        guard let type = IdentityProviders.named(name), let settings = providers[name] else {
-            let title = IdentityProviders.named(name)?.title ?? name.text
-            throw Failure(
-                .notFound,
-                """
-                Login with \(title) is not set up for this application. It begins with \(name.appMembers.id) and \
-                \(name.appMembers.secret) of an app.
-                """
-            )
-        }
-        return (type, settings)
+    func configured(
+        _ name: ProviderName,
+        _ kinds: ProviderKinds
+    ) throws(Failure) -> (kind: any ProviderKind, settings: Provider) {
+        if let settings = providers[name], let kind = kinds.kind(of: settings, named: name) { return (kind, settings) }
+        guard let kind = kinds.named(name) else { throw kinds.unknown(name, beside: providers.keys) }
+        throw Failure(
+            .notFound,
+            """
+            Login with \(kind.title) is not set up for this application. It begins with \(kind.appTerms.id) and \
+            \(kind.appTerms.secret) of an app.
+            """
+        )
     }
 }
 
 extension StoredApplication.Provider {
     /// As operators see the provider; a secret is told by when it came and under which master key it is.
-    fileprivate func document(of type: any IdentityProvider.Type) -> JSONObject {
+    fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
         let apps = apps.map { app in
             var document: JSONObject = [
-                type.appTerms.id: .string(app.id.text),
-                type.appTerms.secret: .object([
+                kind.appTerms.id: .string(app.id.text),
+                kind.appTerms.secret: .object([
                     "set": .bool(true), "changed": .integer(app.secretChanged), "keyId": .string(app.secret.keyID),
                 ]),
             ]
-            type.appTerms.write(configID: app.configID, into: &document)
+            kind.appTerms.write(configID: app.configID, into: &document)
             return JSONValue.object(document)
         }
-        let settings: JSONObject = ["enabled": .bool(enabled), "apps": .array(apps)]
-        return JSONObject(settings.members + type.members(of: readOptions(of: type)) { $1.shown })
+        var settings: JSONObject = name == kind.name ? [:] : ["kind": .string(kind.name.text)]
+        settings.append("enabled", .bool(enabled))
+        settings.append("apps", .array(apps))
+        return JSONObject(settings.members + kind.members(of: readOptions(of: kind)) { $1.shown })
     }
 
     /// All the options, with the defaults of those that are not stored; as they are stored when they cannot be read.
     ///
     /// Secret ones are as they are stored in any case: not to be shown.
-    func readOptions(of type: any IdentityProvider.Type) -> JSONValue {
+    func readOptions(of kind: any ProviderKind) -> JSONValue {
         var problems = DocumentProblems()
         let place = JSONPointer()
         guard let object = options.object else { return options }
-        let known = type.allOptionNames
+        let known = kind.allOptionNames
         for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
             problems.add(place / member.key, "is not an option")
         }
-        let read = type.options(in: object, at: place, problems: &problems)
-        return problems.isEmpty ? type.options(read) { object[$0.name] } : options
+        let read = kind.options(in: object, at: place, problems: &problems)
+        return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
     }
 }
 

@@ -1,3 +1,4 @@
+import Providers
 import Vocabulary
 import NIOConcurrencyHelpers
 import Store
@@ -5,7 +6,7 @@ import Store
 extension Administration {
     /// How many secret options are sealed under each master key.
     func secretOptionsByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
-        let options = try await store.configuration(changedAfter: 0).changed.flatMap(\.secretOptions)
+        let options = try await store.configuration(changedAfter: 0).changed.flatMap { $0.secretOptions(kinds) }
         return Dictionary(grouping: options.compactMap(\.sealed?.keyID), by: \.self)
             .map { (keyID: $0.key, count: $0.value.count) }.sorted { $0.keyID < $1.keyID }
     }
@@ -14,15 +15,17 @@ extension Administration {
     ///
     /// - Returns: How many were sealed.
     func resealSecretOptions(by actor: Actor) async throws -> Int {
-        let masterKeys = masterKeys
+        let (masterKeys, kinds) = (masterKeys, kinds)
         var count = 0
         for application in try await store.configuration(changedAfter: 0).changed
-        where application.secretOptions.contains(where: masterKeys.isToBeResealed) {
+        where application.secretOptions(kinds).contains(where: masterKeys.isToBeResealed) {
             // A transaction that has to run again plans again; the last plan is the one that was carried out.
             let sealed = NIOLockedValueBox(0)
             _ = try await change(application.id, by: actor) { stored, _ in
                 guard let stored else { return [] }
-                let steps = try IdentityProviders.all.compactMap { try masterKeys.resealing(of: stored, at: $0) }
+                let steps = try stored.providers.compactMap { name, provider in
+                    try masterKeys.resealing(of: stored, provider, named: name, kinds: kinds)
+                }
                 sealed.withLockedValue { $0 = steps.reduce(0) { $0 + $1.count } }
                 return steps.map(\.step)
             }
@@ -46,22 +49,24 @@ extension MasterKeys {
     /// - Throws: `provider_misconfigured` when one is under a key of ours and yet does not open.
     fileprivate func resealing(
         of application: StoredApplication,
-        at type: any IdentityProvider.Type
+        _ provider: StoredApplication.Provider,
+        named name: ProviderName,
+        kinds: ProviderKinds
     ) throws(Failure) -> (step: PlannedChange, count: Int)? {
-        guard let provider = application.providers[type.name] else { return nil }
+        guard let kind = kinds.kind(of: provider, named: name) else { return nil }
         var former: [String] = []
-        let members = try type.members(of: provider.options) { option, stored throws(Failure) in
+        let members = try kind.members(of: provider.options) { option, stored throws(Failure) in
             guard isToBeResealed(stored) else { return stored.json }
             let place = MasterKey.Place.secretOption(
                 application: application.id,
-                provider: type.name,
+                provider: name,
                 option: option.name
             )
             guard let secret = open(stored, at: place) else {
                 throw Failure(
                     .providerMisconfigured,
                     """
-                    The \(option.name) at \(type.name) of \(application.id) does not open although its master key is at hand: it was changed \
+                    The \(option.name) at \(name) of \(application.id) does not open although its master key is at hand: it was changed \
                     by other means. Set it anew, then rotate again.
                     """
                 )
@@ -71,7 +76,7 @@ extension MasterKeys {
         }
         guard !former.isEmpty else { return nil }
         let change = PlannedChange(
-            .setProvider(type.name, enabled: provider.enabled, options: .object(JSONObject(members))),
+            .setProvider(name, enabled: provider.enabled, options: .object(JSONObject(members))),
             action: "secrets.reseal",
             target: nil,
             from: .object(["keyIds": .array(Set(former).sorted().map(JSONValue.string))]),

@@ -16,8 +16,7 @@ extension Application {
             schema: stored.schema,
             revision: stored.revision,
             settings: settings,
-            properties: stored.properties,
-            providers: [:]
+            properties: stored.properties
         )
     }
 }

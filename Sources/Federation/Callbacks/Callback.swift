@@ -1,37 +1,47 @@
-import FoundationEssentials
+import Providers
 import Vocabulary
 
-// What all calls of Facebook's have in common: the app whose secret signed one says for whom it is.
+// What all calls of a provider's have in common: they come whether people can log in by it or not, since what a provider demands of an
+// app outlasts logins.
 
 extension LoadedApplication {
-    /// Verifies a call against the application's Facebook apps, those of a provider that is switched off as well: what Facebook
-    /// demands outlasts logins.
+    /// The provider that calls.
     ///
-    /// - Throws: What the verification throws; `provider_misconfigured` instead when the app may be one whose secret does not open,
-    ///   so that Facebook calls again; `provider_not_configured` when there is no app.
+    /// - Throws: `not_found` for one that never does; `provider_not_configured`; `provider_misconfigured` when it may be one whose settings
+    ///   cannot be read.
+    func caller(_ name: ProviderName) throws(Failure) -> any RemovalReporting {
+        guard let provider = configured(name) else {
+            if let defect { throw .unusableConfiguration(cause: defect) }
+            throw notSetUp(name)
+        }
+        guard let caller = provider as? any RemovalReporting else { throw Self.lacksCapability(provider.title) }
+        return caller
+    }
+
+    /// Reads a call of a provider's.
+    ///
+    /// - Throws: What the provider throws; `provider_misconfigured` instead when the call may be for an app whose secret does not open, so
+    ///   that the provider calls again; `provider_not_configured` when there is no app.
     func verified<Call>(
-        _ verify: ([ProviderApp], _ now: Int64) throws(Failure) -> Call
+        _ caller: any RemovalReporting,
+        _ read: (any RemovalReporting) throws(Failure) -> Call
     ) throws(Failure) -> Call {
-        let apps = application.facebook?.apps ?? []
         do throws(Failure) {
-            guard !apps.isEmpty else {
+            guard !caller.apps.isEmpty else {
                 throw Failure(
                     .providerNotConfigured,
-                    "This application has no Facebook app that could be called about."
+                    "This application has no \(caller.title) app that could be called about."
                 )
             }
-            return try verify(apps, Int64(Date().timeIntervalSince1970))
+            return try read(caller)
         } catch {
-            if let defect { throw Self.unusable(cause: defect) }
+            if let defect { throw .unusableConfiguration(cause: defect) }
             throw error
         }
     }
-
-    /// What the operator decided; the defaults where there is nothing.
-    var facebookOptions: FacebookOptions { application.facebook?.options ?? FacebookOptions() }
 }
 
 extension Actor {
-    /// Facebook, by one of its calls.
-    static func facebook(by call: String) -> Actor { Actor(name: "facebook", source: call) }
+    /// A provider, by one of its calls.
+    static func provider(_ name: ProviderName, by call: String) -> Actor { Actor(name: name.text, source: call) }
 }

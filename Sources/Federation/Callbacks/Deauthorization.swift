@@ -1,30 +1,34 @@
 package import Vocabulary
 package import Logging
+import Providers
 import Store
-import Verification
 
 extension Federation {
-    /// Takes the news that a person has removed the app at Facebook: a `signed_request`.
+    /// Takes the news that a person has removed the app at a provider.
     ///
     /// The identity is marked, its kept token forgotten, and the sessions that rest on it end if the application wants that. News
     /// of nobody we know are taken alike, and so are those that a later login has made void.
     ///
-    /// - Throws: `malformed_request` when it is not Facebook's, `store_unavailable` and its like; nothing has changed then.
+    /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has changed then.
     package func deauthorize(
-        _ signedRequest: String,
+        _ call: String,
+        by provider: ProviderName,
         of loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let request = try loaded.verified { (apps, now) throws(Failure) in
-            try SignedRequest(callback: signedRequest, apps: apps, now: now)
-        }
+        let caller = try loaded.caller(provider)
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
         let revocation = IdentityRevocation(
-            of: IdentityKey(provider: .facebook, app: request.appID, subject: request.subject),
-            .access(until: request.issuedAt),
+            of: removal.identity,
+            .access(until: removal.issuedAt),
             by: "deauthorize",
-            endsSessions: loaded.facebookOptions.endSessionsWhenRevoked
+            endsSessions: caller.endsSessionsWhenRevoked
         )
-        let revoked = try await store.revoke(revocation, of: loaded.application, by: .facebook(by: "deauthorize"))
+        let revoked = try await store.revoke(
+            revocation,
+            of: loaded.application,
+            by: .provider(provider, by: "deauthorize")
+        )
         var metadata: Logger.Metadata = [
             "application": "\(loaded.application.id)", "outcome": revoked == nil ? "unchanged" : "revoked",
         ]

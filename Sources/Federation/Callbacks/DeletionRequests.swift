@@ -2,9 +2,9 @@ import FoundationEssentials
 package import Vocabulary
 package import Logging
 import Store
-import Verification
+import Providers
 
-/// What Facebook shows a person who asked for the deletion of their data.
+/// What a provider shows a person who asked for the deletion of their data.
 package struct DeletionReceipt: Sendable {
     package let code: String
     /// Where the person sees how far it is.
@@ -30,29 +30,30 @@ package struct DeletionStatus: Sendable {
 }
 
 extension Federation {
-    /// Takes a person's request, made at Facebook, to delete what we have of them: a `signed_request`.
+    /// Takes a person's request, made at a provider, to delete what we have of them.
     ///
     /// It is written down first, and erased at once unless the application lets that wait. What goes wrong with the erasure is the
-    /// operator's to mend, so Facebook gets its receipt all the same, and the request stays open. The same signed request gets the
+    /// operator's to mend, so the provider gets its receipt all the same, and the request stays open. The same call gets the
     /// same receipt for ever, and erases nothing a second time.
     ///
     /// - Parameters:
-    ///   - signedRequest: As received.
+    ///   - call: As received.
+    ///   - provider: Who calls.
     ///   - base: By which the request came.
     ///   - loaded: The application that was called.
     ///   - logger: Of the request.
     /// - Returns: The receipt.
-    /// - Throws: `malformed_request` when it is not Facebook's, `provider_misconfigured` while the deployment does not say its own
+    /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does not say its own
     ///   address, `store_unavailable` and its like; nothing is written then.
     package func requestDeletion(
-        _ signedRequest: String,
+        _ call: String,
+        by provider: ProviderName,
         at base: PublicBase,
         of loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> DeletionReceipt {
-        let request = try loaded.verified { (apps, now) throws(Failure) in
-            try SignedRequest(callback: signedRequest, apps: apps, now: now)
-        }
+        let caller = try loaded.caller(provider)
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
         guard publicURL != nil else {
             throw Failure(
                 .providerMisconfigured,
@@ -68,10 +69,10 @@ extension Federation {
         let stored = try await store.openDeletion(
             NewDeletionRequest(
                 code: DeletionCode.random(),
-                hash: request.hash,
-                identity: IdentityKey(provider: .facebook, app: request.appID, subject: request.subject),
-                issued: request.issuedAt,
-                days: loaded.facebookOptions.eraseAfterDays
+                hash: removal.hash,
+                identity: removal.identity,
+                issued: removal.issuedAt,
+                days: caller.eraseAfterDays
             ),
             of: loaded.application
         )
@@ -80,12 +81,12 @@ extension Federation {
             metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
         )
         if stored.done == nil, stored.due <= stored.requested {
-            let erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys, banKey: banKey)
+            let erasures = Erasures(store: store, masterKeys: masterKeys, banKey: banKey)
             _ = await erasures.erase(code: stored.code, of: loaded, logger: logger)
         }
         return DeletionReceipt(
             code: stored.code,
-            statusURL: address + "/users/oauth/facebook/deletion/" + stored.code
+            statusURL: address + "/users/oauth/\(provider)/deletion/" + stored.code
         )
     }
 

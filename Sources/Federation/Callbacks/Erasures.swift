@@ -1,4 +1,4 @@
-import Graph
+import Providers
 import Vocabulary
 import Logging
 import Store
@@ -6,16 +6,14 @@ import Store
 /// Carries out requests for deletion: at once when they come, or when they are due.
 struct Erasures: Sendable {
     private let store: Store
-    private let graph: GraphClient
     private let masterKeys: MasterKeys
     private let banKey: BanKey
 
     /// Requests that one round takes on at most.
     private static let mostOfARound = 20
 
-    init(store: Store, graph: GraphClient, masterKeys: MasterKeys, banKey: BanKey) {
+    init(store: Store, masterKeys: MasterKeys, banKey: BanKey) {
         self.store = store
-        self.graph = graph
         self.masterKeys = masterKeys
         self.banKey = banKey
     }
@@ -36,13 +34,13 @@ struct Erasures: Sendable {
         return erased
     }
 
-    /// Carries one request out, and gives up our permissions at Facebook where a token is left that can do it.
+    /// Carries one request out, and revokes our permissions at the provider where a token is left that can do it.
     ///
     /// - Returns: Whether this call did it.
     func erase(code: String, of loaded: LoadedApplication, logger: Logger) async -> Bool {
         var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
         do throws(Failure) {
-            let actor = Actor.facebook(by: "deletion")
+            let actor = Actor(name: "facebook", source: "deletion")
             let application = loaded.application
             let hash = try await banKey.hasher(of: application.id)
             switch try await store.erase(code: code, of: application, banningBy: hash, by: actor) {
@@ -80,7 +78,7 @@ struct Erasures: Sendable {
         actor: Actor,
         logger: Logger
     ) async {
-        let revoker = PermissionRevoker(graph: graph, store: store, masterKeys: masterKeys)
+        let revoker = PermissionRevoker(store: store, masterKeys: masterKeys)
         for revocation in await revoker.revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor) {
             guard case .failed(let failure) = revocation.removal else { continue }
             logger.warning(

@@ -1,3 +1,4 @@
+import Providers
 package import Vocabulary
 
 extension Federation {
@@ -6,38 +7,40 @@ extension Federation {
 
     /// Begins a login through the server.
     ///
-    /// Whatever can be wrong with the request is found here, before a person is sent to Facebook: the mapping is planned, and where
+    /// Whatever can be wrong with the request is found here, before a person is sent to the provider: the mapping is planned, and where
     /// the login shall end is decided.
     ///
-    /// - Returns: The address that a browser has to open: Facebook's dialog, where the client has sent a challenge; else a page of
+    /// - Returns: The address that a browser has to open: the provider's dialog, where the client has sent a challenge; else a page of
     ///   ours that leads there and lets the browser keep something, without which nobody can end the login.
     /// - Throws: What is wrong.
-    package func openDialog(_ request: DialogRequest, of loaded: LoadedApplication) async throws(Failure) -> String {
+    package func openDialog(
+        _ request: DialogRequest,
+        of provider: ProviderName,
+        for loaded: LoadedApplication
+    ) async throws(Failure) -> String {
         let application = loaded.application
-        let (settings, apps) = try loaded.facebook(appID: request.appID)
-        guard let app = apps.first else {
-            throw LoadedApplication.unusable(cause: "the application has no Facebook app")
-        }
-        _ = try loaded.plan(for: .facebook, clientMapping: request.mapping)
-        let base = try dialogBase(for: request, of: application)
+        let dialogs = try loaded.provider(provider, as: (any DialogOffering).self)
+        try dialogs.check(request.wishes)
+        let app = try dialogs.app(named: request.appID)
+        _ = try loaded.plan(for: provider, clientMapping: request.mapping)
+        let base = try dialogBase(for: request, of: provider, application)
         let ticket = DialogTicket(
             plan: DialogPlan(
+                provider: provider,
                 appID: app.id.text,
                 redirectURI: base + "/authorize",
                 mapping: try mapping(of: request, for: application),
                 end: try DialogEnd(
                     request,
-                    returnURLs: settings.options.returnURLs,
+                    returnURLs: dialogs.returnURLs,
                     allowedOrigins: application.settings.allowedOrigins
                 )
             ),
-            permissions: request.permissions,
-            authType: request.authType,
-            configID: request.configID,
+            wishes: request.wishes,
             endsAt: DialogTicket.now + DialogTicket.seconds
         )
         guard ticket.plan.end.belongsToBrowser else {
-            return try await dialogAddress(for: ticket, in: nil, of: loaded)
+            return try await dialogAddress(for: ticket, of: provider, in: nil, of: loaded)
         }
         let sealed = Base64URL.encode(ticket.sealed(under: masterKeys, for: application.id))
         let address = "\(base)/start?dialog=\(sealed)"
@@ -72,7 +75,11 @@ extension Federation {
     /// keeps is for that alone.
     ///
     /// A domain that the client names must be one that leads here by the configuration.
-    private func dialogBase(for request: DialogRequest, of application: Application) throws(Failure) -> String {
+    private func dialogBase(
+        for request: DialogRequest,
+        of provider: ProviderName,
+        _ application: Application
+    ) throws(Failure) -> String {
         var base = request.base
         if let domain = request.callbackURLDomain {
             if let name = application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
@@ -89,6 +96,6 @@ extension Federation {
                 }
             }
         }
-        return try publicAddress(of: base, for: application) + "/users/oauth/facebook"
+        return try publicAddress(of: base, for: application) + "/users/oauth/\(provider)"
     }
 }

@@ -1,10 +1,13 @@
+import Providers
 import Vocabulary
 
 /// What is decided when a login through the server begins, and still holds when it ends.
 struct DialogPlan: Sendable {
-    /// The app at Facebook that the person logs in to.
+    /// Whose dialog it is: what one provider sends back is nothing to another.
+    let provider: ProviderName
+    /// The app at the provider that the person logs in to.
     let appID: String
-    /// Where Facebook sends the browser back to, which the exchange of the code has to repeat.
+    /// Where the provider sends the browser back to, which the exchange of the code has to repeat.
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
@@ -13,11 +16,12 @@ struct DialogPlan: Sendable {
     static let mostMappingBytes = 2048
 
     private enum Key {
-        static let (appID, redirectURI, mapping) = ("app", "redirectUri", "mapping")
+        static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
     }
 
-    init(appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+    init(provider: ProviderName, appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+        self.provider = provider
         self.appID = appID
         self.redirectURI = redirectURI
         self.mapping = mapping
@@ -26,7 +30,9 @@ struct DialogPlan: Sendable {
 
     /// Its members in what is sealed.
     var members: [JSONObject.Member] {
-        var object: JSONObject = [Key.appID: .string(appID), Key.redirectURI: .string(redirectURI)]
+        var object: JSONObject = [
+            Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
+        ]
         if let mapping { object.append(Key.mapping, mapping) }
         switch end {
         case .redirect(let url, let codeChallenge):
@@ -39,9 +45,9 @@ struct DialogPlan: Sendable {
 
     /// Nil when the members are not there.
     init?(_ object: JSONObject) {
-        guard let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string else {
-            return nil
-        }
+        guard let provider = object[Key.provider]?.string.flatMap(ProviderName.init),
+            let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string
+        else { return nil }
         if let origin = object[Key.origin]?.string {
             end = .popup(origin: origin)
         } else if let url = object[Key.returnURL]?.string {
@@ -49,15 +55,17 @@ struct DialogPlan: Sendable {
         } else {
             return nil
         }
+        self.provider = provider
         self.appID = appID
         self.redirectURI = redirectURI
         mapping = object[Key.mapping]
     }
 
-    /// Whether the operator, who may have taken the address or the origin away since, still lists it.
-    func isListed(by application: Application) -> Bool {
-        end.isListed(
-            returnURLs: application.facebook?.options.returnURLs ?? [],
+    /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still lists it.
+    func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
+        guard self.provider == provider.name else { return false }
+        return end.isListed(
+            returnURLs: provider.returnURLs,
             allowedOrigins: application.settings.allowedOrigins
         )
     }

@@ -1,9 +1,10 @@
-import Graph
-package import Vocabulary
+import Mapping
 package import Logging
+package import Providers
 import Store
+package import Vocabulary
 
-/// Where a browser goes that came back from Facebook's dialog.
+/// Where a browser goes that came back from a login dialog.
 package enum DialogOutcome: Sendable {
     /// To an address of the client's, with a code that it exchanges for the user object.
     case redirect(to: String, Result<Secret, Failure>)
@@ -12,20 +13,22 @@ package enum DialogOutcome: Sendable {
 }
 
 extension Federation {
-    /// Ends a login through the server: takes its state, proves the code, and signs in or gives a login code.
+    /// Ends a login through the server: takes its state, has the code verified, and signs in or gives a login code.
     ///
     /// - Parameters:
     ///   - answer: What the dialog says.
+    ///   - provider: Whose dialog it was.
     ///   - browser: What the browser keeps that brings it, if anything.
-    ///   - loaded: Whose dialog it was.
+    ///   - loaded: The application.
     ///   - logger: Where it is said how the login went.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` when nobody knows where it should go, or it is another browser; `overloaded`, `store_unavailable` and their like when
-    ///   the state could not be looked for, so that the same address can be opened again.
+    /// - Throws: `login_state_invalid` when nobody knows where it should go, or it is another browser; `overloaded`, `store_unavailable` and
+    ///   their like when the state could not be looked for, so that the same address can be opened again.
     package func closeDialog(
         _ answer: DialogAnswer,
+        of provider: ProviderName,
         from browser: String?,
-        of loaded: LoadedApplication,
+        in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> DialogOutcome {
         let started = ContinuousClock.now
@@ -41,10 +44,11 @@ extension Federation {
                 )
             }
             defer { concurrency.leave() }
-            let state = try await takeState(of: answer, from: browser, in: loaded.application)
+            let dialogs = try loaded.dialogs(of: provider)
+            let state = try await takeState(of: answer, at: dialogs, from: browser, in: loaded)
             let attempt = LoginAttempt(
                 request: LoginRequest(
-                    provider: .facebook,
+                    provider: provider,
                     credential: CredentialFields(),
                     mapping: state.plan.mapping,
                     appID: state.plan.appID,
@@ -54,11 +58,11 @@ extension Federation {
                 end: started + limits.login,
                 limits: limits
             )
-            let outcome = await end(state, by: answer, in: attempt, logger: logger)
-            log(outcome, of: loaded, started: started, logger: logger, with: facts)
+            let outcome = await end(state, by: answer, of: dialogs, in: attempt, logger: logger)
+            log(outcome, of: provider, in: loaded, started: started, logger: logger, with: facts)
             return outcome
         } catch {
-            log(.failure(error), by: .facebook, of: loaded, started: started, logger: logger, with: facts)
+            log(.failure(error), by: provider, of: loaded, started: started, logger: logger, with: facts)
             throw error.logged
         }
     }
@@ -66,16 +70,18 @@ extension Federation {
     private func end(
         _ state: DialogState,
         by answer: DialogAnswer,
+        of provider: any DialogOffering,
         in attempt: LoginAttempt,
         logger: Logger
     ) async -> DialogOutcome {
         switch state.plan.end {
         case .popup(let origin):
             do throws(Failure) {
-                let proof = try await prove(answer, of: state, in: attempt, logger: logger)
-                let signedIn = try await withProof(proof, mapping: state.plan.mapping, in: attempt) {
-                    (proof, plan, attempt) throws(Failure) in
-                    try await complete(proof, by: plan, in: attempt)
+                let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
+                let login = AuthenticatedLogin(result, mapping: state.plan.mapping)
+                let signedIn = try await withAuthentication(login, in: attempt) {
+                    (login, plan, attempt) throws(Failure) in
+                    try await complete(login, by: plan, in: attempt)
                 }
                 return .popup(origin: origin, .success(signedIn))
             } catch {
@@ -83,8 +89,8 @@ extension Federation {
             }
         case .redirect(let url, let codeChallenge):
             do throws(Failure) {
-                let proof = try await prove(answer, of: state, in: attempt, logger: logger)
-                let vouched = VouchedLogin(proof: proof, mapping: state.plan.mapping, codeChallenge: codeChallenge)
+                let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
+                let vouched = VouchedLogin(result: result, mapping: state.plan.mapping, codeChallenge: codeChallenge)
                 let code = try await loginCode(for: vouched, of: attempt.loaded.application)
                 return .redirect(to: url, .success(code))
             } catch {
@@ -93,50 +99,83 @@ extension Federation {
         }
     }
 
-    /// Proves the code of the answer.
-    private func prove(
+    /// Whom the code of the answer stands for.
+    private func authenticate(
         _ answer: DialogAnswer,
         of state: DialogState,
+        by provider: any DialogOffering,
         in attempt: LoginAttempt,
         logger: Logger
-    ) async throws(Failure) -> Proof {
-        if let failure = answer.failure { throw failure }
+    ) async throws(Failure) -> AuthenticationResult {
+        if let failure = provider.failure(in: answer) { throw failure }
         guard let code = answer.code else {
             throw Failure(
                 .credentialMissing,
-                "Facebook sent the browser back without a code. Start the login with Facebook over."
+                """
+                \(provider.title) sent the browser back without a code. Start the login with \(provider.title) over.
+                """
             )
         }
-        let plan = try attempt.loaded.plan(for: .facebook, clientMapping: state.plan.mapping)
-        let authorization = try AuthorizationCode(
-            code,
-            redirectURI: state.plan.redirectURI,
-            codeVerifier: state.codeVerifier
-        )
-        var proof = try await prove(authorization, in: attempt, mapping: plan.mapping) { app in
-            await noteLostChallenge(of: app, in: attempt.loaded.application, logger: logger)
+        let (loaded, mapping) = (attempt.loaded, state.plan.mapping)
+        // An operator may have taken away what the login needs since it began.
+        let current = try loaded.provider(provider.name, as: (any DialogOffering).self)
+        let question = ProviderQuestion(appID: state.plan.appID, deadline: attempt.providerDeadline) {
+            () throws(Failure) in
+            try loaded.plan(for: provider.name, clientMapping: mapping).mapping.graphFields
         }
-        // What Facebook itself lists as granted is not declined, whatever the browser says.
-        proof.person.declinedScopes = answer.declinedScopes?.filter { declined in
-            !proof.person.scopes.contains { $0.hasSameBytes(as: declined) }
+        let finished: FinishedDialog
+        do throws(Failure) {
+            finished = try await current.finish(
+                DialogCode(code: code, redirectURI: state.plan.redirectURI, codeVerifier: state.codeVerifier),
+                question
+            ) { (hash, seconds) throws(Failure) in
+                try await store.use(.code, hash: hash, seconds: seconds, of: loaded.application)
+            }
+        } catch {
+            throw try loaded.explained(error, provider: provider.name, clientMapping: mapping)
         }
-        return proof
+        switch finished {
+        case .challengeLost(let app, let failure):
+            await noteLostChallenge(of: app, at: current, in: loaded.application, logger: logger)
+            throw failure
+        case .authenticated(var result):
+            // What the provider itself lists as granted is not declined, whatever the browser says.
+            result.person.declinedScopes = provider.declinedScopes(in: answer)?.filter { declined in
+                !result.person.scopes.contains { $0.hasSameBytes(as: declined) }
+            }
+            return result
+        }
     }
 
     private func log(
         _ outcome: DialogOutcome,
-        of loaded: LoadedApplication,
+        of provider: ProviderName,
+        in loaded: LoadedApplication,
         started: ContinuousClock.Instant,
         logger: Logger,
         with facts: Logger.Metadata
     ) {
         switch outcome {
         case .popup(_, let result):
-            log(result, by: .facebook, of: loaded, started: started, logger: logger, with: facts)
+            log(result, by: provider, of: loaded, started: started, logger: logger, with: facts)
         case .redirect(_, .failure(let failure)):
-            log(.failure(failure), by: .facebook, of: loaded, started: started, logger: logger, with: facts)
+            log(.failure(failure), by: provider, of: loaded, started: started, logger: logger, with: facts)
         // The exchange of the login code is the login, and says so in a line of its own.
         case .redirect(_, .success): break
         }
+    }
+}
+
+extension LoadedApplication {
+    /// The provider whose dialog a browser opens or comes back from, whether people can log in by it now or not.
+    ///
+    /// - Throws: `not_found` for a provider without a dialog; `provider_not_configured`, `provider_misconfigured`.
+    func dialogs(of name: ProviderName) throws(Failure) -> any DialogOffering {
+        guard let provider = configured(name) else {
+            if let defect { throw .unusableConfiguration(cause: defect) }
+            throw notSetUp(name)
+        }
+        guard let dialogs = provider as? any DialogOffering else { throw Self.lacksCapability(provider.title) }
+        return dialogs
     }
 }

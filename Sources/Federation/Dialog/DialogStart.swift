@@ -1,9 +1,9 @@
-import Graph
+import Providers
 package import Vocabulary
 
 /// A login dialog that a browser is about to open.
 package struct StartedDialog: Sendable {
-    /// The address of Facebook's dialog.
+    /// The address of the provider's dialog.
     package let address: String
     /// What the browser keeps meanwhile: without it, it cannot end this login.
     package let browser: Secret
@@ -18,16 +18,19 @@ extension Federation {
     ///
     /// - Parameters:
     ///   - ticket: The ticket as it came.
+    ///   - provider: Whose dialog it is.
     ///   - browser: What the browser keeps of ours, if anything.
-    ///   - loaded: Whose dialog it is.
+    ///   - loaded: The application.
     /// - Returns: Where the browser goes, and what it keeps.
     /// - Throws: `login_state_invalid`, `provider_not_configured` and their like.
     package func startDialog(
         _ ticket: String,
+        of provider: ProviderName,
         in browser: String?,
-        of loaded: LoadedApplication
+        for loaded: LoadedApplication
     ) async throws(Failure) -> StartedDialog {
         let application = loaded.application
+        let dialogs = try loaded.dialogs(of: provider)
         guard let sealed = Base64URL.decode(ticket.utf8),
             let ticket = DialogTicket(
                 sealed: sealed,
@@ -35,7 +38,7 @@ extension Federation {
                 for: application.id,
                 now: DialogTicket.now
             ),
-            ticket.plan.isListed(by: application)
+            ticket.plan.isListed(by: application, at: dialogs)
         else {
             throw Failure(
                 .loginStateInvalid,
@@ -44,42 +47,36 @@ extension Federation {
         }
         let kept = browser.flatMap(OneTimeToken.init(received:)) ?? OneTimeToken()
         return StartedDialog(
-            address: try await dialogAddress(for: ticket, in: kept, of: loaded),
+            address: try await dialogAddress(for: ticket, of: provider, in: kept, of: loaded),
             browser: kept.secret
         )
     }
 
-    /// The address of Facebook's dialog, with a state of its own for what the browser keeps; nil where the client's challenge guards
+    /// The address of the provider's dialog, with a state of its own for what the browser keeps; nil where the client's challenge guards
     /// the end.
     func dialogAddress(
         for ticket: DialogTicket,
+        of provider: ProviderName,
         in browser: OneTimeToken?,
         of loaded: LoadedApplication
     ) async throws(Failure) -> String {
         let application = loaded.application
-        let (settings, apps) = try loaded.facebook(appID: ticket.plan.appID)
-        guard let app = apps.first else {
-            throw LoadedApplication.unusable(cause: "the application has no Facebook app")
-        }
+        let provider = try loaded.provider(provider, as: (any DialogOffering).self)
+        let app = try provider.app(named: ticket.plan.appID)
         // Of this browser's dialog alone: a code of another's, brought here, has another challenge.
-        let verifier = await opensWithChallenge(app, settings, in: application) ? OneTimeToken() : nil
+        let verifier = await opensWithChallenge(app, of: provider, in: application) ? OneTimeToken() : nil
         let state = DialogState(
             plan: ticket.plan,
             codeVerifier: verifier?.secret,
             browser: browser?.hash,
             endsAt: DialogState.now + DialogState.seconds
         )
-        let configID = ticket.configID ?? app.configID
-        return graph.url(
-            of: LoginDialog(
-                app: app.id,
-                version: settings.graphVersion,
+        return provider.address(
+            of: Dialog(
+                app: app,
                 redirectURI: ticket.plan.redirectURI,
                 state: Secret(Base64URL.encode(state.sealed(under: masterKeys, for: application.id))),
-                // A configuration says itself what is asked for.
-                permissions: ticket.permissions ?? (configID == nil ? settings.options.permissions : nil),
-                authType: ticket.authType,
-                configID: configID,
+                wishes: ticket.wishes,
                 codeChallenge: verifier.map { Base64URL.encode($0.hash) }
             )
         )

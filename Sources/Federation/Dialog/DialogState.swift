@@ -12,7 +12,7 @@ struct DialogState: SealedInAddress {
     /// Unix seconds until which the browser may come back.
     let endsAt: Int64
 
-    /// Seconds for which a person may be away at Facebook.
+    /// Seconds for which a person may be away at the provider.
     static let seconds: Int64 = 600
 
     private enum Key {

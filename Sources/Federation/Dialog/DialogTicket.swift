@@ -1,3 +1,4 @@
+import Providers
 import Vocabulary
 
 /// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads there.
@@ -7,11 +8,7 @@ struct DialogTicket: SealedInAddress {
     static let keyName = "federation: tickets of login dialogs"
 
     let plan: DialogPlan
-    /// What the client wants the dialog to ask for; nil for the operator's choice.
-    let permissions: [String]?
-    let authType: DialogAuthType?
-    /// The configuration of Facebook Login for Business that the client wants; nil for the app's, if it has one.
-    let configID: String?
+    let wishes: DialogWishes
     let endsAt: Int64
 
     /// Seconds between a client's request and the opening of the dialog.
@@ -21,34 +18,30 @@ struct DialogTicket: SealedInAddress {
         static let (permissions, authType, configID, endsAt) = ("permissions", "authType", "configId", "endsAt")
     }
 
-    init(
-        plan: DialogPlan,
-        permissions: [String]?,
-        authType: DialogAuthType?,
-        configID: String?,
-        endsAt: Int64
-    ) {
+    init(plan: DialogPlan, wishes: DialogWishes, endsAt: Int64) {
         self.plan = plan
-        self.permissions = permissions
-        self.authType = authType
-        self.configID = configID
+        self.wishes = wishes
         self.endsAt = endsAt
     }
 
     var text: Secret {
         var object = JSONObject(plan.members + [JSONObject.Member(Key.endsAt, .integer(endsAt))])
-        if let permissions { object.append(Key.permissions, .array(permissions.map(JSONValue.string))) }
-        if let authType { object.append(Key.authType, .string(authType.rawValue)) }
-        if let configID { object.append(Key.configID, .string(configID)) }
+        if let permissions = wishes.permissions {
+            object.append(Key.permissions, .array(permissions.map(JSONValue.string)))
+        }
+        if let authType = wishes.authType { object.append(Key.authType, .string(authType.rawValue)) }
+        if let configID = wishes.configID { object.append(Key.configID, .string(configID)) }
         return Secret(JSONValue.object(object).text)
     }
 
     init?(_ object: JSONObject) {
         guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
         self.plan = plan
-        permissions = object[Key.permissions]?.array?.compactMap(\.string)
-        authType = object[Key.authType]?.string.flatMap(DialogAuthType.init)
-        configID = object[Key.configID]?.string
+        wishes = DialogWishes(
+            permissions: object[Key.permissions]?.array?.compactMap(\.string),
+            authType: object[Key.authType]?.string.flatMap(DialogAuthType.init),
+            configID: object[Key.configID]?.string
+        )
         self.endsAt = endsAt
     }
 }

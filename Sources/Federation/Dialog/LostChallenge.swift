@@ -1,13 +1,14 @@
+import Providers
 import Vocabulary
 import Logging
 import Store
 
-// Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with its code; and to hold
-// codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without a challenge for a while. Whoever takes
+// Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with its code; and to
+// hold codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without a challenge for a while. Whoever takes
 // the challenge out of the address in their own browser brings the same about: `on` never does without.
 
 extension Federation {
-    /// Seconds for which an app's dialogs are opened without a challenge after Facebook has forgotten one.
+    /// Seconds for which an app's dialogs are opened without a challenge after a provider has forgotten one.
     static let lostChallengeSeconds: Int64 = 3600
 
     /// Whether an app's dialogs are opened with a challenge.
@@ -15,10 +16,10 @@ extension Federation {
     /// When the database cannot be asked they are: the worst of it is a login that has to begin again.
     func opensWithChallenge(
         _ app: ProviderApp,
-        _ settings: FacebookSettings,
+        of provider: any DialogOffering,
         in application: Application
     ) async -> Bool {
-        switch settings.options.pkce {
+        switch provider.dialogChallenge {
         case .on: return true
         case .off: return false
         case .auto:
@@ -30,12 +31,17 @@ extension Federation {
         }
     }
 
-    /// Takes in that Facebook has forgotten the challenge of one of our dialogs.
-    func noteLostChallenge(of app: ProviderAppID, in application: Application, logger: Logger) async {
+    /// Takes in that a provider has forgotten the challenge of one of our dialogs.
+    func noteLostChallenge(
+        of app: ProviderAppID,
+        at provider: any DialogOffering,
+        in application: Application,
+        logger: Logger
+    ) async {
         let metadata: Logger.Metadata = ["application": "\(application.id)", "app": "\(app)"]
-        guard application.facebook?.options.pkce == .auto else {
+        guard provider.dialogChallenge == .auto else {
             logger.warning(
-                "Facebook has forgotten the code_challenge of a login dialog; pkce of the provider says to send it all the same",
+                "\(provider.title) has forgotten the code_challenge of a login dialog; pkce of the provider says to send it all the same",
                 metadata: metadata
             )
             return
@@ -47,12 +53,12 @@ extension Federation {
                 in: application
             )
             logger.warning(
-                "Facebook has forgotten the code_challenge of a login dialog; for an hour dialogs of this app are opened without",
+                "\(provider.title) has forgotten the code_challenge of a login dialog; for an hour dialogs of this app are opened without",
                 metadata: metadata
             )
         } catch {
             logger.warning(
-                "Facebook has forgotten the code_challenge of a login dialog, which could not be noted",
+                "\(provider.title) has forgotten the code_challenge of a login dialog, which could not be noted",
                 metadata: metadata.merging(["cause": "\(error.cause ?? error.message)"]) { _, new in new }
             )
         }

@@ -1,4 +1,5 @@
 import Crypto
+import Providers
 import Vocabulary
 import Store
 
@@ -6,24 +7,27 @@ extension Federation {
     /// What was decided for the dialog that answers; with a code, to the one caller who uses the state up.
     ///
     /// To hear twice that a dialog has failed does no harm, and so writes nothing: whoever wants to leave rows behind needs a code
-    /// for each, about which Facebook is asked. A browser that did not begin the login uses nothing up: the one that did may still
+    /// for each, about which the provider is asked. A browser that did not begin the login uses nothing up: the one that did may still
     /// end it.
     ///
     /// - Parameters:
     ///   - answer: What the dialog says.
+    ///   - provider: Whose dialog it was.
     ///   - browser: What the browser keeps of ours that brings the answer, if anything.
-    ///   - application: Whose dialog it was.
+    ///   - loaded: The application.
     /// - Returns: The state.
     /// - Throws: `login_state_invalid`; `store_unavailable` and its like.
     func takeState(
         of answer: DialogAnswer,
+        at provider: any DialogOffering,
         from browser: String?,
-        in application: Application
+        in loaded: LoadedApplication
     ) async throws(Failure) -> DialogState {
+        let application = loaded.application
         let now = DialogState.now
         guard let sealed = answer.state.flatMap({ Base64URL.decode($0.utf8) }),
             let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
-            state.plan.isListed(by: application)
+            state.plan.isListed(by: application, at: provider)
         else { throw Self.unknownState }
         guard state.isOf(browser.flatMap(OneTimeToken.init(received:))?.secret) else {
             throw Failure(
@@ -35,7 +39,7 @@ extension Federation {
                 cause: "the state of another browser's login dialog"
             )
         }
-        guard try await isFirst(answer, under: sealed, for: state.endsAt - now, in: application) else {
+        guard try await isFirst(answer, of: provider, under: sealed, for: state.endsAt - now, in: application) else {
             throw Self.unknownState
         }
         return state
@@ -51,11 +55,12 @@ extension Federation {
 
     private func isFirst(
         _ answer: DialogAnswer,
+        of provider: any DialogOffering,
         under state: [UInt8],
         for seconds: Int64,
         in application: Application
     ) async throws(Failure) -> Bool {
-        guard answer.code != nil, answer.failure == nil else { return true }
+        guard answer.code != nil, provider.failure(in: answer) == nil else { return true }
         // For longer than it is good: the clocks of other instances and of the database differ.
         let hash = Array(SHA256.hash(data: state))
         return try await store.use(.state, hash: hash, seconds: seconds + 60, of: application)

@@ -1,8 +1,11 @@
+package import Providers
 package import Vocabulary
 import Store
 
 /// An application as its operator writes it down: the document of design.md §8, checked as far as that needs no database.
 package struct ApplicationDocument: Sendable {
+    /// The kinds of providers that it can name.
+    let kinds: ProviderKinds
     package let id: ApplicationID
     package let name: String
     /// The PostgreSQL schema for its users; the id unless told otherwise.
@@ -33,6 +36,8 @@ package struct ApplicationDocument: Sendable {
 
     /// Settings of a provider, and its apps in the order in which they are asked.
     package struct Provider: Sendable {
+        /// The kind of provider that it is.
+        package let kind: ProviderName
         package let enabled: Bool
         /// All of its options but the secret ones.
         package let options: JSONValue
@@ -70,18 +75,23 @@ package struct ApplicationDocument: Sendable {
     /// Reads the text of a document.
     ///
     /// - Throws: `DocumentProblems` with every problem and its place.
-    package init(text: [UInt8], origin: Origin = .file) throws(DocumentProblems) {
+    package init(text: [UInt8], origin: Origin = .file, kinds: ProviderKinds) throws(DocumentProblems) {
         let value: JSONValue
         do { value = try JSONParser.parse(text, limits: .document) } catch {
             throw DocumentProblems(JSONPointer(), "\(error)")
         }
-        try self.init(value, origin: origin)
+        try self.init(value, origin: origin, kinds: kinds)
     }
 
     /// Reads a document and holds it to every rule that needs neither secrets nor a database.
     ///
     /// - Throws: `DocumentProblems` with every problem and its place.
-    package init(_ value: JSONValue, origin: Origin = .file) throws(DocumentProblems) {
+    package init(
+        _ value: JSONValue,
+        origin: Origin = .file,
+        kinds: ProviderKinds
+    ) throws(DocumentProblems) {
+        self.kinds = kinds
         var reader = DocumentReader(origin: origin)
         let document = JSONPointer()
         guard
@@ -111,7 +121,7 @@ package struct ApplicationDocument: Sendable {
             problems: &reader.problems
         )
         keys = reader.keys(object["keys"], at: document / "keys")
-        providers = reader.providers(object["providers"], at: document / "providers")
+        providers = reader.providers(object["providers"], kinds, at: document / "providers")
         properties = reader.properties(object["properties"], at: document / "properties")
         mappings = reader.mappings(object["mapping"], at: document / "mapping")
         reader.problems.add(ConfigurationDifference.problems(from: nil, to: DesiredApplication(self), columns: []))
@@ -122,11 +132,12 @@ package struct ApplicationDocument: Sendable {
 extension DesiredApplication {
     /// What a document says, with nothing where a key or a secret will be.
     fileprivate init(_ document: ApplicationDocument) {
-        self.init(id: document.id, name: document.name, schema: document.schema)
+        self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         settings = document.settings
         keys = document.keys.map { Key(label: $0.label, hash: [], server: $0.server) }
         providers = document.providers.mapValues { provider in
             Provider(
+                kind: provider.kind,
                 enabled: provider.enabled,
                 options: provider.options,
                 apps: provider.apps.map { app in

@@ -1,13 +1,14 @@
 import Vocabulary
 import Mapping
+import Providers
 import Store
 
 /// Writes an application as the document that `apply` takes back.
 ///
 /// Settings are complete, so that a later default changes nothing; elsewhere what equals its default is left out.
 enum DocumentExport {
-    static func document(of stored: StoredApplication) -> JSONValue {
-        let application = DesiredApplication(stored)
+    static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
+        let application = DesiredApplication(stored, kinds: kinds)
         var names = VariableNames(of: application.id)
         var document: JSONObject = ["application": .string(application.id.text), "name": .string(application.name)]
         if !application.schema.hasSameBytes(as: application.id.text) {
@@ -22,15 +23,13 @@ enum DocumentExport {
             return JSONValue.object(document)
         }
         document.append("keys", .array(keys))
-        let providers = IdentityProviders.all.compactMap { type in
-            application.providers[type.name].map { settings in
-                JSONObject.Member(type.name.text, provider(settings, of: type, &names))
-            }
+        let providers = application.providers.sorted { $0.key.text < $1.key.text }.map { name, settings in
+            JSONObject.Member(name.text, provider(settings, named: name, of: kinds.named(settings.kind), &names))
         }
         if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
-        let mappings = IdentityProviders.names.compactMap { name in
-            application.mappings[name].map { JSONObject.Member(name.text, (try? Mapping($0))?.json ?? $0) }
+        let mappings = application.mappings.sorted { $0.key.text < $1.key.text }.map { name, mapping in
+            JSONObject.Member(name.text, (try? Mapping(mapping))?.json ?? mapping)
         }
         if !mappings.isEmpty { document.append("mapping", .object(JSONObject(mappings))) }
         return .object(document)
@@ -38,26 +37,32 @@ enum DocumentExport {
 
     private static func provider(
         _ provider: DesiredApplication.Provider,
-        of type: any IdentityProvider.Type,
+        named instance: ProviderName,
+        of kind: (any ProviderKind)?,
         _ names: inout VariableNames
     ) -> JSONValue {
-        let terms = type.appTerms
+        guard let kind else {
+            return .object(["kind": .string(provider.kind.text), "enabled": .bool(provider.enabled)])
+        }
+        let terms = kind.appTerms
         let apps = provider.apps.enumerated().map { index, app in
-            let part = index == 0 ? type.name.text : "\(type.name)_\(app.id)"
+            let part = index == 0 ? instance.text : "\(instance)_\(app.id)"
             let name = names.next(part, "APP_SECRET")
             var written: JSONObject = [terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])]
             terms.write(configID: app.configID, into: &written)
             return JSONValue.object(written)
         }
         let options = provider.options.object?.members ?? []
-        let defaults = type.defaultOptions.object
+        let defaults = kind.defaultOptions.object
         let exported = options.filter { option in
             option.value != defaults?[option.key]
-                || type.exportedOptions.contains { $0.hasSameBytes(as: option.key) }
+                || kind.exportedOptions.contains { $0.hasSameBytes(as: option.key) }
         }
-        let settings: JSONObject = ["enabled": .bool(provider.enabled), "apps": .array(apps)]
-        let shown = type.members(of: .object(JSONObject(exported))) { option, _ in
-            .object(["env": .string(names.next(type.name.text, option.variable))])
+        var settings: JSONObject = instance == kind.name ? [:] : ["kind": .string(kind.name.text)]
+        settings.append("enabled", .bool(provider.enabled))
+        settings.append("apps", .array(apps))
+        let shown = kind.members(of: .object(JSONObject(exported))) { option, _ in
+            .object(["env": .string(names.next(instance.text, option.variable))])
         }
         return .object(JSONObject(settings.members + shown))
     }

@@ -1,3 +1,4 @@
+import Providers
 import Vocabulary
 
 /// Reads the parts of an application document and gathers what is wrong with their form.
@@ -25,40 +26,69 @@ struct DocumentReader {
 
     mutating func providers(
         _ value: JSONValue?,
+        _ kinds: ProviderKinds,
         at place: JSONPointer
     ) -> [ProviderName: ApplicationDocument.Provider] {
         var read: [ProviderName: ApplicationDocument.Provider] = [:]
-        let names = IdentityProviders.names.map(\.text)
-        guard let value, let providers = object(value, at: place, known: names) else { return read }
-        for type in IdentityProviders.all {
-            guard let settings = providers[type.name.text] else { continue }
-            read[type.name] = provider(settings, of: type, at: place / type.name.text)
+        guard let value else { return read }
+        guard let providers = value.object else {
+            problems.add(place, "must be an object of names and the settings of providers")
+            return read
+        }
+        for member in providers.members {
+            guard let name = providerName(member.key, at: place) else { continue }
+            read[name] = provider(member.value, named: name, kinds, at: place / member.key)
         }
         return read
     }
 
+    /// The name of a provider, which its operator chooses.
+    private mutating func providerName(_ text: String, at place: JSONPointer) -> ProviderName? {
+        required(
+            ProviderName(text).flatMap { $0 == .password ? nil : $0 },
+            at: place / text,
+            "a provider's name is 1 to 32 of a to z, 0 to 9 and -, beginning with a letter, and not password"
+        )
+    }
+
     /// Reads the settings of a provider.
+    ///
+    /// `kind` says of which kind it is; one that is called as its kind is need not say so.
     mutating func provider(
         _ value: JSONValue,
-        of type: any IdentityProvider.Type,
+        named name: ProviderName,
+        _ kinds: ProviderKinds,
         at place: JSONPointer
     ) -> ApplicationDocument.Provider? {
-        guard let object = object(value, at: place, known: ["enabled", "apps"] + type.allOptionNames) else {
+        let given = value.object?["kind"]
+        let kind = given == nil ? kinds.named(name) : given?.string.flatMap(ProviderName.init).flatMap(kinds.named)
+        guard let kind else {
+            let known = kinds.names.map(\.text).joined(separator: ", ")
+            problems.add(
+                given == nil ? place : place / "kind",
+                given == nil
+                    ? "is not known here; known are \(known), or give the kind of the provider as kind"
+                    : "must be one of \(known)"
+            )
+            return nil
+        }
+        guard let object = object(value, at: place, known: ["kind", "enabled", "apps"] + kind.allOptionNames) else {
             return nil
         }
         let enabled = bool(object["enabled"], at: place / "enabled") ?? true
-        let options = type.options(in: object, at: place, problems: &problems)
+        let options = kind.options(in: object, at: place, problems: &problems)
         var secrets: [String: ApplicationDocument.GivenSecret] = [:]
-        for option in type.secretOptions {
+        for option in kind.secretOptions {
             secrets[option.name] = secret(option, object[option.name], at: place / option.name)
         }
         let before = problems.problems.count
         let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
-            app(element, in: type.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
+            app(element, in: kind.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
         }
         // An app that cannot be read is the problem then, not that an enabled provider has none.
         let areRead = problems.problems.count == before
         return ApplicationDocument.Provider(
+            kind: kind.name,
             enabled: enabled && areRead,
             options: options,
             secrets: secrets,
@@ -142,9 +172,14 @@ struct DocumentReader {
 
     mutating func mappings(_ value: JSONValue?, at place: JSONPointer) -> [ProviderName: JSONValue] {
         var mappings: [ProviderName: JSONValue] = [:]
-        let names = IdentityProviders.names
-        guard let value, let providers = object(value, at: place, known: names.map(\.text)) else { return mappings }
-        for name in names { mappings[name] = providers[name.text] }
+        guard let value else { return mappings }
+        guard let providers = value.object else {
+            problems.add(place, "must be an object of providers' names and their mappings")
+            return mappings
+        }
+        for member in providers.members {
+            if let name = providerName(member.key, at: place) { mappings[name] = member.value }
+        }
         return mappings
     }
 

@@ -1,3 +1,4 @@
+import Providers
 import Vocabulary
 import Store
 
@@ -34,17 +35,24 @@ struct DocumentSecrets {
 
     mutating func provider(
         _ provider: ApplicationDocument.Provider,
-        of type: any IdentityProvider.Type,
+        named name: ProviderName,
+        _ kinds: ProviderKinds,
         at place: JSONPointer
-    ) -> DesiredApplication.Provider {
+    ) -> DesiredApplication.Provider? {
+        guard let kind = kinds.named(provider.kind) else { return nil }
         let apps = provider.apps.enumerated().map { index, app in
-            let secret = appSecret(of: app, at: type, place / "apps" / index / type.appTerms.secret)
+            let secret = appSecret(of: app, at: name, kind, place / "apps" / index / kind.appTerms.secret)
             return DesiredApplication.App(id: app.id, secret: secret, configID: app.configID)
         }
-        let options = type.options(provider.options) { option in
-            self.option(option, given: provider.secrets[option.name], at: type, place / option.name)?.json
+        let options = kind.options(provider.options) { option in
+            self.option(option, given: provider.secrets[option.name], at: name, place / option.name)?.json
         }
-        return DesiredApplication.Provider(enabled: provider.enabled, options: options, apps: apps)
+        return DesiredApplication.Provider(
+            kind: kind.name,
+            enabled: provider.enabled,
+            options: options,
+            apps: apps
+        )
     }
 
     /// What is wrong with the text of an API key, for people; nil when nothing is.
@@ -74,28 +82,29 @@ struct DocumentSecrets {
 
     private mutating func appSecret(
         of app: ApplicationDocument.Provider.App,
-        at type: any IdentityProvider.Type,
+        at name: ProviderName,
+        _ kind: any ProviderKind,
         _ place: JSONPointer
     ) -> DesiredApplication.AppSecret {
         let nothing = SealedSecret(bytes: [], keyID: "")
         if case .stored = app.secret { return .unchanged }
         guard let given = secret(app.secret, at: place) else { return .sealed(nothing) }
-        if let problem = given.secret.problem(as: type.appTerms.secretTitle + given.source, bytes: 1...256) {
+        if let problem = given.secret.problem(as: kind.appTerms.secretTitle + given.source, bytes: 1...256) {
             problems.add(given.place, problem)
             return .sealed(nothing)
         }
-        return masterKeys.desired(given.secret, of: app.id, at: type.name, in: application, stored: stored)
+        return masterKeys.desired(given.secret, of: app.id, at: name, in: application, stored: stored)
     }
 
     /// What is stored of a secret option; nil when there shall be none.
     private mutating func option(
         _ option: SecretOption,
         given: ApplicationDocument.GivenSecret?,
-        at type: any IdentityProvider.Type,
+        at name: ProviderName,
         _ place: JSONPointer
     ) -> StoredSecretOption? {
-        let old = StoredSecretOption(stored?.providers[type.name]?.options.object?[option.name])
-        let row = MasterKey.Place.secretOption(application: application, provider: type.name, option: option.name)
+        let old = StoredSecretOption(stored?.providers[name]?.options.object?[option.name])
+        let row = MasterKey.Place.secretOption(application: application, provider: name, option: option.name)
         if case .stored = given, old == nil { problems.add(place, "must be given: none is stored") }
         switch given {
         case nil, .stored:

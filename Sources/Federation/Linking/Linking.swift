@@ -1,3 +1,4 @@
+import Providers
 package import Vocabulary
 package import Logging
 import Mailing
@@ -30,7 +31,7 @@ extension Federation {
     ) async throws(Failure) -> LinkedUser {
         // Nobody makes the provider work, or uses a credential up, without a session that lives.
         let (before, token) = try await session(of: token, in: loaded)
-        let provider = try IdentityProviders.type(of: request.provider)
+        let provider = try loaded.provider(request.provider)
         let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
         let (linked, isNew) = try await logging(
             "link",
@@ -48,8 +49,8 @@ extension Federation {
                     end: .now + limits.login,
                     limits: limits
                 )
-                return try await withProof(of: attempt, by: provider) { (proof, plan, attempt) throws(Failure) in
-                    try await link(proof, by: plan, to: token, in: attempt)
+                return try await withAuthentication(of: attempt) { (login, plan, attempt) throws(Failure) in
+                    try await link(login, by: plan, to: token, in: attempt)
                 }
             }
         }
@@ -61,16 +62,15 @@ extension Federation {
     }
 
     private func link(
-        _ proof: Proof,
+        _ login: AuthenticatedLogin,
         by plan: LoginPlan,
         to token: SessionToken,
         in attempt: LoginAttempt
     ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
-        let person = proof.person
-        let mapped = try plan.mapping.apply(to: proof.profile, grantedScopes: person.scopes)
+        let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
         let written = try await write(
             mapped,
-            of: proof,
+            of: login,
             session: token,
             linking: .session(tokenHash: token.hash, authenticatedWithin: Self.reauthenticationSeconds),
             by: plan,
@@ -115,7 +115,7 @@ extension Federation {
         let facts: Logger.Metadata = ["provider": "\(way.provider)", "user": "\(user.objectID)"]
         let lost = try await logging("unlink", of: loaded, logger, with: facts, user: { _ in user.objectID }) {
             () throws(Failure) in
-            let provider = ProviderName(way.provider).flatMap { $0 == .password ? nil : $0.title }
+            let provider = ProviderName(way.provider).flatMap { $0 == .password ? nil : loaded.title(of: $0) }
             let announcement = try await announcement(to: user, in: loaded) { link, days in
                 .wayInRemoved(provider: provider, link: link, days: days, name: user.name)
             }
@@ -127,7 +127,7 @@ extension Federation {
                 in: loaded.application
             )
         }
-        let revoker = PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys)
+        let revoker = PermissionRevoker(store: store, masterKeys: masterKeys)
         _ = await revoker.revokePermissions(
             by: lost,
             formerlyOf: user.objectID,

@@ -1,19 +1,18 @@
 import FoundationEssentials
-package import Graph
+import Providers
 import Vocabulary
 package import Logging
 import NIOConcurrencyHelpers
 package import Store
 
 /// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived ones, reads profiles
-/// again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and erases whom Facebook asked us to erase.
+/// again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and erases whom a provider asked us to erase.
 ///
 /// Any number of instances do it side by side. Each claims a few identities at a time for the length of a lease, so that no
 /// identity is checked twice and what a killed instance had claimed comes back by itself. Logins come first: little is asked at once
-/// and at a pace, and less the more of an app's allowance at Facebook is used (`BackgroundGate`).
+/// and at a pace, and less the more of an app's allowance at its provider is used.
 package struct Maintenance: Sendable {
     let store: Store
-    let graph: GraphClient
     let directory: ApplicationDirectory
     let settings: Settings
     let logger: Logger
@@ -50,19 +49,17 @@ package struct Maintenance: Sendable {
 
     package init(
         store: Store,
-        graph: GraphClient,
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         settings: Settings,
         logger: Logger
     ) {
         self.store = store
-        self.graph = graph
         self.directory = directory
         self.settings = settings
         self.logger = logger
-        check = TokenCheck(store: store, graph: graph, masterKeys: masterKeys)
-        erasures = Erasures(store: store, graph: graph, masterKeys: masterKeys, banKey: directory.banKey)
+        check = TokenCheck(store: store, masterKeys: masterKeys)
+        erasures = Erasures(store: store, masterKeys: masterKeys, banKey: directory.banKey)
     }
 
     /// Works round by round until the task is cancelled.
@@ -88,8 +85,10 @@ package struct Maintenance: Sendable {
             line += await purge(applications.filter { turn.contains($0.application.id) }, &report)
             await erase(&report)
             var isMoreDue = false
-            for application in applications where application.keepsTokens && !Task.isCancelled {
-                if await checkBatch(of: application, &report) { isMoreDue = true }
+            for application in applications {
+                for provider in application.providersWithTokens where provider.isEnabled && !Task.isCancelled {
+                    if await checkBatch(of: provider, in: application, &report) { isMoreDue = true }
+                }
             }
             report.log(to: logger)
             if !isMoreDue { try? await Task.sleep(for: settings.interval * Double.random(in: 0.9...1.1)) }
@@ -101,9 +100,13 @@ package struct Maintenance: Sendable {
     /// Claims a batch and works through it.
     ///
     /// - Returns: Whether there may be more to do now.
-    private func checkBatch(of loaded: LoadedApplication, _ report: inout MaintenanceReport) async -> Bool {
-        let apps = (loaded.application.facebook?.apps ?? []).map(\.id)
-        let resting = apps.filter { graph.backgroundPace(of: $0, application: loaded.application.id) == .none }
+    private func checkBatch(
+        of provider: any TokenChecking,
+        in loaded: LoadedApplication,
+        _ report: inout MaintenanceReport
+    ) async -> Bool {
+        let apps = provider.apps.map(\.id)
+        let resting = apps.filter { provider.backgroundPace(of: $0) == .none }
         // Without an app there are tokens to forget, if any.
         guard apps.isEmpty || resting.count < apps.count else { return false }
         // It counts from before the question, so that it is over here before anybody else may claim.
@@ -124,7 +127,7 @@ package struct Maintenance: Sendable {
             var found = MaintenanceReport()
             for (index, identity) in claimed.enumerated() {
                 if index >= Self.concurrentChecks, let report = await group.next() { found.add(report) }
-                group.addTask { await work(on: identity, of: loaded, until: end) }
+                group.addTask { await work(on: identity, of: provider, in: loaded, until: end) }
             }
             for await report in group { found.add(report) }
             return found
@@ -136,11 +139,12 @@ package struct Maintenance: Sendable {
     /// Checks one identity when its turn comes, unless the claim is over then or Graph is not to be asked.
     private func work(
         on identity: KeptIdentity,
-        of loaded: LoadedApplication,
+        of provider: any TokenChecking,
+        in loaded: LoadedApplication,
         until end: ContinuousClock.Instant
     ) async -> MaintenanceReport {
         var report = MaintenanceReport()
-        let pace = graph.backgroundPace(of: identity.app, application: loaded.application.id)
+        let pace = provider.backgroundPace(of: identity.app)
         let pause = Duration.seconds(1) / settings.checksPerSecond * (pace == .slow ? Self.slowness : 1)
         let turn = turns.next(pause: pace == .none ? .zero : pause)
         guard pace != .none, turn + Self.leastTime < end, await slept(until: turn) else {
@@ -184,7 +188,7 @@ package struct Maintenance: Sendable {
 
     // MARK: Erasures
 
-    /// Erases whom Facebook asked us to erase and whose time has come, of all applications: no secret is needed for that.
+    /// Erases whom a provider asked us to erase and whose time has come, of all applications: no secret is needed for that.
     private func erase(_ report: inout MaintenanceReport) async {
         let due: Set<ApplicationID>
         do throws(Failure) { due = try await store.applicationsWithDueDeletions() } catch {
@@ -220,7 +224,7 @@ package struct Maintenance: Sendable {
                     isDone = isDone && count.isDone
                 }
                 let count = try await repeated { () throws(Failure) in
-                    loaded.mayKeepTokens
+                    !loaded.providersWithTokens.isEmpty
                         ? try await store.dropEndedTokens(of: application, limit: Self.rowsAtOnce)
                         : try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
                 }
@@ -285,9 +289,8 @@ private final class Turns: Sendable {
 }
 
 extension LoadedApplication {
-    /// Whether tokens are to be kept.
-    fileprivate var mayKeepTokens: Bool { application.facebook?.options.keepTokens ?? false }
-
-    /// Whether Facebook may be asked about kept tokens.
-    fileprivate var keepsTokens: Bool { mayKeepTokens && application.facebook?.enabled == true }
+    /// The providers whose tokens are to be kept.
+    fileprivate var providersWithTokens: [any TokenChecking] {
+        configuredProviders.compactMap { $0 as? any TokenChecking }.filter { $0.tokenPolicy != nil }
+    }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
-import Graph
 package import Vocabulary
 import Mapping
+import Providers
 import Store
 
 /// What became of a check of one identity.
@@ -10,7 +10,7 @@ enum CheckResult: Sendable {
     case refreshed(RefreshedUser)
     case revoked(sessionsEnded: Int)
     case dropped
-    /// The token was of a Facebook app that the application does not have any more, and is forgotten.
+    /// The token was of an app that the application does not have any more, and is forgotten.
     case forgotten
     /// Nobody could tell; it is tried again.
     case postponed
@@ -24,10 +24,9 @@ package struct RefreshedUser: Sendable {
     package let missingPermissions: [String]
 }
 
-/// Asks Facebook about kept tokens and writes what it says; the background service, clients and operators all do it this way.
+/// Asks providers about kept tokens and writes what they say; the background service, clients and operators all do it this way.
 struct TokenCheck: Sendable {
     let store: Store
-    let graph: GraphClient
     let masterKeys: MasterKeys
 
     /// Checks one claimed identity while nobody waits: exchanges the token if it is to live longer, asks whether it stands, and reads the
@@ -44,7 +43,7 @@ struct TokenCheck: Sendable {
         of loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> (result: CheckResult, exchanged: Bool?) {
-        guard !loaded.lacks(identity.app) else {
+        guard !loaded.lacks(identity.key) else {
             let isForgotten = try await store.dropTokenOfFormerApp(of: identity, in: loaded.application)
             return (isForgotten ? .forgotten : .superseded, nil)
         }
@@ -53,9 +52,17 @@ struct TokenCheck: Sendable {
             return (try await write(.unknown(error), about: identity, of: loaded), nil)
         }
         let now = Int64(Date().timeIntervalSince1970)
-        let wantsLonger = asking.settings.options.longLivedTokens && identity.isShortLived(now: now)
-        if wantsLonger, let longer = await exchange(asking, deadline: deadline) {
-            let verdict = await verdict(on: longer, asking, deadline: deadline, now: now)
+        let fields = fieldsDue(of: asking, now: now)
+        let wantsLonger = asking.policy.isExchanged && identity.isShortLived(now: now)
+        if wantsLonger,
+            let longer = await asking.provider.exchangeForLongLived(asking.token, of: identity.key, deadline: deadline)
+        {
+            let verdict = await asking.provider.verdict(
+                on: longer,
+                of: identity.key,
+                fields: fields,
+                deadline: deadline
+            )
             if case .stands = verdict {
                 let replacement = masterKeys.seal(
                     ProviderToken(kind: .access, text: longer, expiresAt: nil),
@@ -65,23 +72,28 @@ struct TokenCheck: Sendable {
                 return (try await writeInBackground(verdict, identity, loaded, replacement: replacement), true)
             }
         }
-        let verdict = await verdict(on: asking.token, asking, deadline: deadline, now: now)
+        let verdict = await asking.provider.verdict(
+            on: asking.token,
+            of: identity.key,
+            fields: fields,
+            deadline: deadline
+        )
         let result = try await writeInBackground(verdict, identity, loaded, wantsLonger: wantsLonger)
         return (result, wantsLonger ? false : nil)
     }
 
-    /// What Facebook said of a kept token, with the profile, while somebody waits for it.
+    /// What a provider said of a kept token, with the profile, while somebody waits for it.
     struct Reading: Sendable {
-        fileprivate let verdict: CheckVerdict
-        fileprivate let profile: AccessTokenEvidence.Profile
+        fileprivate let verdict: TokenVerdict
+        fileprivate let provider: ProviderName
         fileprivate let fields: String
         fileprivate let loaded: LoadedApplication
 
-        /// Whether Facebook would be asked the same for the application as it is by now.
+        /// Whether the provider would be asked the same for the application as it is by now.
         func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
             guard loaded !== self.loaded else { return true }
-            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
-            return loaded.isSetUp(with: .facebook, as: self.loaded) && plan.mapping.graphFields.hasSameBytes(as: fields)
+            let plan = try loaded.plan(for: provider, clientMapping: nil)
+            return loaded.isSetUp(with: provider, as: self.loaded) && plan.mapping.graphFields.hasSameBytes(as: fields)
         }
     }
 
@@ -94,30 +106,14 @@ struct TokenCheck: Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Reading {
         let asking = try asking(identity, of: loaded)
-        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
-        let now = Int64(Date().timeIntervalSince1970)
-        let evidence = await graph.evidence(
-            token: asking.token,
-            app: asking.app,
-            settings: asking.settings,
-            fields: plan.mapping.graphFields,
-            application: loaded.application.id,
-            deadline: deadline,
-            now: now
+        let fields = try loaded.plan(for: identity.key.provider, clientMapping: nil).mapping.graphFields
+        let verdict = await asking.provider.reading(
+            by: asking.token,
+            of: identity.key,
+            fields: fields,
+            deadline: deadline
         )
-        let verdict = CheckVerdict(
-            inspection: evidence.inspection,
-            profile: evidence.profile,
-            app: asking.app,
-            subject: identity.subject,
-            now: now
-        )
-        return Reading(
-            verdict: verdict,
-            profile: evidence.profile,
-            fields: plan.mapping.graphFields,
-            loaded: loaded
-        )
+        return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
     }
 
     /// Writes what was read while somebody waits.
@@ -131,13 +127,13 @@ struct TokenCheck: Sendable {
     ) async throws(Failure) -> RefreshedUser? {
         let verdict = reading.verdict
         switch verdict {
-        case .stands(_, profile: nil):
+        case .stands(_, .notAsked):
             _ = try await write(verdict, about: identity, of: loaded)
-            guard case .failed(let failure) = reading.profile else { throw Self.noDataAccess }
-            guard failure.reason == .mappingInvalid, let field = failure.details["field"]?.string else { throw failure }
-            let plan = try loaded.plan(for: .facebook, clientMapping: nil)
-            throw plan.mapping.failure(forUnknownField: field)
-        case .stands:
+            throw Self.noDataAccess(at: loaded.title(of: identity.key.provider))
+        case .stands(_, .failed(let failure)):
+            _ = try await write(verdict, about: identity, of: loaded)
+            throw try loaded.explained(failure, provider: identity.key.provider, clientMapping: nil)
+        case .stands(_, .profile):
             guard case .refreshed(let refreshed) = try await write(verdict, about: identity, of: loaded) else {
                 return nil
             }
@@ -150,13 +146,15 @@ struct TokenCheck: Sendable {
         }
     }
 
-    private static let noDataAccess = Failure(
-        .credentialExpired,
-        """
-        The access to the person's Facebook data has expired, 90 days after they last used the app. Log in with Facebook again \
-        (reauthorize) to renew data access.
-        """
-    )
+    private static func noDataAccess(at provider: String) -> Failure {
+        Failure(
+            .credentialExpired,
+            """
+            The access to the person's \(provider) data has expired, 90 days after they last used the app. Log in with \(provider) again \
+            (reauthorize) to renew data access.
+            """
+        )
+    }
 
     // MARK: Asking
 
@@ -164,80 +162,39 @@ struct TokenCheck: Sendable {
     private struct Asking {
         let identity: KeptIdentity
         let loaded: LoadedApplication
-        let settings: FacebookSettings
-        let app: ProviderApp
+        let provider: any TokenChecking
+        let policy: TokenPolicy
         let token: Secret
     }
 
     /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
     private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
-        let (settings, apps) = try loaded.facebook(appID: identity.app.text)
-        guard let app = apps.first else { throw LoadedApplication.unusable(cause: "no app for a kept token") }
+        let provider = try loaded.provider(identity.key.provider, as: (any TokenChecking).self)
+        _ = try provider.app(named: identity.app.text)
         let token = try masterKeys.open(identity, of: loaded.application.id).text
-        return Asking(identity: identity, loaded: loaded, settings: settings, app: app, token: token)
-    }
-
-    private func exchange(_ asking: Asking, deadline: ContinuousClock.Instant) async -> Secret? {
-        try? await graph.exchangeForLongLived(
-            kept: asking.token,
-            app: asking.app,
-            settings: asking.settings,
-            application: asking.loaded.application.id,
-            deadline: deadline
-        )
-    }
-
-    private func verdict(
-        on token: Secret,
-        _ asking: Asking,
-        deadline: ContinuousClock.Instant,
-        now: Int64
-    ) async -> CheckVerdict {
-        let inspection = await graph.inspect(
-            kept: token,
-            app: asking.app,
-            settings: asking.settings,
-            application: asking.loaded.application.id,
-            deadline: deadline,
-            now: now
-        )
-        func verdict(_ profile: AccessTokenEvidence.Profile?) -> CheckVerdict {
-            CheckVerdict(
-                inspection: inspection,
-                profile: profile,
-                app: asking.app,
-                subject: asking.identity.subject,
-                now: now
-            )
-        }
-        let alone = verdict(nil)
-        guard case .stands = alone, let fields = fieldsDue(of: asking, now: now) else { return alone }
-        return verdict(
-            await graph.profile(
-                kept: token,
-                app: asking.app,
-                settings: asking.settings,
-                fields: fields,
-                application: asking.loaded.application.id,
-                deadline: deadline,
-                now: now
-            )
+        return Asking(
+            identity: identity,
+            loaded: loaded,
+            provider: provider,
+            policy: provider.tokenPolicy ?? TokenPolicy(),
+            token: token
         )
     }
 
     /// The fields of the stored mapping, when the profile is to be read again; nil when it is not.
     private func fieldsDue(of asking: Asking, now: Int64) -> String? {
-        guard let hours = asking.settings.options.refreshHours, !asking.identity.isDisabled,
+        guard let hours = asking.policy.refreshHours, !asking.identity.isDisabled,
             now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
         else { return nil }
-        return try? asking.loaded.plan(for: .facebook, clientMapping: nil).mapping.graphFields
+        let provider = asking.identity.key.provider
+        return try? asking.loaded.plan(for: provider, clientMapping: nil).mapping.graphFields
     }
 
     // MARK: Writing
 
     /// Writes a verdict; a profile that the mapping or the users table refuses is nobody's to hear of, and the token stands all the same.
     private func writeInBackground(
-        _ verdict: CheckVerdict,
+        _ verdict: TokenVerdict,
         _ identity: KeptIdentity,
         _ loaded: LoadedApplication,
         replacement: SealedToken? = nil,
@@ -252,9 +209,9 @@ struct TokenCheck: Sendable {
                 wantsLonger: wantsLonger
             )
         } catch {
-            guard case .stands(let token, .some) = verdict, error.reason != .storeUnavailable else { throw error }
+            guard case .stands(let token, .profile) = verdict, error.reason != .storeUnavailable else { throw error }
             return try await write(
-                .stands(token, profile: nil),
+                .stands(token, .notAsked),
                 about: identity,
                 of: loaded,
                 replacement: replacement,
@@ -264,7 +221,7 @@ struct TokenCheck: Sendable {
     }
 
     private func write(
-        _ verdict: CheckVerdict,
+        _ verdict: TokenVerdict,
         about identity: KeptIdentity,
         of loaded: LoadedApplication,
         replacement: SealedToken? = nil,
@@ -275,12 +232,12 @@ struct TokenCheck: Sendable {
         case .stands(let token, let profile):
             let standing = TokenStanding(
                 scopes: token.scopes,
-                dataAccessExpiresAt: token.dataAccessExpiresAt == 0 ? nil : token.dataAccessExpiresAt,
-                expiresAt: token.expiresAt == 0 ? nil : token.expiresAt,
+                dataAccessExpiresAt: token.dataAccessExpiresAt,
+                expiresAt: token.expiresAt,
                 replacement: replacement,
                 nextCheckSeconds: wantsLonger ? Self.secondsToNextExchange : nil
             )
-            if let profile {
+            if case .profile(let profile) = profile {
                 return try await write(profile, scopes: token.scopes, standing, of: identity, loaded)
             }
             let isKept = try await store.noteStanding(standing, of: identity, in: application)
@@ -290,9 +247,11 @@ struct TokenCheck: Sendable {
                 of: identity.key,
                 .token(identity.token),
                 by: "check",
-                endsSessions: application.facebook?.options.endSessionsWhenRevoked ?? false
+                endsSessions: (loaded.configured(identity.key.provider) as? any RemovalReporting)?
+                    .endsSessionsWhenRevoked ?? false
             )
-            let revoked = try await store.revoke(revocation, of: application, by: .facebook(by: "check"))
+            let actor = Actor.provider(identity.key.provider, by: "check")
+            let revoked = try await store.revoke(revocation, of: application, by: actor)
             return revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded
         case .worthless:
             return try await store.dropToken(of: identity, in: application) ? .dropped : .superseded
@@ -312,8 +271,9 @@ struct TokenCheck: Sendable {
         of identity: KeptIdentity,
         _ loaded: LoadedApplication
     ) async throws(Failure) -> CheckResult {
-        let plan = try loaded.plan(for: .facebook, clientMapping: nil)
-        let admitted = AdmittedProfile(profile, by: FacebookProvider.fields)
+        let plan = try loaded.plan(for: identity.key.provider, clientMapping: nil)
+        let fields = loaded.configured(identity.key.provider)?.fields ?? .none
+        let admitted = AdmittedProfile(profile, by: fields)
         let mapped = try plan.mapping.apply(to: admitted, grantedScopes: scopes)
         let user = try await store.refreshProfile(
             plan.columnValues(of: mapped),
@@ -332,9 +292,9 @@ struct TokenCheck: Sendable {
 
 extension LoadedApplication {
     /// Whether an app is none of the application's; one whose secret cannot be opened is.
-    fileprivate func lacks(_ app: ProviderAppID) -> Bool {
-        guard defect == nil, let apps = application.facebook?.apps else { return false }
-        return !apps.contains { $0.id == app }
+    fileprivate func lacks(_ identity: IdentityKey) -> Bool {
+        guard defect == nil, let provider = configured(identity.provider) else { return false }
+        return !provider.apps.contains { $0.id == identity.app }
     }
 }
 
@@ -343,11 +303,11 @@ enum CheckBackoff {
     /// Seconds until the next try, after a check that came to nothing for a reason; `now` in Unix seconds.
     static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
         let day: Int64 = 86_400
-        // The person has to do something at Facebook first.
+        // The person has to do something at the provider first.
         guard reason != .userActionRequired else { return day }
         let due = identity.isShortLived(now: now) ? identity.checkedAt : identity.checkedAt + day
         let overdue = min(max(now.subtractingReportingOverflow(due).partialValue, 60), day / 4)
-        // An operator takes longer than Facebook.
+        // An operator takes longer than a provider.
         let isOurs = reason == .providerMisconfigured || reason == .providerNotConfigured
         return isOurs ? max(overdue, 3600) : overdue
     }

@@ -47,7 +47,7 @@ extension Federation {
             return (proof: proof, told: told, change: undone)
         }
         let proof = undone.proof
-        _ = await PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys).revokePermissions(
+        _ = await PermissionRevoker(store: store, masterKeys: masterKeys).revokePermissions(
             by: undone.change.lost,
             formerlyOf: proof.user,
             in: loaded,

@@ -114,7 +114,7 @@ extension Federation {
             in: loaded.application
         )
         guard let lost else { throw Self.linkInvalid }
-        _ = await PermissionRevoker(graph: clients.graph, store: store, masterKeys: masterKeys).revokePermissions(
+        _ = await PermissionRevoker(store: store, masterKeys: masterKeys).revokePermissions(
             by: lost,
             formerlyOf: proof.user,
             in: loaded,

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Federation
 import FoundationEssentials
+import Providers
 import Vocabulary
 
 /// An application document in a file, or from standard input where `-` stands for one.
@@ -14,7 +15,9 @@ struct DocumentFile: Sendable {
     init(_ path: String) throws {
         self.path = path
         let text = try InputFile.bytes(path)
-        do { document = try ApplicationDocument(text: text, origin: .file) } catch {
+        let kinds: ProviderKinds
+        do { kinds = try .forDocuments() } catch { throw Exit.saying("federation: \(error)", Exit.software) }
+        do { document = try ApplicationDocument(text: text, origin: .file, kinds: kinds) } catch {
             throw Self.saying(error, of: path)
         }
     }

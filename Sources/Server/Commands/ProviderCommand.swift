@@ -1,5 +1,6 @@
 import ArgumentParser
 import Federation
+import Providers
 import Vocabulary
 
 struct ProviderCommand: ParsableCommand {
@@ -25,15 +26,14 @@ struct ProviderCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(
-                try await administration.provider(provider.name, of: application.id),
-                Self.sections(of: provider.name)
-            )
+            let shown = try await administration.provider(provider.name, of: application.id)
+            let kind = try await administration.kind(of: provider.name, in: application.id)
+            try output.show(shown, Self.sections(of: kind.appTerms))
         }
 
-        static func sections(of provider: ProviderName) -> [OutputOptions.Section] {
-            let (id, secret, configID) = provider.appMembers
-            let configuration = configID.map { [Column("CONFIG ID", $0, .rare)] } ?? []
+        static func sections(of terms: AppTerms) -> [OutputOptions.Section] {
+            let (id, secret) = (terms.id, terms.secret)
+            let configuration = terms.configID.map { [Column("CONFIG ID", $0, .rare)] } ?? []
             return [
                 OutputOptions.Section(
                     member: "apps",
@@ -52,7 +52,7 @@ struct ProviderCommand: ParsableCommand {
 
     struct Check: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prove app ids and secrets against the provider.",
+            abstract: "Check app ids and secrets against the provider.",
             discussion: """
                 Ends with 65 when the provider refuses an app, and with 69 when it could not be asked.
 
@@ -67,13 +67,14 @@ struct ProviderCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let result = try await administration.check(provider.name, of: application.id)
+            let kind = try await administration.kind(of: provider.name, in: application.id)
             try output.show(
                 result,
                 [
                     OutputOptions.Section(
                         member: "apps",
                         columns: [
-                            Column("APP ID", provider.name.appMembers.id, .id), Column("OK", "ok", .id),
+                            Column("APP ID", kind.appTerms.id, .id), Column("OK", "ok", .id),
                             Column("NAME", "name", .rare),
                             Column("ANSWERED", "answeredVersion", .rare), Column("PROBLEM", "problem", .rare),
                         ]
@@ -112,9 +113,10 @@ struct ProviderCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let id = application.id
-            try confirmation.require(id, losing: "the \(provider.name.title) apps of \(id) and their secrets")
+            let title = try await administration.kind(of: provider.name, in: id).title
+            try confirmation.require(id, losing: "the \(title) apps of \(id) and their secrets")
             try await administration.removeProvider(provider.name, of: id, if: precondition.precondition, by: actor)
-            try Terminal.report("\(provider.name.title) is removed from \(id).")
+            try Terminal.report("\(title) is removed from \(id).")
         }
     }
 }

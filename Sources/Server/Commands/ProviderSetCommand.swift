@@ -1,5 +1,6 @@
 import ArgumentParser
 import Federation
+import Providers
 import Vocabulary
 
 struct ProviderSetCommand: AdministrationCommand {
@@ -30,6 +31,9 @@ struct ProviderSetCommand: AdministrationCommand {
 
     @OptionGroup var application: ApplicationArgument
     @OptionGroup var provider: ProviderArgument
+
+    @Option(help: "The kind of a provider that is made, where it is not called as its kind is.")
+    var kind: ProviderName?
 
     @Option(help: ArgumentHelp("The app to add, or whose secret to replace.", valueName: "id"))
     var appID: String?
@@ -70,7 +74,7 @@ struct ProviderSetCommand: AdministrationCommand {
             throw ValidationError("Name the app that is meant by --app-id.")
         }
         guard
-            appID != nil || !removedApps.isEmpty || state != nil || options.isGiven
+            appID != nil || kind != nil || !removedApps.isEmpty || state != nil || options.isGiven
         else {
             throw ValidationError("Name at least one thing to set.")
         }
@@ -81,7 +85,8 @@ struct ProviderSetCommand: AdministrationCommand {
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         guard let current = try await settings(administration) else {
-            let given = try document(apps: []).members.filter { !$0.value.isNull }
+            let kind = try administration.kind(named: kind ?? provider.name)
+            let given = try document(apps: [], of: kind).members.filter { !$0.value.isNull }
             let made = try await administration.putProvider(
                 provider.name,
                 of: application.id,
@@ -89,16 +94,17 @@ struct ProviderSetCommand: AdministrationCommand {
                 if: precondition.precondition,
                 by: actor
             )
-            return try output.show(made, ProviderCommand.Show.sections(of: provider.name))
+            return try output.show(made, ProviderCommand.Show.sections(of: kind.appTerms))
         }
+        let kind = try await administration.kind(of: provider.name, in: application.id)
         let changed = try await administration.changeProvider(
             provider.name,
             of: application.id,
-            patch: .object(try document(apps: current.body.object?["apps"]?.array ?? [])),
+            patch: .object(try document(apps: current.body.object?["apps"]?.array ?? [], of: kind)),
             if: precondition(onTopOf: current),
             by: actor
         )
-        try output.show(changed, ProviderCommand.Show.sections(of: provider.name))
+        try output.show(changed, ProviderCommand.Show.sections(of: kind.appTerms))
     }
 
     /// What there is; nil when the provider is not configured.
@@ -122,19 +128,20 @@ struct ProviderSetCommand: AdministrationCommand {
     }
 
     /// What was given; an option that returns to its default is `null`.
-    private func document(apps: [JSONValue]) throws -> JSONObject {
+    private func document(apps: [JSONValue], of kind: any ProviderKind) throws -> JSONObject {
         let settings = JSONObject(present: [
+            "kind": kind.name == provider.name ? nil : .string(kind.name.text),
             "enabled": state.map { .bool($0 == .enable) },
-            "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps)),
+            "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps, of: kind)),
         ])
         return JSONObject(settings.members + (try options.members()))
     }
 
     /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.
-    private func changed(_ apps: [JSONValue]) throws -> [JSONValue] {
-        let members = provider.name.appMembers
+    private func changed(_ apps: [JSONValue], of kind: any ProviderKind) throws -> [JSONValue] {
+        let members = kind.appTerms
         if configID != nil, members.configID == nil {
-            throw Exit.refusing("An app at \(provider.name.title) has no configuration: leave out --config-id.")
+            throw Exit.refusing("An app at \(kind.title) has no configuration: leave out --config-id.")
         }
         var configIDs: [String: JSONValue] = [:]
         for app in apps.compactMap(\.object) {
@@ -143,12 +150,12 @@ struct ProviderSetCommand: AdministrationCommand {
         let ids = apps.compactMap { $0.object?[members.id]?.string }
         if let unknown = removedApps.first(where: { removed in !ids.contains { $0.hasSameBytes(as: removed) } }) {
             throw Exit.saying(
-                "federation: \(application.id) has no \(provider.name.title) app \(unknown)",
+                "federation: \(application.id) has no \(kind.title) app \(unknown)",
                 Exit.noInput
             )
         }
         var kept = ids.filter { id in !removedApps.contains { $0.hasSameBytes(as: id) } }
-        guard let appID else { return kept.map { app($0, configID: configIDs[$0]) } }
+        guard let appID else { return kept.map { app($0, configID: configIDs[$0], members) } }
         let isKnown = kept.contains { $0.hasSameBytes(as: appID) }
         if !isKnown {
             guard add || kept.isEmpty else {
@@ -164,11 +171,15 @@ struct ProviderSetCommand: AdministrationCommand {
         if let configID { configIDs[appID] = configID.isEmpty ? nil : .string(configID) }
         let keepsSecret = isKnown && configID != nil && !secret.isGiven
         let secret = keepsSecret ? nil : try secret.require("The app secret of \(appID)")
-        return kept.map { app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil, configID: configIDs[$0]) }
+        return kept.map { app($0, secret: $0.hasSameBytes(as: appID) ? secret : nil, configID: configIDs[$0], members) }
     }
 
-    private func app(_ id: String, secret: Secret? = nil, configID: JSONValue?) -> JSONValue {
-        let members = provider.name.appMembers
+    private func app(
+        _ id: String,
+        secret: Secret? = nil,
+        configID: JSONValue?,
+        _ members: AppTerms
+    ) -> JSONValue {
         var app = JSONObject(present: [
             members.id: .string(id), members.secret: secret.map { .string($0.reveal()) },
         ])

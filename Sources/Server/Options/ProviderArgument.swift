@@ -4,15 +4,13 @@ import Vocabulary
 
 /// The provider that a command is about.
 struct ProviderArgument: ParsableArguments {
-    @Option(name: .customLong("provider"), help: "The identity provider.")
-    var name = ProviderName.facebook
+    @Option(name: .customLong("provider"), help: "The identity provider, as the application calls it.")
+    var name = ProviderName(known: "facebook")
 }
 
 extension ProviderName: ExpressibleByArgument {
     package init?(argument: String) {
-        guard let known = Self.known.first(where: { $0.text.hasSameBytes(as: argument) }) else { return nil }
-        self = known
+        guard let name = ProviderName(argument), name != .password else { return nil }
+        self = name
     }
-
-    package static var allValueStrings: [String] { known.map(\.text) }
 }

@@ -1,8 +1,11 @@
 import ArgumentParser
+import Facebook
 import Federation
+import Providers
+import SignedTokens
 import Vocabulary
 
-/// What an operator decides about logins with Facebook, as options.
+/// What an operator decides about logins by a provider, as options: those of Facebook by names of their own, all others by `--option`.
 struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The version of the Graph API, like v25.0.", valueName: "version"))
     var graphVersion: String?
@@ -68,6 +71,15 @@ struct ProviderOptions: ParsableArguments {
     @OptionGroup var verifyToken: VerifyTokenOptions
 
     @Option(
+        name: .customLong("option"),
+        help: ArgumentHelp(
+            "An option of any kind of provider by its name in documents, as text or JSON; once for each.",
+            valueName: "name=value"
+        )
+    )
+    var others: [NamedOption] = []
+
+    @Option(
         name: .customLong("default"),
         help: ArgumentHelp("Give one of these its default again, by its name in documents.", valueName: "option")
     )
@@ -82,7 +94,22 @@ struct ProviderOptions: ParsableArguments {
             text = argument
         }
 
-        static var allValueStrings: [String] { ProviderName.facebook.optionNames }
+        static var allValueStrings: [String] {
+            FacebookOptionsDocument.Name.allCases.map(\.rawValue) + [ProviderOptions.verifyTokenName]
+        }
+    }
+
+    /// An option with its value: JSON where the text is some, else a text.
+    struct NamedOption: ExpressibleByArgument {
+        let member: JSONObject.Member
+
+        init?(argument: String) {
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else { return nil }
+            let text = String(parts[1])
+            let value = (try? JSONParser.parse(text, limits: .document)) ?? .string(text)
+            member = JSONObject.Member(String(parts[0]), value)
+        }
     }
 
     var isGiven: Bool { !given.isEmpty || verifyToken.isGiven || !defaults.isEmpty }
@@ -103,12 +130,13 @@ struct ProviderOptions: ParsableArguments {
         }
     }
 
-    private static let verifyTokenName = "webhookVerifyToken"
+    fileprivate static let verifyTokenName = "webhookVerifyToken"
 
     private var given: [JSONObject.Member] {
-        FacebookOptionsDocument.Name.allCases.compactMap { name in
-            value(of: name).map { JSONObject.Member(name.rawValue, $0) }
-        }
+        others.map(\.member)
+            + FacebookOptionsDocument.Name.allCases.compactMap { name in
+                value(of: name).map { JSONObject.Member(name.rawValue, $0) }
+            }
     }
 
     private func value(of name: FacebookOptionsDocument.Name) -> JSONValue? {

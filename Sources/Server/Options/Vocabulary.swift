@@ -1,5 +1,8 @@
 import ArgumentParser
+import Facebook
 import Federation
+import Providers
+import SignedTokens
 import Vocabulary
 
 // The words of the domain as arguments: shells complete them, and help lists them.

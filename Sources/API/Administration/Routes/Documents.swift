@@ -12,7 +12,7 @@ extension AdministrationRoute {
             let precondition = try call.precondition
             let value = try await call.document()
             do {
-                let document = try ApplicationDocument(value, origin: .request)
+                let document = try call.administration.document(reading: value)
                 guard document.id.text.hasSameBytes(as: call["application"]) else {
                     throw DocumentProblems(JSONPointer() / "application", "must be the application of the path")
                 }

@@ -3,18 +3,16 @@ import HTTPTypes
 import Vocabulary
 
 extension AdministrationRoute {
-    static let mappings: [AdministrationRoute] = ProviderName.known.flatMap(mappingRoutes)
-
-    private static func mappingRoutes(for provider: ProviderName) -> [AdministrationRoute] {
-        let mapping = "applications/{application}/mappings/\(provider)"
+    static let mappings: [AdministrationRoute] = {
+        let mapping = "applications/{application}/mappings/{provider}"
         return [
             .init(.get, mapping, .viewer) { call in
-                .resource(try await call.administration.mapping(for: provider, of: call["application"]))
+                .resource(try await call.administration.mapping(for: call.provider, of: call["application"]))
             },
             .init(.put, mapping, .editor) { call in
                 .resource(
                     try await call.administration.putMapping(
-                        for: provider,
+                        for: call.provider,
                         of: call["application"],
                         call.document(),
                         if: call.precondition,
@@ -23,14 +21,20 @@ extension AdministrationRoute {
                 )
             },
             .init(.get, mapping + "/revisions", .viewer, query: .page) { call in
-                .page(try await call.administration.mappingRevisions(for: provider, of: call["application"], call.page))
+                .page(
+                    try await call.administration.mappingRevisions(
+                        for: call.provider,
+                        of: call["application"],
+                        call.page
+                    )
+                )
             },
             .init(.get, mapping + "/revisions/{revision}", .viewer) { call in
                 guard let revision = revision(call["revision"]) else {
                     throw Failure(.notFound, "There is no such revision of the mapping.")
                 }
                 return .resource(
-                    try await call.administration.mappingRevision(revision, for: provider, of: call["application"])
+                    try await call.administration.mappingRevision(revision, for: call.provider, of: call["application"])
                 )
             },
             .init(.get, mapping + "/diff", .viewer, query: ["from", "to"]) { call in
@@ -41,7 +45,7 @@ extension AdministrationRoute {
                     try await call.administration.mappingDifference(
                         from: from,
                         to: to,
-                        for: provider,
+                        for: call.provider,
                         of: call["application"]
                     )
                 )
@@ -56,7 +60,7 @@ extension AdministrationRoute {
                 }
                 return .resource(
                     try await call.administration.rollBackMapping(
-                        for: provider,
+                        for: call.provider,
                         of: call["application"],
                         to: revision,
                         if: call.precondition,
@@ -67,7 +71,7 @@ extension AdministrationRoute {
             .init(.post, mapping + "/preview", .viewer) { call in
                 .value(
                     try await call.administration.previewMapping(
-                        for: provider,
+                        for: call.provider,
                         of: call["application"],
                         call.document(),
                         by: call.actor
@@ -75,7 +79,7 @@ extension AdministrationRoute {
                 )
             },
         ]
-    }
+    }()
 
     private static func revision(_ text: String) -> Int64? {
         text.utf8.count <= 19 && text.utf8.allSatisfy(\.isASCIIDigit) ? Int64(text) : nil

@@ -3,19 +3,16 @@ import HTTPTypes
 import Vocabulary
 
 extension AdministrationRoute {
-    /// Written out for each provider: another one's name fits no route, and nothing asks the database about it.
-    static let providers: [AdministrationRoute] = ProviderName.known.flatMap(routes)
-
-    private static func routes(of name: ProviderName) -> [AdministrationRoute] {
-        let provider = "applications/{application}/providers/\(name)"
+    static let providers: [AdministrationRoute] = {
+        let provider = "applications/{application}/providers/{provider}"
         return [
             .init(.get, provider, .viewer) { call in
-                .resource(try await call.administration.provider(name, of: call["application"]))
+                .resource(try await call.administration.provider(call.provider, of: call["application"]))
             },
             .init(.put, provider, .owner) { call in
                 .resource(
                     try await call.administration.putProvider(
-                        name,
+                        call.provider,
                         of: call["application"],
                         call.document(),
                         if: call.precondition,
@@ -26,7 +23,7 @@ extension AdministrationRoute {
             .init(.patch, provider, .owner) { call in
                 .resource(
                     try await call.administration.changeProvider(
-                        name,
+                        call.provider,
                         of: call["application"],
                         patch: call.patch(),
                         if: call.precondition,
@@ -36,7 +33,7 @@ extension AdministrationRoute {
             },
             .init(.delete, provider, .owner) { call in
                 try await call.administration.removeProvider(
-                    name,
+                    call.provider,
                     of: call["application"],
                     if: call.precondition,
                     by: call.actor
@@ -44,8 +41,8 @@ extension AdministrationRoute {
                 return .done
             },
             .init(.post, provider + "/check", .editor) { call in
-                .value(try await call.administration.check(name, of: call["application"]))
+                .value(try await call.administration.check(call.provider, of: call["application"]))
             },
         ]
-    }
+    }()
 }

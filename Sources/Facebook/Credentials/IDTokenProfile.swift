@@ -1,0 +1,77 @@
+import Vocabulary
+
+/// The claims of an ID token as a Graph user, so that one mapping serves both (facebook.md §4.3).
+///
+/// A claim of another type than the SDKs know is left out, like one that is not there.
+struct IDTokenProfile {
+    /// Under the names of Graph's fields.
+    let fields: JSONObject
+    /// The permissions that the claims give away.
+    let scopes: [String]
+
+    init(claims: JSONObject, subject: Subject) {
+        var fields: JSONObject = ["id": .string(subject.text)]
+        // Every login with Facebook has it.
+        var scopes = ["public_profile"]
+        for claim in Self.claims {
+            guard let value = claims[claim.name].flatMap(claim.value) else { continue }
+            fields.append(claim.field, value)
+            if let scope = claim.scope { scopes.append(scope) }
+        }
+        self.fields = fields
+        self.scopes = scopes
+    }
+
+    private struct Claim: Sendable {
+        let name: String
+        let field: String
+        var scope: String?
+        var value: @Sendable (JSONValue) -> JSONValue? = { text($0) }
+    }
+
+    private static let claims = [
+        Claim(name: "email", field: "email", scope: "email"),
+        Claim(name: "given_name", field: "first_name"),
+        Claim(name: "middle_name", field: "middle_name"),
+        Claim(name: "family_name", field: "last_name"),
+        Claim(name: "name", field: "name"),
+        Claim(name: "picture", field: "picture") { url in
+            text(url).map { .object(["data": .object(["url": $0])]) }
+        },
+        Claim(name: "user_friends", field: "friends", scope: "user_friends", value: friends),
+        Claim(name: "user_birthday", field: "birthday", scope: "user_birthday"),
+        Claim(name: "user_age_range", field: "age_range", scope: "user_age_range") {
+            members($0, ["min", "max"], integer)
+        },
+        Claim(name: "user_gender", field: "gender", scope: "user_gender"),
+        Claim(name: "user_hometown", field: "hometown", scope: "user_hometown") { members($0, ["id", "name"], text) },
+        Claim(name: "user_location", field: "location", scope: "user_location") { members($0, ["id", "name"], text) },
+        Claim(name: "user_link", field: "link", scope: "user_link"),
+    ]
+
+    private static func text(_ value: JSONValue) -> JSONValue? {
+        guard let text = value.string, !text.utf8.isEmpty else { return nil }
+        return value
+    }
+
+    private static func integer(_ value: JSONValue) -> JSONValue? {
+        value.integer == nil ? nil : value
+    }
+
+    private static func members(
+        _ value: JSONValue,
+        _ names: [String],
+        _ member: (JSONValue) -> JSONValue?
+    ) -> JSONValue? {
+        let members = names.compactMap { name in
+            value.object?[name].flatMap(member).map { JSONObject.Member(name, $0) }
+        }
+        return members.isEmpty ? nil : .object(JSONObject(members))
+    }
+
+    /// Ids without names: more is not in a token.
+    private static func friends(_ value: JSONValue) -> JSONValue? {
+        guard let ids = value.array?.map(text), !ids.contains(where: { $0 == nil }) else { return nil }
+        return .object(["data": .array(ids.compactMap(\.self).map { .object(["id": $0]) })])
+    }
+}

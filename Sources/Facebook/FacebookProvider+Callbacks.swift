@@ -1,0 +1,48 @@
+package import Providers
+package import Vocabulary
+
+// What Facebook calls: the app whose secret signed a call says for whom it is.
+
+extension FacebookProvider: RemovalReporting {
+    package var endsSessionsWhenRevoked: Bool { settings.options.endSessionsWhenRevoked }
+    package var eraseAfterDays: Int64 { settings.options.eraseAfterDays }
+
+    package func removal(in call: String) throws(Failure) -> ReportedRemoval {
+        let request = try SignedRequest(callback: call, apps: apps, now: clock())
+        return ReportedRemoval(
+            identity: IdentityKey(provider: name, app: request.appID, subject: request.subject),
+            issuedAt: request.issuedAt,
+            hash: request.hash
+        )
+    }
+
+    package func changes(in body: [UInt8], signature: String?) throws(Failure) -> [ReportedChange] {
+        let app = try WebhookSignature.signer(signature, of: body, apps: apps)
+        return try PermissionEvent.read(body, now: clock()).map { event in
+            ReportedChange(
+                identity: IdentityKey(provider: name, app: app, subject: event.subject),
+                time: event.time,
+                isRemoval: event.changes.contains(.disconnected),
+                permissions: event.changes.compactMap { change in
+                    switch change {
+                    case .disconnected: nil
+                    case .granted(let permission): (permission, true)
+                    case .revoked(let permission): (permission, false)
+                    }
+                }
+            )
+        }
+    }
+
+    package func confirmWebhook(
+        mode: String?,
+        challenge: String?,
+        verifyToken: String?
+    ) throws(Failure) -> String {
+        try WebhookHandshake(mode: mode, challenge: challenge, verifyToken: verifyToken)
+            .answer(expecting: settings.webhookVerifyToken)
+    }
+
+    package var webhookLimit: Int { PermissionEvent.limits.bytes }
+    package var hasWebhook: Bool { settings.webhookVerifyToken != nil }
+}

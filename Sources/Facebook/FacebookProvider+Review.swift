@@ -1,0 +1,47 @@
+package import Providers
+import SignedTokens
+package import Vocabulary
+
+extension FacebookProvider: SettingsReviewing, AppChecking {
+    package func endings(on day: CalendarDate) -> [String] {
+        GraphVersions.ending(of: settings.graphVersion, today: day).map { [$0] } ?? []
+    }
+
+    /// Of the version of Graph by the calendar and by what has answered this instance, and of a nonce that nobody holds anything to.
+    package func warnings(on day: CalendarDate) -> [String] {
+        let version = settings.graphVersion
+        let answered = apps.compactMap { graph.answeredVersion(of: $0.id, application: application, asked: version) }
+        var warnings = GraphVersions.warnings(for: version, answered: nil, today: day)
+        for other in answered {
+            let more = GraphVersions.warnings(for: version, answered: other, today: day)
+            warnings += more.filter { !warnings.contains($0) }
+        }
+        if settings.options.nonce == .off {
+            warnings.append(
+                """
+                nonce is off: an ID token that iOS SDK 18.1 refreshed, which is bound to a key of the device, is taken whatever \
+                its nonce is. Whoever gets hold of one before it was used can log in with it. Set clientMade, unless your app \
+                sends such tokens.
+                """
+            )
+        }
+        return warnings
+    }
+
+    package func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict {
+        let check = await graph.check(
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline,
+            now: clock()
+        )
+        var verdict = AppVerdict(answeredVersion: check.answeredVersion)
+        switch check.outcome {
+        case .right(let name): verdict.name = name
+        case .wrong(let problem, let failure): verdict.problem = (problem, failure.reason)
+        case .unknown(let failure): verdict.problem = (failure.message, failure.reason)
+        }
+        return verdict
+    }
+}

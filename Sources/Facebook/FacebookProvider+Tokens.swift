@@ -1,0 +1,112 @@
+package import Providers
+package import Vocabulary
+
+// Kept tokens, and the permissions behind them.
+
+extension FacebookProvider: TokenChecking, PermissionRevoking {
+    package var tokenPolicy: TokenPolicy? {
+        guard settings.options.keepTokens else { return nil }
+        return TokenPolicy(
+            isExchanged: settings.options.longLivedTokens,
+            isReturned: settings.options.returnTokens,
+            refreshHours: settings.options.refreshHours
+        )
+    }
+
+    package func backgroundPace(of app: ProviderAppID) -> BackgroundPace {
+        graph.backgroundPace(of: app, application: application)
+    }
+
+    package func verdict(
+        on token: Secret,
+        of identity: IdentityKey,
+        fields: String?,
+        deadline: ContinuousClock.Instant
+    ) async -> TokenVerdict {
+        let app: ProviderApp
+        do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
+        let now = clock()
+        let inspection = await graph.inspect(
+            kept: token,
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline,
+            now: now
+        )
+        let check = KeptTokenCheck(identity: identity, app: app, now: now)
+        let alone = check.verdict(on: inspection, nil)
+        guard case .stands = alone, let fields else { return alone }
+        let profile = await graph.profile(
+            kept: token,
+            app: app,
+            settings: settings,
+            fields: fields,
+            application: application,
+            deadline: deadline,
+            now: now
+        )
+        return check.verdict(on: inspection, profile)
+    }
+
+    package func reading(
+        by token: Secret,
+        of identity: IdentityKey,
+        fields: String,
+        deadline: ContinuousClock.Instant
+    ) async -> TokenVerdict {
+        let app: ProviderApp
+        do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
+        let now = clock()
+        let evidence = await graph.evidence(
+            token: token,
+            app: app,
+            settings: settings,
+            fields: fields,
+            application: application,
+            deadline: deadline,
+            now: now
+        )
+        return KeptTokenCheck(identity: identity, app: app, now: now).verdict(on: evidence.inspection, evidence.profile)
+    }
+
+    package func exchangeForLongLived(
+        _ token: Secret,
+        of identity: IdentityKey,
+        deadline: ContinuousClock.Instant
+    ) async -> Secret? {
+        guard let app = try? app(named: identity.app.text) else { return nil }
+        return try? await graph.exchangeForLongLived(
+            kept: token,
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline
+        )
+    }
+
+    package func revokePermissions(
+        by token: ProviderToken,
+        of identity: IdentityKey,
+        deadline: ContinuousClock.Instant
+    ) async -> PermissionRemoval {
+        guard let app = apps.first(where: { $0.id == identity.app }) else {
+            return .failed(
+                Failure(
+                    .providerMisconfigured,
+                    "The app's secret cannot be used.",
+                    cause: "no secret of app \(identity.app)"
+                )
+            )
+        }
+        return await graph.removePermissions(
+            by: token,
+            of: identity.subject,
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline,
+            now: clock()
+        )
+    }
+}

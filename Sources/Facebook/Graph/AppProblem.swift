@@ -1,0 +1,99 @@
+import Vocabulary
+import Upstream
+
+extension AppCheck.Outcome {
+    /// What an error means that an app got for its own token.
+    init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
+        let fault = reply.fault(error, of: .appToken, isGraphToken: false)
+        guard fault.isVerdict else {
+            self = .unknown(fault.failure)
+            return
+        }
+        let problem = AppProblem(error: error, app: caller.app.id, settings: caller.settings).text
+        self = .wrong(
+            problem: problem,
+            failure: Failure(
+                .providerMisconfigured,
+                problem,
+                details: fault.failure.details,
+                cause: fault.failure.cause
+            )
+        )
+    }
+}
+
+/// Which part of an app's settings Graph refuses (facebook.md §1.2, §1.3 and §3.4).
+///
+/// The texts decide, since one code stands for several causes; what Graph wrote stays out of what we say.
+struct AppProblem {
+    let error: GraphError
+    let app: ProviderAppID
+    let settings: FacebookSettings
+
+    /// What is wrong and what to do next.
+    var text: String {
+        let text = error.text
+        if error.mentionsProof { return refusedProof }
+        if text.says("access token signature") || text.says("client secret") {
+            return """
+                Facebook knows the app \(app) but does not accept this app secret. Copy the app secret from "App settings", \
+                "Basic" at developers.facebook.com and set it again.
+                """
+        }
+        if text.says("application has been deleted") {
+            return "The app \(app) has been deleted at Facebook. Set the id and the secret of another app."
+        }
+        if text.says("validating application") || text.says("valid app id") || error.meaning == 101 {
+            return """
+                Facebook knows no app with the id \(app). Copy the app id from "App settings", "Basic" at \
+                developers.facebook.com; an app that has been deleted is not known either.
+                """
+        }
+        if error.saysBlocked {
+            return """
+                Facebook keeps the app \(app) from its API. Look at developers.facebook.com what it wants of the app: to be live, a \
+                review, a verification, or the end of a restriction.
+                """
+        }
+        if countsForNothing {
+            return """
+                Facebook ignores the app token of \(app), as it does for apps of the type "Native or desktop app", whose secret \
+                counts as public. Switch that off under "App settings", "Advanced" at developers.facebook.com.
+                """
+        }
+        if text.says("unknown path components") || error.meaning == 2635 {
+            return """
+                Facebook does not have the Graph version \(settings.graphVersion). Choose another one; \
+                \(GraphVersions.latest) is the newest that is known here.
+                """
+        }
+        let code = error.code.map { "error \($0)" } ?? "an error without a code"
+        return """
+            Facebook refuses the app \(app) with \(code). Look at developers.facebook.com whether the app is active and has \
+            nothing to be done.
+            """
+    }
+
+    /// The token of a desktop app is treated as if none had been sent.
+    private var countsForNothing: Bool {
+        error.meaning == 104 || error.text.says("active access token")
+            || error.text.says("must provide an app access token")
+            || error.text.says("desktop app")
+    }
+
+    /// The app token is looked at first, so the secret itself is right.
+    private var refusedProof: String {
+        switch settings.proof {
+        case .timed:
+            """
+            Facebook accepts the secret of the app \(app), but not the timed proof made with it (appsecret_proof), which is \
+            good for five minutes. Set the clock of this machine right, or choose the proof "classic".
+            """
+        case .classic:
+            """
+            Facebook accepts the secret of the app \(app), but not the classic proof made with it (appsecret_proof). Choose \
+            the proof "timed".
+            """
+        }
+    }
+}

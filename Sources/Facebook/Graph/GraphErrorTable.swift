@@ -1,0 +1,323 @@
+import Vocabulary
+import Upstream
+
+/// The meaning of Graph's errors in our reasons (facebook.md §3.2–§3.4).
+///
+/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises: without a code
+/// the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says nothing.
+struct GraphErrorTable {
+    /// Whose token an error speaks of.
+    enum Subject {
+        /// Ours, sent with `debug_token`: the operator's to repair.
+        case appToken
+        /// The person's, sent with `/me` or examined by `debug_token`.
+        case userToken
+    }
+
+    let subject: Subject
+    /// Whether the person's token begins like every token that Graph has issued for years.
+    let isGraphToken: Bool
+    /// Seconds that Graph asked us to wait.
+    let retryAfter: Int?
+
+    /// Reads an error that came with an HTTP status.
+    func fault(_ error: GraphError, status: Int) -> ProviderFault {
+        if let signal = limitSignificance(error, status: status) {
+            let failure = Failure.limited(
+                .facebook,
+                details: error.details,
+                retryAfter: retryAfter ?? RateLimit.defaultSeconds,
+                cause: cause(error, status)
+            )
+            return ProviderFault(failure, signal)
+        }
+        if let answer = answer(error, status: status) { return ProviderFault(answer, .answered) }
+        guard error.isTransient || error.meaning == 1 || error.meaning == 2 || status >= 500 else {
+            return ProviderFault(.badReply(.facebook, details: error.details, cause: cause(error, status)), .answered)
+        }
+        return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
+    }
+
+    /// What a rate limit says about Graph; nil when the error is none.
+    ///
+    /// Codes of facebook.md §3.2; 17 alone counts one person's questions.
+    private func limitSignificance(_ error: GraphError, status: Int) -> HealthSignal? {
+        switch error.meaning {
+        case 17: .answered
+        case 4, 9, 32, 341, 613, .some(80000...80014): .limited(RateLimit(seconds: retryAfter))
+        default: status == 429 ? .limited(RateLimit(seconds: retryAfter)) : nil
+        }
+    }
+
+    /// The failure that an error stands for when Graph itself is in order.
+    private func answer(_ error: GraphError, status: Int) -> Failure? {
+        if let permanent = permanentDespiteItsCode(error, status) { return permanent }
+        if error.isTransient { return nil }
+        switch error.meaning {
+        case 190, 102: return token(error, status)
+        case 100, 2500: return parameter(error, status)
+        case 12: return removed(error, status)
+        case 3, 101, 2635: return misconfigured(error, status)
+        case 104: return error.mentionsProof ? proof(error, status) : invalid(error, status)
+        case 10, .some(200...299): return permission(error, status)
+        case 368: return actionRequired(error, status)
+        case 412, 450, 452: return invalid(error, status)
+        default: return nil
+        }
+    }
+
+    /// Code 1 usually means a moment's trouble; these texts mean something else.
+    private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {
+        guard error.meaning == 1 else { return nil }
+        if error.text.says("desktop app") || error.text.says("client secret") { return misconfigured(error, status) }
+        if error.text.says("reduce the amount of data") {
+            return failure(
+                .mappingInvalid,
+                "The mapping asks Facebook for more than it gives at once. Map fewer fields.",
+                error,
+                status
+            )
+        }
+        return nil
+    }
+
+    // MARK: Tokens
+
+    private func token(_ error: GraphError, _ status: Int) -> Failure {
+        if subject == .appToken, speaksOfApp(error) { return misconfigured(error, status) }
+        switch error.subcode {
+        case 458, 460, 466, 467: return revoked(error, status)
+        case 459, 464, 490: return actionRequired(error, status)
+        case 463: return expired(error, status)
+        default: return tokenByText(error, status)
+        }
+    }
+
+    /// A wrong app secret, an unknown app id.
+    private func speaksOfApp(_ error: GraphError) -> Bool {
+        error.text.says("access token signature") || error.text.says("validating application")
+            || error.text.says("client secret")
+    }
+
+    private func tokenByText(_ error: GraphError, _ status: Int) -> Failure {
+        let text = error.text
+        if text.says("bad signature") {
+            return failure(
+                .credentialWrongKind,
+                """
+                Facebook does not take this for an access token; it says so of ID tokens (JWTs), which Limited Login gives. \
+                Send them as idToken.
+                """,
+                error,
+                status
+            )
+        }
+        if text.says("debug only access token") {
+            return failure(
+                .credentialWrongKind,
+                "This token is good for debugging only. Send the access token that the Facebook SDK gives after a login.",
+                error,
+                status
+            )
+        }
+        if isUnreadable(text) { return unreadable(error, status) }
+        if text.says("expired") { return expired(error, status) }
+        if text.says("log in to www.facebook.com") || text.says("follow the instructions") || text.says("confirm")
+            || text.says("checkpoint")
+        {
+            return actionRequired(error, status)
+        }
+        if text.says("invalidated") || text.says("changed the") || text.says("logged out")
+            || text.says("has not authorized application")
+        {
+            return revoked(error, status)
+        }
+        return invalid(error, status)
+    }
+
+    /// Today's text and the three older ones for something that is no token at all.
+    private func isUnreadable(_ text: GraphText) -> Bool {
+        text.says("cannot parse access token") || text.says("malformed access token")
+            || text.says("invalid oauth access token data") || text.says("invalid oauth access token.")
+    }
+
+    /// A token of the usual shape was damaged on its way; anything else was never an access token.
+    ///
+    /// The placeholder that the iOS SDK hands out without tracking permission is the usual case, and a new login would only
+    /// bring another one.
+    private func unreadable(_ error: GraphError, _ status: Int) -> Failure {
+        guard !isGraphToken else { return invalid(error, status) }
+        return failure(
+            .credentialWrongKind,
+            """
+            Facebook cannot read this access token. On iOS, when App Tracking Transparency is denied, the SDK's AccessToken \
+            is only a placeholder: send AuthenticationToken.tokenString as idToken instead. Elsewhere, check that the token \
+            arrives unchanged.
+            """,
+            error,
+            status
+        )
+    }
+
+    private func expired(_ error: GraphError, _ status: Int) -> Failure {
+        failure(.credentialExpired, "The access token has expired. Log in with Facebook again.", error, status)
+    }
+
+    private func revoked(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .credentialRevoked,
+            """
+            Facebook has withdrawn the access token, because the person removed the app, logged out or changed their password. \
+            Log in with Facebook again.
+            """,
+            error,
+            status
+        )
+    }
+
+    private func actionRequired(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .userActionRequired,
+            """
+            Facebook wants the person to do something first: open www.facebook.com, log in there and follow the instructions, \
+            then log in here again.
+            """,
+            error,
+            status
+        )
+    }
+
+    private func invalid(_ error: GraphError, _ status: Int) -> Failure {
+        guard subject == .userToken || error.meaning == 190 || error.meaning == 102 else {
+            return misconfigured(error, status)
+        }
+        return failure(
+            .credentialInvalid,
+            "Facebook does not accept this access token. Log in with Facebook again.",
+            error,
+            status
+        )
+    }
+
+    // MARK: Parameters
+
+    private func parameter(_ error: GraphError, _ status: Int) -> Failure {
+        let text = error.text
+        for phrase in ["nonexisting field (", "unknown fields: ", "Syntax error \"Field "] {
+            guard let field = text.name(after: phrase) else { continue }
+            return mapping(field, error, status)
+        }
+        if text.says("nonexisting field") || text.says("unknown fields") || text.says("syntax error") {
+            return mapping(nil, error, status)
+        }
+        if error.mentionsProof { return proof(error, status) }
+        if subject == .appToken || text.says("unknown path components") { return misconfigured(error, status) }
+        return invalid(error, status)
+    }
+
+    /// A field that the version of Graph has no more, and that others may still have.
+    private func removed(_ error: GraphError, _ status: Int) -> Failure {
+        guard subject == .userToken else { return misconfigured(error, status) }
+        let names = [" field is deprecated", " API is deprecated", " is deprecated"].lazy
+        let field = names.compactMap { error.text.name(before: $0) }.first
+        return mapping(field, error, status, because: "which this version of Graph no longer has")
+    }
+
+    private func mapping(
+        _ field: String?,
+        _ error: GraphError,
+        _ status: Int,
+        because problem: String = "which does not exist there or was asked for twice"
+    ) -> Failure {
+        var details = error.details
+        if let field { details.append("field", .string(field)) }
+        let subject = field.map { "the field \($0)" } ?? "one of the fields"
+        return Failure(
+            .mappingInvalid,
+            "The mapping asks Facebook for \(subject), \(problem). Correct the mapping.",
+            details: details,
+            cause: cause(error, status)
+        )
+    }
+
+    /// On `/me` this happens to a token of another app, too, so it is for Verification to weigh it against `debug_token`.
+    private func proof(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .providerMisconfigured,
+            """
+            Facebook refuses the proof that goes with the token (appsecret_proof). The operator has to check the app secret \
+            and the clock of the server: a timed proof is good for five minutes.
+            """,
+            error,
+            status,
+            retryAfter: 60
+        )
+    }
+
+    private func misconfigured(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .providerMisconfigured,
+            """
+            Facebook does not accept the settings of the app. The operator has to check app id, app secret and Graph version, \
+            and that the app is not of the type "Native or desktop app".
+            """,
+            error,
+            status,
+            retryAfter: 60
+        )
+    }
+
+    /// No permission of the person's would help.
+    private func blocked(_ error: GraphError, _ status: Int) -> Failure {
+        failure(
+            .providerMisconfigured,
+            """
+            Facebook does not let this app call its API for people. The operator has to look at developers.facebook.com what \
+            Facebook wants of the app: to be live, a review, a verification, or the end of a restriction.
+            """,
+            error,
+            status,
+            retryAfter: 60
+        )
+    }
+
+    // MARK: Permissions
+
+    private func permission(_ error: GraphError, _ status: Int) -> Failure {
+        if error.saysBlocked { return blocked(error, status) }
+        if subject == .appToken || error.text.says("valid app id") { return misconfigured(error, status) }
+        var details = error.details
+        let named = Self.permissions.first { error.text.says($0) }
+        if let named { details.append("permission", .string(named)) }
+        let permission = named.map { "the permission \($0)" } ?? "a permission"
+        return Failure(
+            .permissionMissing,
+            "Facebook wants \(permission) for what the mapping reads. Log in again and ask the person for it.",
+            details: details,
+            cause: cause(error, status)
+        )
+    }
+
+    /// The permissions that fields of a user can need (facebook.md §2), the longer before the shorter that it may contain.
+    private static let permissions = [
+        "public_profile", "user_age_range", "user_birthday", "user_friends", "user_gender", "user_hometown",
+        "user_link",
+        "user_location", "user_likes", "user_photos", "user_posts", "user_videos", "email",
+    ]
+
+    // MARK: Building
+
+    private func failure(
+        _ reason: Failure.Reason,
+        _ message: String,
+        _ error: GraphError,
+        _ status: Int,
+        retryAfter: Int? = nil
+    ) -> Failure {
+        Failure(reason, message, details: error.details, retryAfter: retryAfter, cause: cause(error, status))
+    }
+
+    private func cause(_ error: GraphError, _ status: Int) -> String {
+        "Graph error \(error.code.map(String.init) ?? "without code"), HTTP status \(status)"
+    }
+}

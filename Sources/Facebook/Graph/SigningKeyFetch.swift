@@ -1,0 +1,58 @@
+import Curl
+package import Vocabulary
+import Upstream
+
+extension GraphClient {
+    /// Fetches the keys with which Facebook signs ID tokens.
+    ///
+    /// Asks once; who needs the keys decides when to ask again.
+    ///
+    /// - Parameter deadline: When the answer is worth nothing any more.
+    /// - Returns: The members of the JWK set, of whatever kind.
+    /// - Throws: `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `provider_misconfigured`.
+    package func signingKeys(deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject] {
+        do throws(ProviderFault) {
+            let reply = try await signingKeyReply(deadline: deadline)
+            guard !(300..<400).contains(reply.status) else { throw Self.redirected(reply.status) }
+            guard case .object(let set) = try reply.content() else { throw reply.misshapen("an error instead of keys") }
+            guard let keys = set["keys"]?.array else { throw reply.misshapen("a key document without keys") }
+            return keys.compactMap(\.object)
+        } catch {
+            throw error.failure
+        }
+    }
+
+    private func signingKeyReply(deadline: ContinuousClock.Instant) async throws(ProviderFault) -> GraphReply {
+        let timeout = min(configuration.callTimeout, deadline - .now)
+        guard timeout >= Repetition.leastTime else {
+            throw ProviderFault(.timeout(.facebook, cause: "no time was left to fetch the keys of ID tokens"), .untold)
+        }
+        do throws(CurlError) {
+            let request = try HTTPRequest(
+                url: configuration.keysURL,
+                headers: [("Accept", "application/json")],
+                timeout: timeout,
+                connectTimeout: min(timeout, configuration.connectTimeout),
+                maxReplyBytes: configuration.maxReplyBytes,
+                // Minutes lie between two fetches, and on a connection that has died meanwhile libcurl would ask twice.
+                reusesConnection: false
+            )
+            return GraphReply(try await curl.send(request))
+        } catch {
+            throw ProviderFault(error, of: .facebook)
+        }
+    }
+
+    /// Whoever may redirect us names the keys that we trust, so a redirect is not followed (facebook.md §4.1).
+    private static func redirected(_ status: Int) -> ProviderFault {
+        ProviderFault(
+            Failure(
+                .providerMisconfigured,
+                "The address of Facebook's keys redirects elsewhere, which is not followed. The operator has to set the final one.",
+                retryAfter: 60,
+                cause: "FEDERATION_FACEBOOK_JWKS_URL answers with status \(status), a redirect"
+            ),
+            .answered
+        )
+    }
+}

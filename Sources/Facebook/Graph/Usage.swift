@@ -1,0 +1,31 @@
+import Vocabulary
+
+/// How much of an app's hourly allowance at Graph is used, in percent of it (facebook.md §3.4, `X-App-Usage`).
+///
+/// Graph sends it once an app has made enough calls, and not always all of it.
+package struct GraphUsage: Sendable, Equatable {
+    /// Calls made.
+    package let callCount: Int?
+    /// Time that Graph spent on them.
+    package let totalTime: Int?
+    /// CPU time that Graph spent on them.
+    package let totalCPUTime: Int?
+
+    /// The share that is nearest to its end; nil when Graph named none.
+    package var highest: Int? {
+        [callCount, totalTime, totalCPUTime].compactMap(\.self).max()
+    }
+
+    private static let limits = JSONLimits(bytes: 1024, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
+
+    /// Nil when the header is not a JSON object.
+    init?(header: String) {
+        guard let object = try? JSONParser.parse(header, limits: Self.limits).object else { return nil }
+        func percent(_ key: String) -> Int? {
+            object[key]?.integer.flatMap { (0...1_000_000).contains($0) ? Int($0) : nil }
+        }
+        callCount = percent("call_count")
+        totalTime = percent("total_time")
+        totalCPUTime = percent("total_cputime")
+    }
+}

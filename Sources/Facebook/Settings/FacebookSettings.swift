@@ -1,0 +1,25 @@
+package import Vocabulary
+
+/// How an application talks to Facebook.
+package struct FacebookSettings: Sendable {
+    package let enabled: Bool
+    package let apps: [ProviderApp]
+    package let options: FacebookOptions
+    /// The text that Facebook repeats when it sets up the webhook; nil when there is none.
+    package let webhookVerifyToken: Secret?
+
+    package init(
+        enabled: Bool,
+        apps: [ProviderApp],
+        options: FacebookOptions = FacebookOptions(),
+        webhookVerifyToken: Secret? = nil
+    ) {
+        self.enabled = enabled
+        self.apps = apps
+        self.options = options
+        self.webhookVerifyToken = webhookVerifyToken
+    }
+
+    package var graphVersion: String { options.graphVersion }
+    package var proof: ProofForm { options.proof }
+}

@@ -1,0 +1,26 @@
+import Providers
+package import Vocabulary
+
+/// What an iOS client needs to have its account's access token made (facebook.md §7).
+package struct ReverseAuth: Sendable {
+    package let consumerKey: String
+    /// What the client sends to the provider as `x_reverse_auth_parameters`.
+    package let parameters: String
+}
+
+extension Federation {
+    /// Fetches the parameters of reverse auth, as the app that is named or the first one.
+    ///
+    /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and what the provider has against it.
+    package func reverseAuth(
+        by provider: ProviderName,
+        appID: String?,
+        of loaded: LoadedApplication
+    ) async throws(Failure) -> ReverseAuth {
+        try await limitingConcurrency { () throws(Failure) in
+            let provider = try loaded.provider(provider, as: (any ReverseAuthorizing).self)
+            let result = try await provider.reverseAuthorization(appID: appID, deadline: .now + limits.login)
+            return ReverseAuth(consumerKey: result.consumerKey, parameters: result.parameters)
+        }
+    }
+}

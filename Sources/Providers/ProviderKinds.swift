@@ -1,0 +1,17 @@
+package import Vocabulary
+
+/// The kinds of providers that there are.
+package struct ProviderKinds: Sendable {
+    package let all: [any ProviderKind]
+
+    package init(_ all: [any ProviderKind]) {
+        self.all = all
+    }
+
+    /// The kind of a name; nil when there is none.
+    package func named(_ name: ProviderName) -> (any ProviderKind)? {
+        all.first { $0.name == name }
+    }
+
+    package var names: [ProviderName] { all.map(\.name) }
+}

@@ -1,0 +1,76 @@
+import Vocabulary
+
+/// Where a browser may be sent with what only the client may have: a page, or an app that has a URL scheme of its own.
+package enum RedirectTarget {
+    /// What is wrong with the text as such a URL, for people; nil when nothing is.
+    package static func problem(with text: String) -> String? {
+        guard (1...mostBytes).contains(text.utf8.count), text.utf8.allSatisfy(isAllowed) else {
+            return "must be a URL of at most \(mostBytes) bytes, in the characters of RFC 3986 and without fragment"
+        }
+        let bytes = text.utf8
+        let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
+        let rest = bytes.dropFirst(scheme.count + 1)
+        guard isScheme(scheme), rest.first == UInt8(ascii: "/") else {
+            return """
+                must be a whole URL with its scheme in lower case, like https://app.example.com/done, fb1234567890://authorize or \
+                com.example.app:/done
+                """
+        }
+        let authority = rest.starts(with: "//".utf8) ? rest.dropFirst(2).prefix { !"/?".utf8.contains($0) } : nil
+        guard authority?.contains(UInt8(ascii: "@")) != true else { return "must not hold a user's name or password" }
+        switch String(decoding: scheme, as: UTF8.self) {
+        case "https":
+            return authority.flatMap(host) == nil ? "must name a host, like https://app.example.com/done" : nil
+        case "http":
+            return authority.flatMap(host).map(isLoopback) == true
+                ? nil : "must begin with https://; http:// is for localhost, 127.0.0.1 and [::1] only"
+        case let name where takenByBrowsers.contains(name):
+            return "must not have the scheme \(name), which a browser deals with itself"
+        default: return nil
+        }
+    }
+
+    private static let mostBytes = 2048
+    /// Schemes that no app can have for its own, and some of which run what follows them.
+    private static let takenByBrowsers: Set = [
+        "about", "blob", "data", "file", "filesystem", "ftp", "intent", "javascript", "vbscript", "view-source", "ws",
+        "wss",
+    ]
+
+    /// The characters of RFC 3986 §2 but `#`, which would begin a fragment.
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || "-._~:/?[]@!$&'()*+,;=%".utf8.contains(byte)
+    }
+
+    private static func isScheme(_ scheme: Substring.UTF8View) -> Bool {
+        guard (1...64).contains(scheme.count), let first = scheme.first, isLowerLetter(first) else { return false }
+        return scheme.allSatisfy { isLowerLetter($0) || $0.isASCIIDigit || "+-.".utf8.contains($0) }
+    }
+
+    private static func isLowerLetter(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
+
+    /// The host of `host`, `host:port`, `[IPv6]` or `[IPv6]:port`; nil when it is none of them.
+    private static func host(of authority: Substring.UTF8View) -> Substring.UTF8View? {
+        let isLiteral = authority.first == UInt8(ascii: "[")
+        var host = authority.prefix { $0 != UInt8(ascii: isLiteral ? "]" : ":") }
+        if isLiteral {
+            guard host.count < authority.count else { return nil }
+            host = authority.prefix(host.count + 1)
+        }
+        let port = authority.dropFirst(host.count)
+        let isPort =
+            port.isEmpty
+            || (2...6).contains(port.count) && port.first == UInt8(ascii: ":")
+                && port.dropFirst().allSatisfy(\.isASCIIDigit)
+        let name = isLiteral ? host.dropFirst().dropLast() : host
+        let others = (isLiteral ? ":." : "-._").utf8
+        guard isPort, (1...253).contains(name.count), name.allSatisfy({ $0.isASCIIAlphanumeric || others.contains($0) })
+        else { return nil }
+        return host
+    }
+
+    /// Names and addresses that never leave the device of whoever follows them (RFC 8252 §7.3).
+    private static func isLoopback(_ host: Substring.UTF8View) -> Bool {
+        ["localhost", "127.0.0.1", "[::1]"].contains { host.elementsEqual($0.utf8) }
+    }
+}

@@ -1,0 +1,139 @@
+package import Crypto
+package import Vocabulary
+
+/// An ID token as it arrived: a compact JWS (RFC 7515 §7.1), taken apart by its bytes and not believed yet.
+///
+/// What it claims can be read only with the key that has signed it (`claims(signedBy:)`).
+package struct SignedToken: Sendable {
+    /// Names the key that should have signed it: 1 to 255 bytes.
+    package let keyID: String
+    /// SHA-256 of what was signed.
+    ///
+    /// Two texts with the same digest are the same token: each of the three parts has one notation.
+    package let digest: SHA256Digest
+    private let claims: [UInt8]
+    private let signature: [UInt8]
+
+    /// Bytes of the longest token; usual ones have some 1,200.
+    static let longest = 8192
+    private static let headerLimits = JSONLimits(bytes: 2048, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
+    /// A list of friends has the most members.
+    private static let claimsLimits = JSONLimits(
+        bytes: longest,
+        depth: 8,
+        members: 1024,
+        keyBytes: 128,
+        asciiKeys: false
+    )
+
+    /// Takes a token apart: checks 0, 1, 7 and 8 of facts/security.md §3.1, as far as they need no key.
+    ///
+    /// - Throws: `credential_invalid`.
+    package init(_ text: Secret) throws(Failure) {
+        let text = Array(text.reveal().utf8)
+        let parts = try Self.parts(of: text)
+        let header = try Self.object(parts.header, limits: Self.headerLimits, "header")
+        try Self.checkAlgorithm(header)
+        keyID = try Self.keyID(header)
+        claims = parts.claims
+        signature = parts.signature
+        digest = SHA256.hash(data: text[..<parts.signedEnd])
+    }
+
+    /// The claims, after check 6: the key has signed them.
+    ///
+    /// - Throws: `credential_invalid`.
+    package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
+        guard key.hasSigned(digest, signature: signature) else {
+            throw .untrusted(
+                "The signature of this ID token is not its issuer's. Send the token exactly as the SDK gave it.",
+                check: 6,
+                "the signature does not fit the key"
+            )
+        }
+        return try Self.object(claims, limits: Self.claimsLimits, "claims")
+    }
+
+    // MARK: Checks
+
+    /// Checks 0 and 1: so many bytes, and three parts in base64url without padding; a token with five parts is encrypted.
+    private static func parts(
+        of text: [UInt8]
+    ) throws(Failure) -> (header: [UInt8], claims: [UInt8], signature: [UInt8], signedEnd: Int) {
+        guard text.count <= longest else { throw malformed(check: 0, "longer than 8 KB") }
+        let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 5, omittingEmptySubsequences: false)
+        guard parts.count == 3 else {
+            throw malformed(check: parts.count == 5 ? 1 : 0, "not three parts")
+        }
+        guard let header = Base64URL.decode(parts[0]), let claims = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2])
+        else { throw malformed(check: 0, "a part is not base64url") }
+        return (header, claims, signature, parts[1].endIndex)
+    }
+
+    private static func object(
+        _ bytes: [UInt8],
+        limits: JSONLimits,
+        _ part: StaticString
+    ) throws(Failure) -> JSONObject {
+        guard let object = try? JSONParser.parse(bytes, limits: limits).object else {
+            throw malformed(check: 0, "the \(part) are no JSON object without duplicate keys")
+        }
+        return object
+    }
+
+    /// Checks 7 and 8: the one algorithm that is taken, whatever else a header may ask for.
+    ///
+    /// Facebook's headers have the first three of `known` (facebook.md §4.2). Others bring a key along (`jwk`, `jku`, `x5u`), say that what
+    /// is signed is not what it seems (`b64`, `zip`, `cty`), or demand an extension (`crit`, RFC 7515 §4.1.11); what a member that nobody
+    /// here knows may mean can not be told, so a list of those that are refused would never be whole.
+    private static func checkAlgorithm(_ header: JSONObject) throws(Failure) {
+        guard let algorithm = header["alg"]?.string, algorithm.hasSameBytes(as: "RS256") else {
+            throw .untrusted(
+                "This ID token is not signed by RS256, which alone is taken. Send the one that the SDK gave.",
+                check: 7,
+                "alg is not RS256"
+            )
+        }
+        guard header.members.allSatisfy({ member in known.contains { $0.hasSameBytes(as: member.key) } }) else {
+            throw malformed(check: 7, "the header has a member that could change what the token means")
+        }
+        // A proof of possession or an access token in JWT form names another type.
+        if let type = header["typ"] {
+            guard let type = type.string, type.hasSameBytes(as: "JWT") else {
+                throw malformed(check: 7, "typ is not JWT")
+            }
+        }
+    }
+
+    /// The thumbprints of a certificate only name the key once more, and nobody looks at them.
+    private static let known = ["alg", "kid", "typ", "x5t", "x5t#S256"]
+
+    private static func keyID(_ header: JSONObject) throws(Failure) -> String {
+        guard let keyID = header["kid"]?.string, (1...255).contains(keyID.utf8.count) else {
+            throw malformed(check: 6, "no kid")
+        }
+        return keyID
+    }
+
+    private static func malformed(check: Int, _ cause: String) -> Failure {
+        .untrusted(
+            "This is not a whole ID token. Send the text that the SDK gave (of Facebook's, the AuthenticationToken), unchanged.",
+            check: check,
+            cause
+        )
+    }
+}
+
+extension Failure {
+    /// Why an ID token does not count.
+    ///
+    /// - Parameters:
+    ///   - message: For whoever sent it.
+    ///   - check: The number of the check in facts/security.md §3.1.
+    ///   - cause: For our log; no part of the token.
+    /// - Returns: `credential_invalid`.
+    package static func untrusted(_ message: String, check: Int, _ cause: String) -> Failure {
+        Failure(.credentialInvalid, message, cause: "ID token, check \(check): \(cause)")
+    }
+}

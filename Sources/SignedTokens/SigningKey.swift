@@ -1,0 +1,65 @@
+import Crypto
+import CryptoExtras
+import FoundationEssentials
+package import Vocabulary
+
+/// A public key with which a provider signs ID tokens.
+package struct SigningKey: Sendable {
+    /// Its name in headers of tokens, `kid`.
+    package let id: String
+    private let key: _RSA.Signing.PublicKey
+
+    /// Reads a key of a JWK set (RFC 7517).
+    ///
+    /// Nil when it is no RSA key for signatures by RS256, too short to be trusted or too long to be worth the time. All of that is
+    /// said by the set, never by a token.
+    package init?(jwk: JSONObject) {
+        guard let id = jwk["kid"]?.string, (1...255).contains(id.utf8.count), Self.isForRS256(jwk),
+            let modulus = Self.number(jwk["n"]), let exponent = Self.number(jwk["e"]),
+            Self.modulusBytes.contains(modulus.count),
+            modulus[0] >= 0x80 || modulus.count > Self.modulusBytes.lowerBound,
+            Self.isSane(exponent: exponent),
+            let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
+        else { return nil }
+        self.id = id
+        self.key = key
+    }
+
+    /// 2048 to 8192 bits.
+    private static let modulusBytes = 256...1024
+
+    /// Whether the signature is this key's, by RSASSA-PKCS1-v1_5 with SHA-256.
+    func hasSigned(_ digest: SHA256Digest, signature: [UInt8]) -> Bool {
+        key.isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: signature),
+            for: digest,
+            padding: .insecurePKCS1v1_5
+        )
+    }
+
+    private static func isForRS256(_ jwk: JSONObject) -> Bool {
+        func isAbsent(_ name: String, or value: String) -> Bool {
+            guard let member = jwk[name] else { return true }
+            return member.string?.hasSameBytes(as: value) ?? false
+        }
+        guard jwk["kty"]?.string?.hasSameBytes(as: "RSA") ?? false else { return false }
+        if let operations = jwk["key_ops"] {
+            guard operations.array?.contains(.string("verify")) ?? false else { return false }
+        }
+        return isAbsent("use", or: "sig") && isAbsent("alg", or: "RS256")
+    }
+
+    /// A number in base64url, without leading zeros (RFC 7518 §2).
+    private static func number(_ value: JSONValue?) -> [UInt8]? {
+        guard let text = value?.string, let bytes = Base64URL.decode(text.utf8), let first = bytes.first, first != 0
+        else { return nil }
+        return bytes
+    }
+
+    /// Odd, at least 65537, at most 32 bits.
+    private static func isSane(exponent: [UInt8]) -> Bool {
+        guard exponent.count <= 4 else { return false }
+        let value = exponent.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return value >= 65_537 && value & 1 == 1
+    }
+}

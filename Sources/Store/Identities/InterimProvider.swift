@@ -1,0 +1,5 @@
+import Vocabulary
+
+extension ProviderName {
+    static let facebook = ProviderName(known: "facebook")
+}

@@ -1,0 +1,151 @@
+package import Mapping
+package import Providers
+package import Vocabulary
+
+extension ProviderName {
+    /// The kind, and what its instance is usually called.
+    package static let twitter = ProviderName(known: "twitter")
+}
+
+/// Twitter: access tokens of OAuth 1.0a, which count towards our consumer keys alone.
+package struct TwitterKind: ProviderKind {
+    package let name = ProviderName.twitter
+    package let title = TwitterProvider.title
+    package let fields = ProfileFields.twitter
+    package let appTerms = AppTerms(
+        id: "consumerKey",
+        secret: "consumerSecret",
+        secretTitle: "the consumer secret",
+        idRule: "must be a text of 1 to 64 letters, digits, - or _",
+        isID: { ProviderAppID($0) != nil }
+    )
+    package let optionNames: [String] = []
+    package let secretOptions: [SecretOption] = []
+    package let exportedOptions: [String] = []
+
+    private let client: TwitterClient
+
+    package init(client: TwitterClient) {
+        self.client = client
+    }
+
+    package func options(
+        in object: JSONObject,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> JSONValue { .object([:]) }
+
+    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {}
+
+    package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
+        TwitterProvider(
+            name: setup.name,
+            application: setup.application,
+            isEnabled: setup.isEnabled,
+            apps: setup.apps,
+            client: client
+        )
+    }
+}
+
+/// Twitter as one application has set it up.
+package struct TwitterProvider: Provider {
+    package let name: ProviderName
+    let application: ApplicationID
+    package let isEnabled: Bool
+    package let apps: [ProviderApp]
+    let client: TwitterClient
+
+    static let title = "Twitter"
+
+    package var title: String { Self.title }
+    package var fields: ProfileFields { .twitter }
+}
+
+extension TwitterProvider: CredentialVerifying {
+    package func authenticate(
+        by credential: CredentialFields,
+        _ question: ProviderQuestion,
+        claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
+    ) async throws(Failure) -> AuthenticationResult {
+        let credential = try TwitterCredential(credential)
+        // Twitter gives the whole profile; a mapping that is wrong is told all the same.
+        _ = try question.fields()
+        let person = try await person(by: credential, question)
+        return AuthenticationResult(person: person, profile: AdmittedProfile(person.profile, by: fields))
+    }
+
+    package func preview(
+        _ credential: CredentialFields,
+        _ question: ProviderQuestion
+    ) async throws(Failure) -> VerifiedPerson {
+        try await person(by: TwitterCredential(credential), question)
+    }
+
+    /// Asks by each consumer key in turn whose the token is; one that counts towards none of ours stands for nobody.
+    private func person(
+        by credential: TwitterCredential,
+        _ question: ProviderQuestion
+    ) async throws(Failure) -> VerifiedPerson {
+        var refusal = Failure(
+            .credentialInvalid,
+            "The access token counts towards no consumer key of this application."
+        )
+        for app in try apps(named: question.appID) {
+            do throws(Failure) {
+                let user = try await client.verifyCredentials(
+                    accessToken: credential.token,
+                    accessTokenSecret: credential.secret,
+                    consumerKey: app.id.text,
+                    consumerSecret: app.secret,
+                    application: application,
+                    deadline: question.deadline
+                )
+                return VerifiedPerson(
+                    // Subjects are the same whichever consumer key asks: one that is replaced keeps its people.
+                    identity: IdentityKey(provider: name, app: .global, subject: user.subject),
+                    profile: user.profile,
+                    scopes: [],
+                    scopesAreListed: false,
+                    dataAccessExpiresAt: nil
+                )
+            } catch {
+                guard error.reason == .credentialInvalid else { throw error }
+                refusal = error
+            }
+        }
+        throw refusal
+    }
+}
+
+extension TwitterProvider: AppChecking {
+    package func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict {
+        do throws(Failure) {
+            try await client.checkConsumer(
+                consumerKey: app.id.text,
+                consumerSecret: app.secret,
+                application: application,
+                deadline: deadline
+            )
+            return AppVerdict()
+        } catch {
+            return AppVerdict(problem: (error.message, error.reason))
+        }
+    }
+}
+
+extension TwitterProvider: ReverseAuthorizing {
+    package func reverseAuthorization(
+        appID: String?,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> (consumerKey: String, parameters: String) {
+        let app = try app(named: appID)
+        let parameters = try await client.reverseAuthParameters(
+            consumerKey: app.id.text,
+            consumerSecret: app.secret,
+            application: application,
+            deadline: deadline
+        )
+        return (app.id.text, parameters)
+    }
+}

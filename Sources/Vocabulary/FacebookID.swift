@@ -1,9 +1,0 @@
-/// The form of what Facebook numbers: apps, and configurations of Facebook Login for Business.
-package enum FacebookID {
-    /// For messages.
-    package static let form = "1 to 32 digits"
-
-    package static func isValid(_ text: String) -> Bool {
-        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIDigit)
-    }
-}
