@@ -216,6 +216,7 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: ["Vocabulary", "Postgres", "Store", "TestSupport"],
+            exclude: ["Schemas"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -68,7 +68,9 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) -> SessionIdentity {
         _ = try await user(of: token, in: loaded)
-        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application) else {
+        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application),
+            identity.key.provider == .facebook
+        else {
             throw Self.noKeptToken
         }
         guard !identity.isRevoked else {

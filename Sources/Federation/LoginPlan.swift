@@ -39,10 +39,12 @@ final class LoginPlan: Sendable {
         self.mapping = mapping
         self.positions = positions
         self.dynamic = dynamic
-        statement = SignInStatement(application: application, provider: provider, targets: targets)
+        let tokens = application.providers[provider]?.tokenKeeping
+        statement = SignInStatement(application: application, provider: provider, tokens: tokens, targets: targets)
         singleUseStatement = SignInStatement(
             application: application,
             provider: provider,
+            tokens: tokens,
             targets: targets,
             use: .once
         )

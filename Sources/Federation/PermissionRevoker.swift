@@ -50,6 +50,7 @@ struct PermissionRevoker: Sendable {
         in loaded: LoadedApplication,
         actor: Actor
     ) async -> [PermissionRevocation] {
+        let tokens = tokens.filter { $0.key.provider == .facebook }
         guard !tokens.isEmpty else { return [] }
         let deadline = ContinuousClock.now + Self.patience
         var revocations: [PermissionRevocation] = []
@@ -98,10 +99,16 @@ struct PermissionRevoker: Sendable {
 extension PermissionRevocation {
     fileprivate var recorded: RecordedRevocation {
         switch removal {
-        case .removed: RecordedRevocation(app: app, outcome: "removed", reason: nil)
+        case .removed: RecordedRevocation(provider: .facebook, app: app, outcome: "removed", reason: nil)
         case .tokenIsDead(let failure):
-            RecordedRevocation(app: app, outcome: "tokenIsDead", reason: failure.reason.rawValue)
-        case .failed(let failure): RecordedRevocation(app: app, outcome: "failed", reason: failure.reason.rawValue)
+            RecordedRevocation(
+                provider: .facebook,
+                app: app,
+                outcome: "tokenIsDead",
+                reason: failure.reason.rawValue
+            )
+        case .failed(let failure):
+            RecordedRevocation(provider: .facebook, app: app, outcome: "failed", reason: failure.reason.rawValue)
         }
     }
 }

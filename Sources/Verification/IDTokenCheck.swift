@@ -132,7 +132,7 @@ package struct IDTokenCheck: Sendable {
 
     /// Step 14: `sub` is an id of Facebook's.
     private func subject(_ claims: JSONObject) throws(Failure) -> Subject {
-        guard let subject = claims["sub"]?.string.flatMap(Subject.init) else {
+        guard let subject = claims["sub"]?.string.flatMap(Subject.init(decimal:)) else {
             throw .untrusted("This ID token does not say whom it stands for.", check: 14, "sub is no decimal text")
         }
         return subject

@@ -124,8 +124,11 @@ struct CheckVerdictTests {
     )
     func backoff(sinceCheck: Int64, life: Int64?, reason: Failure.Reason, seconds: Int64) throws {
         let identity = KeptIdentity(
-            app: try #require(ProviderAppID("42")),
-            subject: try #require(Subject(Self.subject)),
+            key: IdentityKey(
+                provider: .facebook,
+                app: try #require(ProviderAppID("42")),
+                subject: try #require(Subject(Self.subject))
+            ),
             token: SealedToken(
                 kind: .access,
                 secret: SealedSecret(bytes: [], keyID: "key"),

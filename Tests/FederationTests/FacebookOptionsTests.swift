@@ -187,7 +187,7 @@ struct FacebookOptionsChangeTests {
                 #"provider.facebook.remove facebook: {\#(settings),"webhookVerifyToken":"•••","apps":[{"appId":"1"}]} -> nil"#
             ]
         )
-        guard case .setProvider(_, _, let options)? = token.first?.change else {
+        guard case .setProvider(_, _, _, let options)? = token.first?.change else {
             Issue.record("not set")
             return
         }
@@ -204,13 +204,13 @@ struct FacebookOptionsChangeTests {
 
         #expect(try Self.steps(stored) { $0.name = "Other" }.map(\.action) == ["application.rename"])
         let kept = try Self.steps(stored) { $0.facebook?.enabled = false }
-        guard case .setProvider(_, false, let options)? = kept.first?.change else {
+        guard case .setProvider(_, .facebook, false, let options)? = kept.first?.change else {
             Issue.record("not set")
             return
         }
         #expect(options == stored.facebook?.options)
         let mended = try Self.steps(stored) { $0.facebook?.facebookOptions = FacebookOptions() }
-        guard case .setProvider(_, true, let options)? = mended.first?.change else {
+        guard case .setProvider(_, .facebook, true, let options)? = mended.first?.change else {
             Issue.record("not set")
             return
         }

@@ -189,7 +189,7 @@ struct PreviewAgreementTests {
             cleared: mapped.cleared,
             dynamic: JSONObject()
         )
-        let statement = SignInStatement(application: application, provider: .facebook, targets: targets)
+        let statement = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: targets)
         return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10))
     }
 

@@ -41,6 +41,7 @@ struct Sample {
         let masterKeys = try masterKeys ?? Self.masterKeys()
         let facebook = try apps.map { apps in
             StoredApplication.Provider(
+                kind: .facebook,
                 enabled: enabled,
                 options: try allOptions(of: id, masterKeys),
                 apps: try apps.map { app in

@@ -18,7 +18,10 @@ struct LastLoginWinsTests {
                 properties: tenant.application.properties,
                 providers: [:]
             )
-            try await body(tenant, SignInStatement(application: application, provider: .facebook, targets: []))
+            try await body(
+                tenant,
+                SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
+            )
         }
     }
 

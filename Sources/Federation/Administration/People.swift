@@ -127,7 +127,7 @@ extension Administration {
             throw Failure(.conflict, "This user is disabled, so its profile is not read. Enable the user first.")
         }
         let identities = try await store.keptIdentities(of: person.user.objectID, in: owner)
-            .filter { $0.token.kind == .access }
+            .filter { $0.key.provider == .facebook && $0.token.kind == .access }
         guard !identities.isEmpty else {
             throw Failure(
                 .conflict,

@@ -44,7 +44,12 @@ enum ProviderSteps {
                 JSONValue.object(JSONObject(settings($0.enabled, oldOptions, where: desired.options)))
             }
             let to = JSONValue.object(JSONObject(settings(desired.enabled, desired.options, where: oldOptions)))
-            let change = ConfigurationChange.setProvider(provider, enabled: desired.enabled, options: desired.options)
+            let change = ConfigurationChange.setProvider(
+                provider,
+                kind: provider,
+                enabled: desired.enabled,
+                options: desired.options
+            )
             steps.append(step(change, "set", from: from, to: to))
         }
         let known = stored?.apps ?? []

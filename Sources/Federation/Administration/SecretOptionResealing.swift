@@ -71,7 +71,12 @@ extension MasterKeys {
         }
         guard !former.isEmpty else { return nil }
         let change = PlannedChange(
-            .setProvider(type.name, enabled: provider.enabled, options: .object(JSONObject(members))),
+            .setProvider(
+                type.name,
+                kind: provider.kind,
+                enabled: provider.enabled,
+                options: .object(JSONObject(members))
+            ),
             action: "secrets.reseal",
             target: nil,
             from: .object(["keyIds": .array(Set(former).sorted().map(JSONValue.string))]),

@@ -112,6 +112,7 @@ package struct Maintenance: Sendable {
         do throws(Failure) {
             claimed = try await store.claimIdentities(
                 of: loaded.application,
+                at: .facebook,
                 except: resting,
                 limit: batchSize,
                 leaseSeconds: settings.lease / .seconds(1)
@@ -222,7 +223,7 @@ package struct Maintenance: Sendable {
                 let count = try await repeated { () throws(Failure) in
                     loaded.mayKeepTokens
                         ? try await store.dropEndedTokens(of: application, limit: Self.rowsAtOnce)
-                        : try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
+                        : try await store.dropTokens(of: application, except: [], limit: Self.rowsAtOnce)
                 }
                 report.forgotten += count.rows
                 report.guests += try await removeLostGuests(of: application)

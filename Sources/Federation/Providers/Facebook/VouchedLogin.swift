@@ -43,7 +43,7 @@ extension VouchedLogin {
     init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
-            let subject = object[Key.subject]?.string.flatMap(Subject.init),
+            let subject = object[Key.subject]?.string.flatMap(Subject.init(decimal:)),
             let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array
         else { return nil }
         let person = VerifiedPerson(

@@ -13,7 +13,10 @@ enum TwitterProvider: IdentityProvider {
         secret: "consumerSecret",
         secretTitle: "the consumer secret",
         idRule: "must be a text of 1 to 64 letters, digits, - or _",
-        isID: { ProviderAppID($0) != nil }
+        isID: { text in
+            (1...64).contains(text.utf8.count)
+                && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
+        }
     )
     static let optionNames: [String] = []
     static let secretOptions: [SecretOption] = []
