@@ -91,15 +91,22 @@ begin
         alter table federation.provider_settings drop column graph_version, drop column proof,
             drop constraint if exists provider_settings_provider_check;
     end if;
+    -- Operators name providers; a password is a way in, too, and no provider has its name.
     if not exists (
         select from pg_constraint
         where conrelid = 'federation.provider_settings'::regclass and conname = 'provider_settings_provider'
+            and pg_get_constraintdef(oid) like '%password%'
     ) then
-        alter table federation.provider_settings
-            add constraint provider_settings_provider check (provider ~ '^[a-z][a-z0-9]{0,31}$');
+        alter table federation.provider_settings drop constraint if exists provider_settings_provider,
+            add constraint provider_settings_provider
+                check (provider ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$' and provider <> 'password');
     end if;
 end
 $body$;
+
+-- What the provider is, where its name does not say that.
+alter table federation.provider_settings
+    add column if not exists kind text collate "C" check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$');
 
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master key
 -- secret_key_id; its associated data name this table, the application, the row and the column.
@@ -119,9 +126,11 @@ begin
     if not exists (
         select from pg_constraint
         where conrelid = 'federation.provider_apps'::regclass and conname = 'provider_apps_app_id'
+            and pg_get_constraintdef(oid) like '%255%'
     ) then
         alter table federation.provider_apps drop constraint if exists provider_apps_app_id_check,
-            add constraint provider_apps_app_id check (app_id ~ '^[A-Za-z0-9_-]{1,64}$');
+            drop constraint if exists provider_apps_app_id,
+            add constraint provider_apps_app_id check (app_id ~ '^[A-Za-z0-9_./:-]{1,255}$');
     end if;
 end
 $body$;
@@ -271,8 +280,19 @@ end
 $body$;
 
 -- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be taken.
+--
+-- No two identities have one text: a provider's name and an app's id hold neither a space nor, as they stand here, a slash. Facebook's
+-- identities are known without the provider's name, as they were before version 6.
+create or replace function federation.identity_hash(provider text, provider_app text, subject text) returns bytea
+language sql immutable strict parallel safe as $body$
+select sha256(convert_to(
+    case provider when 'facebook' then '' else provider || ' ' end || replace(provider_app, '/', '%2F') || '/' || subject, 'UTF8'
+))
+$body$;
+
+-- The same for instances from before version 6, which serve on while the new ones start; all of theirs are Facebook's.
 create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
-language sql immutable strict parallel safe as $body$select sha256(convert_to(provider_app || '/' || subject, 'UTF8'))$body$;
+language sql immutable strict parallel safe as $body$select federation.identity_hash('facebook', provider_app, subject)$body$;
 
 -- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a login may have
 -- waited for an erasure that its own statement does not see.
@@ -307,6 +327,9 @@ begin
         using object_id, opened, previous, most;
 end
 $body$;
+
+-- Versions 2 and 3 had this one.
+drop function if exists federation.end_other_sessions(text, uuid, bytea);
 
 -- Makes the schema of an application, or brings it up to this file.
 create or replace function federation.create_application_schema(schema_name text) returns void
@@ -593,6 +616,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6) on conflict do nothing;
 
 commit;

@@ -35,6 +35,7 @@ struct FloorPlan {
         statement = SignInStatement(
             application: application,
             provider: .facebook,
+            tokens: nil,
             targets: mapping.targets.map { .init(name: $0.name, type: $0.type, sync: $0.sync) },
             use: use
         )

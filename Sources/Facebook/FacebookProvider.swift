@@ -7,7 +7,7 @@ package import Vocabulary
 package struct FacebookProvider: Provider {
     package let name: ProviderName
     let application: ApplicationID
-    let settings: FacebookSettings
+    package let settings: FacebookSettings
     let graph: GraphClient
     let keys: SigningKeys
     /// The time in Unix seconds.
@@ -139,7 +139,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
         let now = clock()
         let accepted = try check.accept(token, signedBy: key, nonce: nonce, now: now)
-        let person = try person(in: accepted)
+        let person = try VerifiedPerson(accepted, of: name)
         return AuthenticationResult(
             person: person,
             profile: AdmittedProfile(person.profile, by: fields),
@@ -152,22 +152,6 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
                 seconds: accepted.end - now,
                 serverNonce: accepted.serverNonce
             )
-        )
-    }
-
-    /// Step 14: `sub` is an id of Facebook's.
-    private func person(in token: AcceptedIDToken) throws(Failure) -> VerifiedPerson {
-        guard let subject = token.claims["sub"]?.string.flatMap(Subject.init) else {
-            throw .untrusted("This ID token does not say whom it stands for.", check: 14, "sub is no decimal text")
-        }
-        let profile = IDTokenProfile(claims: token.claims, subject: subject)
-        return VerifiedPerson(
-            identity: IdentityKey(provider: name, app: token.app, subject: subject),
-            profile: profile.fields,
-            scopes: profile.scopes,
-            scopesAreListed: false,
-            dataAccessExpiresAt: nil,
-            credentialExpiresAt: token.expiry
         )
     }
 }

@@ -21,18 +21,18 @@ extension Federation {
         in loaded: LoadedApplication
     ) async throws(Failure) -> GivenToken {
         try loaded.requireKeeping(of: provider)
-        let identity = try await sessionIdentity(of: token, in: loaded)
-        guard let kept = identity.kept, kept.key.provider == provider else { throw Self.noKeptToken }
-        guard loaded.tokenPolicy(of: kept.key.provider)?.isReturned == true else {
+        let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
+        guard loaded.tokenPolicy(of: provider)?.isReturned == true else {
             throw Failure(
                 .notFound,
                 "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
             )
         }
+        guard let kept = identity.kept else { throw Self.noKeptToken }
         if let end = kept.token.expiresAt, end <= Int64(Date().timeIntervalSince1970) {
             throw Failure(
                 .credentialExpired,
-                "The kept token has expired. Log in with \(loaded.title(of: kept.key.provider)) again."
+                "The kept token has expired. Log in with \(loaded.title(of: provider)) again."
             )
         }
         return GivenToken(
@@ -55,8 +55,8 @@ extension Federation {
         try loaded.requireKeeping(of: provider)
         let end = ContinuousClock.now + limits.login
         return try await limitingConcurrency { () throws(Failure) in
-            let identity = try await sessionIdentity(of: token, in: loaded)
-            guard let kept = identity.kept, kept.key.provider == provider, kept.token.kind == .access else {
+            let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
+            guard let kept = identity.kept, kept.token.kind == .access else {
                 throw Self.noKeptToken
             }
             let check = TokenCheck(store: store, masterKeys: masterKeys)
@@ -79,16 +79,19 @@ extension Federation {
     /// The identity by which a live session of an enabled user was opened.
     private func sessionIdentity(
         of token: SessionToken?,
+        at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> SessionIdentity {
         _ = try await user(of: token, in: loaded)
-        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application) else {
+        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application),
+            identity.key.provider == provider
+        else {
             throw Self.noKeptToken
         }
         guard !identity.isRevoked else {
             throw Failure(
                 .credentialRevoked,
-                "The provider has withdrawn the access of this person's account. Log in with it again."
+                "\(loaded.title(of: provider)) has withdrawn the access of this person's account. Log in with it again."
             )
         }
         return identity

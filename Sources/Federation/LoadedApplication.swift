@@ -31,7 +31,7 @@ package final class LoadedApplication: Sendable {
         var providers: [ProviderName: any Provider] = [:]
         var mappings: [ProviderName: Mapping] = [:]
         for (name, provider) in stored.providers {
-            guard let kind = kinds.kind(of: provider, named: name) else {
+            guard let kind = kinds.named(provider.kind) else {
                 defects.append("its provider \(name) is of a kind that this version does not know")
                 continue
             }
@@ -126,7 +126,7 @@ package final class LoadedApplication: Sendable {
 
     /// Why nobody can log in by a provider that may be known or not.
     func notSetUp(_ name: ProviderName) -> Failure {
-        guard let kind = storedProviders[name].flatMap({ kinds.kind(of: $0, named: name) }) ?? kinds.named(name) else {
+        guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
             return kinds.unknown(name, beside: storedProviders.keys)
         }
         return Failure(
@@ -200,13 +200,6 @@ package final class LoadedApplication: Sendable {
     /// What the operator decided about the tokens of a provider's logins; nil when none are kept.
     func tokenPolicy(of provider: ProviderName) -> TokenPolicy? {
         (providers[provider] as? any TokenChecking)?.tokenPolicy
-    }
-}
-
-extension ProviderKinds {
-    /// The kind of a stored provider.
-    func kind(of provider: StoredApplication.Provider, named name: ProviderName) -> (any ProviderKind)? {
-        named(name)
     }
 }
 

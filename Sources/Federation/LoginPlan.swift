@@ -41,12 +41,12 @@ final class LoginPlan: Sendable {
         self.positions = positions
         self.dynamic = dynamic
         let tokens: TokenKeeping? = tokens.map { $0.isExchanged ? .exchanged : .asItIs }
-        statement = SignInStatement(application: application, provider: provider, targets: targets, tokens: tokens)
+        statement = SignInStatement(application: application, provider: provider, tokens: tokens, targets: targets)
         singleUseStatement = SignInStatement(
             application: application,
             provider: provider,
-            targets: targets,
             tokens: tokens,
+            targets: targets,
             use: .once
         )
     }

@@ -62,7 +62,7 @@ package struct MasterKey: Sendable {
             Place(
                 table: "identities",
                 application: application.text,
-                row: "\(identity.provider)/\(identity.app)/\(identity.subject)",
+                row: identity.path,
                 column: "token"
             )
         }
@@ -95,7 +95,7 @@ package struct MasterKey: Sendable {
             Place(table: "token_keys", application: application?.text ?? "", row: id, column: "secret")
         }
 
-        /// None of the parts can hold the separator: they are names of ours and digits.
+        /// None of the parts can hold the separator: they are ASCII that prints.
         var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
     }
 

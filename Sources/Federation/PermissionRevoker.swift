@@ -4,19 +4,20 @@ import Store
 
 /// What became of our permissions at one app of a provider.
 package struct PermissionRevocation: Sendable {
+    let provider: ProviderName
     /// The provider's name for people.
-    let provider: String
+    let title: String
     let app: ProviderAppID
     let removal: PermissionRemoval
 
     /// What an operator should know; nil when all is well.
     package var warning: String? {
-        let advice = "The person can remove the app at \(provider), under \"Apps and websites\" of the settings."
+        let advice = "The person can remove the app at \(title), under \"Apps and websites\" of the settings."
         switch removal {
         case .removed: return nil
         case .tokenIsDead(let failure):
             return """
-                \(provider) does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
+                \(title) does not take the kept token of the app \(app) any more (\(failure.reason.rawValue)), so that our permissions \
                 could not be given up; most likely they have ended with it. \(advice)
                 """
         case .failed(let failure):
@@ -56,7 +57,8 @@ struct PermissionRevoker: Sendable {
         for token in tokens {
             revocations.append(
                 PermissionRevocation(
-                    provider: loaded.title(of: token.key.provider),
+                    provider: token.key.provider,
+                    title: loaded.title(of: token.key.provider),
                     app: token.app,
                     removal: await remove(by: token, in: loaded, deadline: deadline)
                 )
@@ -96,10 +98,16 @@ struct PermissionRevoker: Sendable {
 extension PermissionRevocation {
     fileprivate var recorded: RecordedRevocation {
         switch removal {
-        case .removed: RecordedRevocation(app: app, outcome: "removed", reason: nil)
+        case .removed: RecordedRevocation(provider: provider, app: app, outcome: "removed", reason: nil)
         case .tokenIsDead(let failure):
-            RecordedRevocation(app: app, outcome: "tokenIsDead", reason: failure.reason.rawValue)
-        case .failed(let failure): RecordedRevocation(app: app, outcome: "failed", reason: failure.reason.rawValue)
+            RecordedRevocation(
+                provider: provider,
+                app: app,
+                outcome: "tokenIsDead",
+                reason: failure.reason.rawValue
+            )
+        case .failed(let failure):
+            RecordedRevocation(provider: provider, app: app, outcome: "failed", reason: failure.reason.rawValue)
         }
     }
 }

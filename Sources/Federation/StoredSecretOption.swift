@@ -46,7 +46,7 @@ extension StoredApplication {
     /// The secrets among the options of its providers.
     func secretOptions(_ kinds: ProviderKinds) -> [StoredSecretOption] {
         providers.flatMap { name, provider in
-            (kinds.kind(of: provider, named: name)?.secretOptions ?? []).compactMap { option in
+            (kinds.named(provider.kind)?.secretOptions ?? []).compactMap { option in
                 StoredSecretOption(provider.options.object?[option.name])
             }
         }

@@ -171,4 +171,22 @@ package struct AcceptedIDToken: Sendable {
     package let end: Int64
     /// What must turn out to be a nonce that we gave out; nil when the policy does not ask for one.
     package let serverNonce: Secret?
+
+    package init(
+        claims: JSONObject,
+        app: ProviderAppID,
+        expiry: Int64,
+        digest: [UInt8],
+        issued: Int64,
+        end: Int64,
+        serverNonce: Secret?
+    ) {
+        self.claims = claims
+        self.app = app
+        self.expiry = expiry
+        self.digest = digest
+        self.issued = issued
+        self.end = end
+        self.serverNonce = serverNonce
+    }
 }

@@ -22,7 +22,8 @@ extension Store {
         _ = try await query(
             """
             insert into \(identifier: application.schema).single_use (kind, hash, owner, payload, payload_key_id, expires)
-            values ('loginCode', \(hash), federation.identity_hash(\(identity.app.text), \(identity.subject.text)),
+            values ('loginCode', \(hash),
+                federation.identity_hash(\(identity.provider.text), \(identity.app.text), \(identity.subject.text)),
                 \(payload.bytes), \(payload.keyID), now() + make_interval(secs => \(seconds)))
             """,
             of: application

@@ -3,7 +3,7 @@ import Postgres
 
 extension Store {
     /// The version of schema.sql that this binary was built with.
-    package var expectedSchemaVersion: Int { 5 }
+    package var expectedSchemaVersion: Int { 6 }
 
     /// Applies schema.sql, which brings its own transaction and advisory lock; applying it again changes nothing.
     package func migrate() async throws(Failure) {

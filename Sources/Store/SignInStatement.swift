@@ -57,7 +57,7 @@ package struct SignInStatement: Sendable {
     let provider: ProviderName
     let columns: UserColumns
     /// How the provider's token is stored with the identity.
-    private let tokens: TokenKeeping?
+    let tokens: TokenKeeping?
     /// The text with its placeholders.
     package let sql: String
 
@@ -77,23 +77,24 @@ package struct SignInStatement: Sendable {
     /// Generates the statement.
     ///
     /// - Parameters:
-    ///   - application: gives the schema, the columns that come back, and whether tokens are kept.
+    ///   - application: gives the schema and the columns that come back.
     ///   - provider: whose credential it is.
+    ///   - tokens: how the provider's token is stored with the identity; nil where it is not.
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
     ///   - use: of which kind of credential the login is.
     package init(
         application: Application,
         provider: ProviderName,
+        tokens: TokenKeeping?,
         targets: [Target],
-        tokens: TokenKeeping? = nil,
         use: Use = .repeated
     ) {
+        self.tokens = tokens
         self.targets = targets
         self.use = use
         self.application = application
         self.provider = provider
         columns = UserColumns(application: application)
-        self.tokens = tokens
         sql = Self.generate(
             application: application,
             provider: provider,
@@ -250,7 +251,7 @@ package struct SignInStatement: Sendable {
             """
         let isSeen = "exists (select from seen)"
         let mayUseNonce = "(\(nonce) is null or exists (select from nonce))"
-        let identity = "federation.identity_hash($1, $2)"
+        let identity = "federation.identity_hash(\(provider), $1, $2)"
         let hasEnded = """
             exists (
                 select from \(schema).single_use s

@@ -17,7 +17,10 @@ package struct TwitterKind: ProviderKind {
         secret: "consumerSecret",
         secretTitle: "the consumer secret",
         idRule: "must be a text of 1 to 64 letters, digits, - or _",
-        isID: { ProviderAppID($0) != nil }
+        isID: { text in
+            (1...64).contains(text.utf8.count)
+                && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
+        }
     )
     package let optionNames: [String] = []
     package let secretOptions: [SecretOption] = []

@@ -53,7 +53,7 @@ extension TwitterClient {
     /// Reads the user, whose id is there twice, since JavaScript cannot hold the number: both must agree.
     private static func user(in reply: TwitterReply) throws(ProviderFault) -> TwitterUser {
         let profile = try reply.object(about: .userToken)
-        guard let text = profile["id_str"]?.string, let subject = Subject(text) else {
+        guard let text = profile["id_str"]?.string, let subject = Subject(decimal: text) else {
             throw reply.misshapen("a user without id_str")
         }
         guard let id = profile["id"]?.integer, String(id).hasSameBytes(as: text) else {

@@ -68,15 +68,27 @@ private enum ReservedNames {
     }
 }
 
-/// The provider's id of a person, scoped to one app of the provider: decimal text, never a number (decision D16).
+/// The provider's id of a person, scoped to one app of the provider: a text that is compared as bytes, never a number (decision D16).
 ///
-/// Providers count people from 1. A 0 is what stands for nobody in samples and in what is broken, and with zeros in front one id would
-/// have many texts.
+/// OpenID Connect Core §2 allows a `sub` 255 ASCII characters, and so many are taken here of those that print. A provider may have a
+/// narrower rule, and whoever reads its replies holds them to that.
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil unless the text is 1 to 64 ASCII digits, of which the first is not 0.
+    /// Nil unless the text is 1 to 255 bytes of ASCII from `!` to `~`.
     package init?(_ text: String) {
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
+        self.text = text
+    }
+
+    /// An id of a provider that numbers people, as Facebook and Twitter do: nil unless the text is 1 to 64 ASCII digits, of which the
+    /// first is not 0.
+    ///
+    /// Such providers count from 1. A 0 is what stands for nobody in samples and in what is broken, and with zeros in front one id would
+    /// have many texts.
+    package init?(decimal text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
             text.utf8.first != UInt8(ascii: "0")
         else { return nil }

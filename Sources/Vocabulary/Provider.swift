@@ -1,14 +1,15 @@
-/// The name of an identity provider, in documents, tables and paths: `facebook`.
+/// The name of an identity provider, in documents, tables and paths: `facebook`, `staff-sso`.
 ///
-/// 1 to 32 bytes of `a-z 0-9`, beginning with a letter.
+/// 1 to 32 bytes of `a-z 0-9 -`, beginning with a letter and not ending with `-`.
 package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
     /// Nil when the text does not follow the rule.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
+        let dash = UInt8(ascii: "-")
         guard (1...32).contains(bytes.count), let first = bytes.first, first.isASCIILowercase,
-            bytes.allSatisfy({ $0.isASCIILowercase || $0.isASCIIDigit })
+            bytes.allSatisfy({ $0.isASCIILowercase || $0.isASCIIDigit || $0 == dash }), !text.hasSuffix("-")
         else { return nil }
         self.text = String(text)
     }
@@ -34,14 +35,15 @@ package enum TokenKeeping: Sendable {
     case exchanged
 }
 
-/// The id of an application's app at a provider: 1 to 64 bytes of `a-z A-Z 0-9 _ -`, compared as bytes.
+/// The id of an application's app at a provider, in OpenID Connect the client id: 1 to 255 bytes of `a-z A-Z 0-9 _ - . / :`, compared as
+/// bytes.
 package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
     /// Nil when the text does not follow the rule; a provider may have a narrower one.
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count),
-            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
+        guard (1...255).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "_-./:".utf8.contains($0) })
         else { return nil }
         self.text = text
     }
@@ -54,6 +56,11 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
     package static let global = ProviderAppID(known: "global")
 
     package var description: String { text }
+
+    /// The id without a slash, for texts whose parts end with one.
+    fileprivate var segment: String {
+        text.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "%2F")
+    }
 }
 
 /// An app at a provider whose secret we hold.
@@ -82,4 +89,9 @@ package struct IdentityKey: Sendable, Hashable {
         self.app = app
         self.subject = subject
     }
+
+    /// The three parts as one text that no other identity has.
+    ///
+    /// Two slashes end the first two parts: a provider's name has none, and those of an app's id stand as `%2F`, whose `%` it cannot have.
+    package var path: String { "\(provider)/\(app.segment)/\(subject)" }
 }

@@ -1,7 +1,9 @@
+import SignedTokens
+import Providers
 import API
 import Curl
 import Federation
-import Graph
+import Facebook
 import HTTPTypes
 import Hummingbird
 import Vocabulary
@@ -108,20 +110,25 @@ struct Parts: Sendable {
         postgres = PostgresClient(configuration: configuration)
         let store = Store(postgres: postgres)
         let curl = try CurlClient()
-        let clients = ProviderClients(
-            graph: GraphClient(curl: curl, configuration: try GraphConfiguration()),
-            twitter: TwitterClient(curl: curl, configuration: try TwitterConfiguration())
-        )
+        let graph = GraphClient(curl: curl, configuration: try GraphConfiguration())
+        let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let keys = SigningKeys(issuer: "Facebook", logger: silent) { (deadline) throws(Failure) in
+            try await graph.signingKeys(deadline: deadline)
+        }
+        let kinds = ProviderKinds([
+            FacebookKind(graph: graph, keys: keys, clock: { 0 }),
+            TwitterKind(client: TwitterClient(curl: curl, configuration: try TwitterConfiguration())),
+        ])
         let key = try MasterKey(base64: Secret("a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleTE="))
         directory = ApplicationDirectory(
             store: store,
             masterKeys: MasterKeys(current: key),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            kinds: kinds,
+            logger: silent
         )
-        administration = Administration(store: store, clients: clients, masterKeys: MasterKeys(current: key))
+        administration = Administration(store: store, kinds: kinds, masterKeys: MasterKeys(current: key))
         federation = Federation(
             store: store,
-            clients: clients,
             directory: directory,
             masterKeys: MasterKeys(current: key),
             limits: Federation.Limits(),

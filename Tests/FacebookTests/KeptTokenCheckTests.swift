@@ -1,12 +1,11 @@
-import Graph
-import Vocabulary
-import Store
+import Providers
 import Testing
+import Vocabulary
 
-@testable import Federation
+@testable import Facebook
 
 @Suite("What Facebook's answers about a kept token mean")
-struct CheckVerdictTests {
+struct KeptTokenCheckTests {
     private static let now: Int64 = 1_800_000_000
     private static let subject = "10150000000000001"
 
@@ -94,47 +93,24 @@ struct CheckVerdictTests {
 
     @Test("one meaning for each", arguments: rows)
     func meaning(row: Row) throws {
-        let verdict = CheckVerdict(
-            inspection: row.inspection,
-            profile: row.profile,
+        let check = KeptTokenCheck(
+            identity: IdentityKey(
+                provider: .facebook,
+                app: try #require(ProviderAppID("42")),
+                subject: try #require(Subject(Self.subject))
+            ),
             app: ProviderApp(id: try #require(ProviderAppID("42")), secret: Secret("secret")),
-            subject: try #require(Subject(Self.subject)),
             now: Self.now
         )
+        let verdict = check.verdict(on: row.inspection, row.profile)
         let meaning: Meaning =
             switch verdict {
-            case .stands(_, profile: nil): .stands
-            case .stands: .standsWithProfile
+            case .stands(_, .profile): .standsWithProfile
+            case .stands: .stands
             case .revoked: .revoked
             case .worthless: .worthless
             case .unknown: .unknown
             }
         #expect(meaning == row.meaning)
-    }
-
-    /// Seconds since the last good check, the life that the token has left, the reason, and the pause.
-    @Test(
-        "a check that came to nothing is tried again after pauses that double, up to six hours",
-        arguments: [
-            (86_400, nil, Failure.Reason.providerTimeout, 60), (86_460, nil, .providerTimeout, 60),
-            (86_520, nil, .providerTimeout, 120), (90_000, nil, .providerRateLimited, 3600),
-            (900_000, nil, .providerUnavailable, 21_600), (120, 3600, .providerUnavailable, 120),
-            (86_400, nil, .providerMisconfigured, 3600), (86_400, nil, .userActionRequired, 86_400),
-        ] as [(Int64, Int64?, Failure.Reason, Int64)]
-    )
-    func backoff(sinceCheck: Int64, life: Int64?, reason: Failure.Reason, seconds: Int64) throws {
-        let identity = KeptIdentity(
-            app: try #require(ProviderAppID("42")),
-            subject: try #require(Subject(Self.subject)),
-            token: SealedToken(
-                kind: .access,
-                secret: SealedSecret(bytes: [], keyID: "key"),
-                expiresAt: life.map { Self.now + $0 }
-            ),
-            checkedAt: Self.now - sinceCheck,
-            refreshedAt: 0,
-            isDisabled: false
-        )
-        #expect(CheckBackoff.seconds(after: reason, identity, now: Self.now) == seconds)
     }
 }

@@ -1,3 +1,4 @@
+import Providers
 import Vocabulary
 import Logging
 import TestSupport
@@ -13,6 +14,7 @@ struct ApplicationDirectoryTests {
             let directory = ApplicationDirectory(
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
+                kinds: try .outOfReach(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let key = "canary-key-0123456789"
@@ -53,6 +55,7 @@ struct ApplicationDirectoryTests {
             let directory = ApplicationDirectory(
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
+                kinds: try .outOfReach(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let id = try #require(ApplicationID("demo"))
@@ -76,6 +79,7 @@ struct ApplicationDirectoryTests {
             let directory = ApplicationDirectory(
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
+                kinds: try .outOfReach(),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             try await directory.refresh()

@@ -1,3 +1,4 @@
+import Facebook
 import Federation
 import Vocabulary
 import TestSupport

@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -23,7 +25,7 @@ struct ConfigurationDifferenceTests {
         _ edit: (inout DesiredApplication) throws -> Void
     ) throws -> [String] {
         let stored = try sample.stored()
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         try edit(&desired)
         return try ConfigurationDifference.changes(from: stored, to: desired, columns: columns).map(\.line)
     }
@@ -34,7 +36,7 @@ struct ConfigurationDifferenceTests {
         _ edit: (inout DesiredApplication) throws -> Void
     ) throws -> [String] {
         let stored = try sample.stored()
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         try edit(&desired)
         return ConfigurationDifference.problems(from: stored, to: desired, columns: columns).problems
             .map(\.pointer.text)
@@ -48,10 +50,11 @@ struct ConfigurationDifferenceTests {
 
     @Test("an application that is not there is made, and then everything in it")
     func creation() throws {
-        let desired = DesiredApplication(try Self.sample.stored())
-        var new = DesiredApplication(id: desired.id, name: "New", schema: "people")
+        let desired = try DesiredApplication(Self.sample.stored(), kinds: .outOfReach())
+        var new = DesiredApplication(id: desired.id, name: "New", schema: "people", kinds: desired.kinds)
         new.keys = desired.keys
         new.facebook = DesiredApplication.Provider(
+            kind: .facebook,
             enabled: false,
             options: FacebookOptionsDocument.document(of: FacebookOptions()),
             apps: []
@@ -237,7 +240,7 @@ struct ConfigurationDifferenceTests {
     @Test("no step shows a key, a secret, a hash or a sealed secret")
     func nothingSecret() throws {
         let stored = try Self.sample.stored()
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         let masterKeys = try Sample.masterKeys()
         let secret = Secret("canary-new-secret")
         desired.keys = [DesiredApplication.Key(label: "ios", hash: Digest.sha256("canary-new-key"))]
@@ -253,7 +256,11 @@ struct ConfigurationDifferenceTests {
             )
         }
         var steps = try ConfigurationDifference.changes(from: stored, to: desired, columns: [])
-        steps += try ConfigurationDifference.changes(from: stored, to: DesiredApplication(stored).emptied, columns: [])
+        steps += try ConfigurationDifference.changes(
+            from: stored,
+            to: DesiredApplication(stored, kinds: try .outOfReach()).emptied,
+            columns: []
+        )
         steps += ConfigurationDifference.deletion(of: stored)
         #expect(steps.count >= 7)
         let hashes = stored.keys.map(\.hash) + desired.keys.map(\.hash)

@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -41,7 +43,7 @@ struct ConfigurationMemoryTests {
 
     private static func application(_ id: String, _ name: String, hosts: String = "[]") throws -> LoadedApplication {
         let sample = Sample(id: id, name: name, settings: #"{"hostNames":\#(hosts)}"#)
-        return LoadedApplication(try sample.stored(), masterKeys: try Sample.masterKeys())
+        return LoadedApplication(try sample.stored(), masterKeys: try Sample.masterKeys(), kinds: try .outOfReach())
     }
 
     /// A memory that has read everything at revision 7.

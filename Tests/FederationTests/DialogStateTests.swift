@@ -1,3 +1,6 @@
+import Providers
+import Twitter
+import Facebook
 import Vocabulary
 import Mapping
 import Testing
@@ -7,7 +10,7 @@ import Testing
 @Suite("What is kept of a login through the server")
 struct DialogStateTests {
     private static func plan(_ end: DialogEnd, mapping: JSONValue? = nil) -> DialogPlan {
-        DialogPlan(appID: "1", redirectURI: "https://b.example/", mapping: mapping, end: end)
+        DialogPlan(provider: .facebook, appID: "1", redirectURI: "https://b.example/", mapping: mapping, end: end)
     }
 
     private static func object(_ text: Secret) throws -> JSONObject {
@@ -23,6 +26,7 @@ struct DialogStateTests {
             for mapping in [nil, JSONValue.object(["email": .string("email")])] {
                 let plan = Self.plan(end, mapping: mapping)
                 func expectSame(_ read: DialogPlan) {
+                    #expect(read.provider == .facebook)
                     #expect(read.appID == "1")
                     #expect(read.redirectURI == "https://b.example/")
                     #expect(read.mapping == mapping)
@@ -46,21 +50,22 @@ struct DialogStateTests {
                 {
                     let ticket = DialogTicket(
                         plan: plan,
-                        permissions: permissions,
-                        authType: type,
-                        configID: configID,
+                        wishes: DialogWishes(permissions: permissions, authType: type, configID: configID),
                         endsAt: 1_700_000_000
                     )
                     let read = try #require(DialogTicket(try Self.object(ticket.text)))
                     expectSame(read.plan)
-                    #expect(read.permissions == permissions)
-                    #expect(read.authType == type)
-                    #expect(read.configID == configID)
+                    #expect(read.wishes.permissions == permissions)
+                    #expect(read.wishes.authType == type)
+                    #expect(read.wishes.configID == configID)
                     #expect(read.endsAt == 1_700_000_000)
                 }
             }
         }
-        for text in ["{}", #"{"app":"1","redirectUri":"x","codeVerifier":"v","endsAt":1}"#] {
+        for text in [
+            "{}", #"{"provider":"facebook","app":"1","redirectUri":"x","codeVerifier":"v","endsAt":1}"#,
+            #"{"app":"1","redirectUri":"x","returnUrl":"y","endsAt":1}"#,
+        ] {
             #expect(DialogState(try Self.object(Secret(text))) == nil)
             #expect(DialogTicket(try Self.object(Secret(text))) == nil)
         }
@@ -111,7 +116,7 @@ struct DialogStateTests {
         #expect(!opens(sealed, MasterKeys(current: new), for: demo, at: 999), "another key's")
         #expect(state.sealed(under: keys, for: demo) != sealed)
         #expect(DialogTicket(sealed: sealed, under: keys, for: demo, now: 999) == nil, "a state is no ticket")
-        let ticket = DialogTicket(plan: state.plan, permissions: nil, authType: nil, configID: nil, endsAt: 1000)
+        let ticket = DialogTicket(plan: state.plan, wishes: DialogWishes(), endsAt: 1000)
         #expect(!opens(ticket.sealed(under: keys, for: demo), keys, for: demo, at: 999), "a ticket is no state")
         for index in sealed.indices {
             var changed = sealed
@@ -141,24 +146,30 @@ struct DialogStateTests {
         )
         let token = ProviderToken(kind: .access, text: Secret("EAAx"), expiresAt: 6)
         let login = VouchedLogin(
-            proof: Proof(person: person, profile: AdmittedProfile(person.profile, by: .facebook), token: token),
+            result: AuthenticationResult(
+                person: person,
+                profile: AdmittedProfile(person.profile, by: .facebook),
+                token: token
+            ),
             mapping: .null,
             codeChallenge: "c"
         )
-        let read = try #require(VouchedLogin(login.text))
-        #expect(read.proof.person.identity == person.identity)
-        #expect(read.proof.person.profile["id"]?.string == "2")
+        let read = try #require(VouchedLogin(login.text, provider: .facebook))
+        #expect(VouchedLogin(login.text, provider: .twitter) == nil, "another provider's")
+        #expect(!read.result.isRepeatable)
+        #expect(read.result.person.identity == person.identity)
+        #expect(read.result.person.profile["id"]?.string == "2")
         #expect(!login.text.reveal().contains("a@b@c"), "what does not fit is not kept")
-        #expect(read.proof.profile.json == login.proof.profile.json)
-        #expect(read.proof.person.scopes == ["email"])
-        #expect(read.proof.person.scopesAreListed)
-        #expect(read.proof.person.declinedScopes == ["user_birthday"])
-        #expect(read.proof.person.dataAccessExpiresAt == 5)
-        #expect(read.proof.person.credentialExpiresAt == 6)
-        #expect(read.proof.token?.text.reveal() == "EAAx")
-        #expect(read.proof.token?.expiresAt == 6)
+        #expect(read.result.profile.json == login.result.profile.json)
+        #expect(read.result.person.scopes == ["email"])
+        #expect(read.result.person.scopesAreListed)
+        #expect(read.result.person.declinedScopes == ["user_birthday"])
+        #expect(read.result.person.dataAccessExpiresAt == 5)
+        #expect(read.result.person.credentialExpiresAt == 6)
+        #expect(read.result.token?.text.reveal() == "EAAx")
+        #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")
-        #expect(VouchedLogin(Secret("{}")) == nil)
+        #expect(VouchedLogin(Secret("{}"), provider: .facebook) == nil)
     }
 
     @Test(
@@ -236,11 +247,12 @@ struct DialogStateTests {
     }
 
     @Test("what Facebook's dialog says in place of a code is told by our reasons")
-    func answers() {
+    func answers() throws {
+        let provider = try FacebookProvider.outOfReach()
         func failure(_ change: (inout DialogAnswer) -> Void) -> Failure? {
             var answer = DialogAnswer()
             change(&answer)
-            return answer.failure
+            return provider.failure(in: answer)
         }
         #expect(failure { _ in } == nil)
         #expect(failure { $0.error = "access_denied" }?.reason == .loginCancelled)

@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Federation
 import Vocabulary
 import Store
@@ -10,7 +12,7 @@ struct DocumentApplyTests {
     private static let environment: @Sendable (String) -> String? = { "canary-value-of-\($0)" }
 
     private static func document(_ text: String) throws -> ApplicationDocument {
-        try ApplicationDocument(text: Array(text.utf8))
+        try ApplicationDocument(text: Array(text.utf8), kinds: try .outOfReach())
     }
 
     /// The steps of applying a document.

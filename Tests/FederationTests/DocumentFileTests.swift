@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -39,14 +41,20 @@ struct DocumentFileTests {
 
     @Test("the full Graph user has every field of the catalogue")
     func fullUser() throws {
-        let document = try ApplicationDocument(text: Array(try DocumentFiles.text("full-graph-user.json").utf8))
+        let document = try ApplicationDocument(
+            text: Array(try DocumentFiles.text("full-graph-user.json").utf8),
+            kinds: try .outOfReach()
+        )
         let mapped = Set(try Mapping(document.mapping).entries.flatMap { $0.from.paths.map(\.field) })
         #expect(mapped == ProfileFields.facebook.names)
     }
 
     @Test("the migration from Backendless is its plain dictionary, which a client may send, too")
     func migration() throws {
-        let document = try ApplicationDocument(text: Array(try DocumentFiles.text("backendless-migration.json").utf8))
+        let document = try ApplicationDocument(
+            text: Array(try DocumentFiles.text("backendless-migration.json").utf8),
+            kinds: try .outOfReach()
+        )
         #expect(document.settings.dynamicProperties && document.settings.clientMapping)
         #expect(document.mapping.object != nil)
         let client = try Mapping(document.mapping, origin: .client)
@@ -61,7 +69,10 @@ struct DocumentFileTests {
 
     @Test("profile basics need no permission that Facebook grants only after a review")
     func basics() throws {
-        let document = try ApplicationDocument(text: Array(try DocumentFiles.text("profile-basics.json").utf8))
+        let document = try ApplicationDocument(
+            text: Array(try DocumentFiles.text("profile-basics.json").utf8),
+            kinds: try .outOfReach()
+        )
         let fields = try Mapping(document.mapping).entries.flatMap { $0.from.paths.map(\.field) }
         #expect(fields.allSatisfy { ["public_profile", "email"].contains(ProfileFields.facebook.permission(of: $0)) })
     }

@@ -1,5 +1,6 @@
+import Providers
 import FoundationEssentials
-import Graph
+import Facebook
 import Vocabulary
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct EndingTests {
                 enabled: sample.enabled,
                 options: #"{"graphVersion": "\#(sample.version)"}"#
             )
-            return LoadedApplication(try stored.stored(), masterKeys: try Sample.masterKeys())
+            return LoadedApplication(try stored.stored(), masterKeys: try Sample.masterKeys(), kinds: try .outOfReach())
         }
         return Ending.all(in: loaded, on: day).map { ending in
             let ids = ending.applications.map(\.text).sorted().joined(separator: ",")

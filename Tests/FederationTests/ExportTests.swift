@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -12,7 +14,7 @@ struct ExportTests {
         _ stored: StoredApplication?,
         _ environment: [String: String]
     ) throws -> [PlannedChange] {
-        let document = try ApplicationDocument(text: Array(text.utf8))
+        let document = try ApplicationDocument(text: Array(text.utf8), kinds: try .outOfReach())
         var secrets = DocumentSecrets(
             of: document.id,
             stored: stored,
@@ -79,7 +81,7 @@ struct ExportTests {
     @Test("what is exported is read again as the same application, to the last secret", arguments: samples)
     func roundTrip(sample: Sample) throws {
         let stored = try sample.stored()
-        let document = DocumentExport.document(of: stored)
+        let document = try DocumentExport.document(of: stored, kinds: .outOfReach())
         #expect(!document.text.contains("canary"), "no secret and no key")
         let environment = try Self.environment(of: document)
         #expect(try Self.changes(document.text, stored, environment).map(\.line) == [])
@@ -110,7 +112,7 @@ struct ExportTests {
             let entries = types.map { #""unknown_\#($0.rawValue.lowercased())":"p\#($0.rawValue)""# }
             sample.mapping = Bool.random(using: &random) ? "{" + entries.joined(separator: ",") + "}" : nil
             let stored = try sample.stored()
-            let document = DocumentExport.document(of: stored)
+            let document = try DocumentExport.document(of: stored, kinds: .outOfReach())
             let lines = try Self.changes(document.text, stored, try Self.environment(of: document)).map(\.line)
             #expect(lines == [], "seed \(seed): \(document.text)")
         }
@@ -124,7 +126,7 @@ struct ExportTests {
             properties: #"{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}}"#,
             mapping: #"[{"to":"name","from":"name","sync":"always"}]"#
         )
-        let text = DocumentExport.document(of: try sample.stored()).text
+        let text = try DocumentExport.document(of: sample.stored(), kinds: .outOfReach()).text
         #expect(
             text == #"""
                 {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"banDays":730,"tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100,"mostPerHourInAll":10000},"roles":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
@@ -135,7 +137,8 @@ struct ExportTests {
     @Test("of the provider's options those are exported that are not as in a new application")
     func options() throws {
         let sample = Sample(apps: ["1"], options: #"{"nonce":"clientMade","keepTokens":true,"eraseAfterDays":3}"#)
-        let facebook = DocumentExport.document(of: try sample.stored()).object?["providers"]?.object?["facebook"]
+        let facebook = try DocumentExport.document(of: sample.stored(), kinds: .outOfReach()).object?["providers"]?
+            .object?["facebook"]
         #expect(
             facebook?.object?.members.map(\.key) == ["enabled", "apps", "graphVersion", "keepTokens", "eraseAfterDays"]
         )
@@ -148,14 +151,14 @@ struct ExportTests {
             id: "9-" + String(repeating: "i", count: 61),
             keys: ["a b", "a.b", "A_B", long, long + "\u{E9}"]
         )
-        let document = DocumentExport.document(of: try sample.stored())
+        let document = try DocumentExport.document(of: sample.stored(), kinds: .outOfReach())
         let names = (document.object?["keys"]?.array ?? []).compactMap { $0.object?["key"]?.object?["env"]?.string }
         #expect(Set(names).count == 5)
         #expect(names.allSatisfy { $0.hasPrefix("_9_III") && $0.hasSuffix("_API_KEY") && $0.utf8.count <= 128 })
         #expect(
             names.allSatisfy { $0.utf8.allSatisfy { $0.isASCIIDigit || (65...90).contains($0) || $0 == 95 } }
         )
-        let demo = DocumentExport.document(of: try Sample(keys: ["a b", "a.b"]).stored())
+        let demo = try DocumentExport.document(of: Sample(keys: ["a b", "a.b"]).stored(), kinds: .outOfReach())
         let few = (demo.object?["keys"]?.array ?? []).compactMap { $0.object?["key"]?.object?["env"]?.string }
         #expect(few == ["DEMO_A_B_API_KEY", "DEMO_A_B_2_API_KEY"])
     }
@@ -163,7 +166,7 @@ struct ExportTests {
     @Test("every variable that is missing or no secret is told at once, with its place and without its value")
     func missing() throws {
         let stored = try Sample(keys: ["ios", "web"], apps: ["1", "2"]).stored()
-        let text = DocumentExport.document(of: stored).text
+        let text = try DocumentExport.document(of: stored, kinds: .outOfReach()).text
         let environment = ["DEMO_WEB_API_KEY": "canary short", "DEMO_FACEBOOK_2_APP_SECRET": "canary with spaces"]
         let problems = try #require(throws: DocumentProblems.self) { try Self.changes(text, stored, environment) }
         #expect(
@@ -180,14 +183,14 @@ struct ExportTests {
     func request() throws {
         let stored = try Sample(keys: ["ios"], apps: ["1"]).stored()
         func desired(_ text: String) throws -> (DesiredApplication, DocumentProblems) {
-            let document = try ApplicationDocument(text: Array(text.utf8), origin: .request)
+            let document = try ApplicationDocument(text: Array(text.utf8), origin: .request, kinds: try .outOfReach())
             var secrets = DocumentSecrets(of: document.id, stored: stored, masterKeys: try Sample.masterKeys())
             let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
             var problems = secrets.problems
             problems.add(ConfigurationDifference.problems(from: stored, to: desired, columns: []))
             return (desired, problems)
         }
-        let exported = DocumentExport.document(of: stored).text
+        let exported = try DocumentExport.document(of: stored, kinds: .outOfReach()).text
         let (same, none) = try desired(exported)
         #expect(none.isEmpty)
         #expect(try ConfigurationDifference.changes(from: stored, to: same, columns: []).isEmpty)

@@ -1,3 +1,4 @@
+import Providers
 import Curl
 import Federation
 import FoundationEssentials
@@ -194,6 +195,7 @@ private struct PostOffice {
             let directory = ApplicationDirectory(
                 store: office.store,
                 masterKeys: try keys([Office.oldKey]),
+                kinds: try .outOfReach(),
                 logger: Logger(label: "test") { _ in log }
             )
             try await directory.refresh()
@@ -238,11 +240,10 @@ private struct PostOffice {
     }
 
     func federation(mailer: Mailer?) throws -> Federation {
-        Federation(
+        try Federation(
             store: office.store,
-            clients: try .outOfReach(),
             directory: directory,
-            masterKeys: try Self.keys([Office.oldKey]),
+            masterKeys: Self.keys([Office.oldKey]),
             mailer: mailer,
             limits: Federation.Limits(),
             logger: Logger(label: "test") { _ in log }

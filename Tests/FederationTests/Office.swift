@@ -1,6 +1,10 @@
 import Curl
 import Federation
-import Graph
+import Facebook
+import FoundationEssentials
+import Logging
+import Providers
+import SignedTokens
 import Vocabulary
 import Postgres
 import Store
@@ -13,7 +17,7 @@ struct Office {
     let administration: Administration
     let database: TestDatabase
     let store: Store
-    private let clients: ProviderClients
+    private let kinds: ProviderKinds
 
     static let actor = Actor(name: "ann", source: "192.0.2.7")
     static let oldKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -29,12 +33,12 @@ struct Office {
             do {
                 let store = Store(postgres: client)
                 try await store.migrate()
-                let clients = try ProviderClients.outOfReach()
+                let kinds = try ProviderKinds.outOfReach()
                 let office = Office(
-                    administration: try Self.administration(store, clients, keys: [oldKey]),
+                    administration: try Self.administration(store, kinds, keys: [oldKey]),
                     database: database,
                     store: store,
-                    clients: clients
+                    kinds: kinds
                 )
                 let demo = try json(#"{"application": "demo"}"#)
                 _ = try await office.administration.createApplication(demo, by: actor)
@@ -50,17 +54,17 @@ struct Office {
     }
 
     /// The administration with other master keys, the current one in front.
-    func with(keys: [String]) throws -> Administration { try Self.administration(store, clients, keys: keys) }
+    func with(keys: [String]) throws -> Administration { try Self.administration(store, kinds, keys: keys) }
 
     private static func administration(
         _ store: Store,
-        _ clients: ProviderClients,
+        _ kinds: ProviderKinds,
         keys: [String]
     ) throws -> Administration {
         let keys = try keys.map { try MasterKey(base64: Secret($0)) }
         let current = try #require(keys.first)
         let masterKeys = MasterKeys(current: current, previous: Array(keys.dropFirst()))
-        return Administration(store: store, clients: clients, masterKeys: masterKeys)
+        return Administration(store: store, kinds: kinds, masterKeys: masterKeys)
     }
 
     /// Entries of the audit log, as `action target`.
@@ -92,13 +96,40 @@ extension Failure {
 /// A JSON text as a value.
 func json(_ text: String) throws -> JSONValue { try JSONParser.parse(text, limits: .document) }
 
-extension ProviderClients {
-    /// Nobody listens where they ask.
-    static func outOfReach() throws -> ProviderClients {
-        let curl = try CurlClient(configuration: CurlConfiguration())
-        return ProviderClients(
-            graph: GraphClient(curl: curl, configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9")),
-            twitter: TwitterClient(curl: curl, configuration: try TwitterConfiguration(baseURL: "http://127.0.0.1:9"))
+extension FacebookKind {
+    /// Nobody listens where it asks.
+    static func outOfReach(_ curl: CurlClient? = nil) throws -> FacebookKind {
+        let graph = GraphClient(
+            curl: try curl ?? CurlClient(configuration: CurlConfiguration()),
+            configuration: try GraphConfiguration(baseURL: "http://127.0.0.1:9")
         )
+        let keys = SigningKeys(issuer: "Facebook", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+            (deadline) throws(Failure) in
+            try await graph.signingKeys(deadline: deadline)
+        }
+        return FacebookKind(graph: graph, keys: keys, clock: { Int64(Date().timeIntervalSince1970) })
+    }
+}
+
+extension ProviderKinds {
+    /// The kinds of the service; nobody listens where they ask.
+    static func outOfReach() throws -> ProviderKinds {
+        let curl = try CurlClient(configuration: CurlConfiguration())
+        let twitter = TwitterClient(curl: curl, configuration: try TwitterConfiguration(baseURL: "http://127.0.0.1:9"))
+        return ProviderKinds([try FacebookKind.outOfReach(curl), TwitterKind(client: twitter)])
+    }
+}
+
+extension FacebookProvider {
+    /// One that is set up with nothing.
+    static func outOfReach() throws -> any DialogOffering {
+        let setup = ProviderSetup(
+            name: .facebook,
+            application: try #require(ApplicationID("demo")),
+            isEnabled: true,
+            apps: [],
+            options: .object([:])
+        )
+        return try #require(try FacebookKind.outOfReach().provider(setup) as? any DialogOffering)
     }
 }

@@ -1,3 +1,4 @@
+import Facebook
 import Federation
 import FoundationEssentials
 import Vocabulary
@@ -162,8 +163,7 @@ struct PreviewAgreementTests {
             schema: stored.schema,
             revision: stored.revision,
             settings: ApplicationSettings(),
-            properties: stored.properties,
-            providers: [:]
+            properties: stored.properties
         )
         let targets = mapping.targets.map {
             SignInStatement.Target(name: $0.name, type: $0.type, sync: $0.sync, mayBeCleared: $0.mayBeCleared)
@@ -189,7 +189,7 @@ struct PreviewAgreementTests {
             cleared: mapped.cleared,
             dynamic: JSONObject()
         )
-        let statement = SignInStatement(application: application, provider: .facebook, targets: targets)
+        let statement = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: targets)
         return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10))
     }
 

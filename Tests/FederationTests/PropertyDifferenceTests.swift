@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -14,7 +16,7 @@ struct PropertyDifferenceTests {
 
     private static func lines(_ edit: (inout DesiredApplication) throws -> Void) throws -> [String] {
         let stored = try sample.stored()
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         try edit(&desired)
         return try ConfigurationDifference.changes(from: stored, to: desired, columns: []).map(\.line)
     }
@@ -25,7 +27,7 @@ struct PropertyDifferenceTests {
         _ edit: (inout DesiredApplication) throws -> Void
     ) throws -> [DocumentProblems.Problem] {
         let stored = try sample.stored()
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         try edit(&desired)
         return ConfigurationDifference.problems(from: stored, to: desired, columns: columns).problems
     }
@@ -102,7 +104,7 @@ struct PropertyDifferenceTests {
         )
         var dictionary = Self.sample
         dictionary.mapping = #"{"name":"nick"}"#
-        var desired = DesiredApplication(try dictionary.stored())
+        var desired = try DesiredApplication(dictionary.stored(), kinds: .outOfReach())
         desired.renameProperty(try Self.name("nick"), to: try Self.name("alias"))
         #expect(desired.mapping.text == #"{"name":"alias"}"#)
         #expect(try Self.lines { $0.renameProperty(try Self.name("nick"), to: try Self.name("nick")) }.isEmpty)
@@ -125,7 +127,7 @@ struct PropertyDifferenceTests {
             var sample = Self.sample
             sample.mapping = stored
             let application = try sample.stored()
-            var desired = DesiredApplication(application)
+            var desired = DesiredApplication(application, kinds: try .outOfReach())
             desired.mapping = try json(mapping)
             return try ConfigurationDifference.changes(from: application, to: desired, columns: []).count
         }

@@ -1,5 +1,7 @@
-import Vocabulary
+import Facebook
+import Providers
 import Testing
+import Vocabulary
 
 @testable import Federation
 @testable import Store
@@ -41,6 +43,7 @@ struct Sample {
         let masterKeys = try masterKeys ?? Self.masterKeys()
         let facebook = try apps.map { apps in
             StoredApplication.Provider(
+                kind: .facebook,
                 enabled: enabled,
                 options: try allOptions(of: id, masterKeys),
                 apps: try apps.map { app in
@@ -104,8 +107,9 @@ struct Sample {
 extension ApplicationDocument {
     /// What is wrong with a document; nil when nothing is.
     static func problems(_ text: String, origin: Origin = .file) -> DocumentProblems? {
+        guard let kinds = try? ProviderKinds.outOfReach() else { return DocumentProblems(JSONPointer(), "no kinds") }
         do {
-            _ = try ApplicationDocument(text: Array(text.utf8), origin: origin)
+            _ = try ApplicationDocument(text: Array(text.utf8), origin: origin, kinds: kinds)
             return nil
         } catch {
             return error
@@ -132,15 +136,20 @@ extension DesiredApplication.Provider {
         get { (try? FacebookOptionsDocument.parse(options)) ?? FacebookOptions() }
         set {
             let document = FacebookOptionsDocument.document(of: newValue)
-            options = FacebookProvider.options(document) { options.object?[$0.name] }
+            options = Self.all(document) { options.object?[$0.name] }
         }
+    }
+
+    /// All options as they are stored.
+    static func all(_ options: JSONValue, with secrets: (SecretOption) -> JSONValue?) -> JSONValue {
+        (try? FacebookKind.outOfReach())?.options(options, with: secrets) ?? options
     }
 
     /// As it is stored.
     var verifyToken: JSONValue {
         get { options.object?["webhookVerifyToken"] ?? .null }
         set {
-            options = FacebookProvider.options(FacebookOptionsDocument.document(of: facebookOptions)) { _ in newValue }
+            options = Self.all(FacebookOptionsDocument.document(of: facebookOptions)) { _ in newValue }
         }
     }
 }
@@ -153,4 +162,8 @@ extension StoredApplication {
 extension ApplicationDocument {
     var facebook: Provider? { providers[.facebook] }
     var mapping: JSONValue { mappings[.facebook] ?? .array([]) }
+}
+
+extension LoadedApplication {
+    var facebook: FacebookSettings? { (configured(.facebook) as? FacebookProvider)?.settings }
 }

@@ -1,3 +1,5 @@
+import Providers
+import Facebook
 import Vocabulary
 import TestSupport
 import Testing
@@ -47,7 +49,11 @@ struct SecretOptionTests {
         let keys = try keys.map { try MasterKey(base64: Secret($0)) }
         let masterKeys = MasterKeys(current: try #require(keys.first), previous: Array(keys.dropFirst()))
         let id = try #require(ApplicationID("demo"))
-        return LoadedApplication(try #require(try await office.store.application(id)), masterKeys: masterKeys)
+        return LoadedApplication(
+            try #require(try await office.store.application(id)),
+            masterKeys: masterKeys,
+            kinds: try .outOfReach()
+        )
     }
 
     private func patch(_ office: Office, _ patch: String) async throws -> Resource {
@@ -73,7 +79,7 @@ struct SecretOptionTests {
             )
             #expect(!"\(dump)".contains("CANARY") && "\(dump)".contains("•••"))
             let loaded = try await loaded(office, Office.oldKey)
-            #expect(loaded.application.facebook?.webhookVerifyToken?.reveal() == Self.token && loaded.defect == nil)
+            #expect(loaded.facebook?.webhookVerifyToken?.reveal() == Self.token && loaded.defect == nil)
 
             let stored = StoredSecretOption(row)
             let key = MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey)))
@@ -92,7 +98,7 @@ struct SecretOptionTests {
         try await lend { office in
             try await storePlain(office)
             #expect(
-                try await loaded(office, Office.oldKey).application.facebook?.webhookVerifyToken?.reveal() == Self.token
+                try await loaded(office, Office.oldKey).facebook?.webhookVerifyToken?.reveal() == Self.token
             )
             let read = try await office.administration.provider(.facebook, of: "demo").body
             let shown = #"{"set":true,"changed":null,"keyId":null}"#
@@ -104,7 +110,7 @@ struct SecretOptionTests {
             _ = try await patch(office, #"{"proof":"classic"}"#)
             #expect(StoredSecretOption(try await row(office))?.sealed != nil)
             #expect(
-                try await loaded(office, Office.oldKey).application.facebook?.webhookVerifyToken?.reveal() == Self.token
+                try await loaded(office, Office.oldKey).facebook?.webhookVerifyToken?.reveal() == Self.token
             )
             let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(log)".contains("CANARY"))
@@ -140,7 +146,7 @@ struct SecretOptionTests {
             let after = try #require(StoredSecretOption(try await row(office)))
             #expect(after.sealed?.keyID != before.sealed?.keyID && after.changed == before.changed)
             let loaded = try await loaded(office, Office.newKey)
-            #expect(loaded.defect == nil && loaded.application.facebook?.webhookVerifyToken?.reveal() == Self.token)
+            #expect(loaded.defect == nil && loaded.facebook?.webhookVerifyToken?.reveal() == Self.token)
             let new = try office.with(keys: [Office.newKey])
             let status = try await new.secrets().object?["secrets"]?.array
             #expect(status?.map { $0.object?["count"]?.integer } == [2])
@@ -187,10 +193,10 @@ struct SecretOptionTests {
         let stored = try Sample(apps: [], enabled: false, verifyToken: Self.token).stored()
         let other = MasterKeys(current: try #require(Sample.otherMasterKey))
         let missing = #expect(throws: MissingMasterKey.self) {
-            try MissingMasterKey.check([stored], nil, held: other)
+            try MissingMasterKey.check([stored], nil, kinds: .outOfReach(), held: other)
         }
         #expect(missing?.missing == [try #require(Sample.masterKey).id])
-        #expect(throws: Never.self) { try MissingMasterKey.check([stored], nil, held: try Sample.masterKeys()) }
+        #expect(throws: Never.self) { try MissingMasterKey.check([stored], nil, kinds: .outOfReach(), held: try Sample.masterKeys()) }
     }
 
     @Test("a file names a variable for it or holds the text, and what is missing or wrong is told without its value")
@@ -198,7 +204,7 @@ struct SecretOptionTests {
         let stored = try Sample(apps: [], enabled: false, verifyToken: Self.token).stored()
         func actions(_ given: String, _ environment: [String: String] = [:]) throws -> [String] {
             let text = #"{"application":"demo","name":"Demo","providers":{"facebook":{"enabled":false\#(given)}}}"#
-            let document = try ApplicationDocument(text: Array(text.utf8))
+            let document = try ApplicationDocument(text: Array(text.utf8), kinds: try .outOfReach())
             var secrets = DocumentSecrets(
                 of: document.id,
                 stored: stored,

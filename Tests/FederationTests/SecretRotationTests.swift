@@ -1,8 +1,12 @@
-import Federation
+import Facebook
+import FoundationEssentials
 import Vocabulary
 import NIOConcurrencyHelpers
+import Store
 import TestSupport
 import Testing
+
+@testable import Federation
 
 @Suite("Master keys")
 struct SecretRotationTests {
@@ -85,5 +89,63 @@ struct SecretRotationTests {
             #expect(refused?.reason == .providerMisconfigured)
             #expect(refused?.message.contains("app 7 at facebook of demo") == true)
         }
+    }
+
+    @Test("kept tokens of every provider come under the new key and open at their identities")
+    func tokens() async throws {
+        try await Office.lend { office in
+            let demo = try #require(ApplicationID("demo"))
+            let (old, new) = (
+                try MasterKey(base64: Secret(Office.oldKey)), try MasterKey(base64: Secret(Office.newKey))
+            )
+            let identities = try [
+                ("facebook", "42", "1001"), ("other", "42", "1001"), ("other", "https://sso.example.com/", "a/b"),
+                ("staff-sso", "com.example.app", "001999.4f1c0e8a.0731"),
+            ].map { provider, app, subject in
+                IdentityKey(
+                    provider: try #require(ProviderName(provider)),
+                    app: try #require(ProviderAppID(app)),
+                    subject: try #require(Subject(subject))
+                )
+            }
+            let user = UUID()
+            try await office.database.psql("insert into demo.users (object_id) values ('\(user)')")
+            for identity in identities {
+                let place = MasterKey.Place.providerToken(application: demo, identity: identity)
+                let sealed = Hexadecimal.encode(old.seal(Secret("token of \(identity.path)"), for: place))
+                try await office.database.psql(
+                    """
+                    insert into demo.identities
+                        (provider, provider_app, subject, object_id, token, token_key_id, token_kind)
+                    values ('\(identity.provider)', '\(identity.app)', '\(identity.subject)', '\(user)', '\\x\(sealed)',
+                        '\(old.id)', 'access')
+                    """
+                )
+            }
+            let both = try office.with(keys: [Office.newKey, Office.oldKey])
+            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == identities.count)
+            let application = try Application(try #require(try await office.store.application(demo)))
+            let kept = try await office.store.keptIdentities(of: ObjectID(user), in: application)
+            #expect(Set(kept.map(\.key)) == Set(identities))
+            let keys = MasterKeys(current: new)
+            for kept in kept {
+                #expect(try keys.open(kept, of: demo).text.reveal() == "token of \(kept.key.path)")
+            }
+        }
+    }
+
+    @Test("what was sealed for an identity of digits opens on, and no place is another's")
+    func places() throws {
+        func place(_ provider: String, _ app: String, _ subject: String) throws -> [UInt8] {
+            let identity = IdentityKey(
+                provider: try #require(ProviderName(provider)),
+                app: try #require(ProviderAppID(app)),
+                subject: try #require(Subject(subject))
+            )
+            let demo = try #require(ApplicationID("demo"))
+            return MasterKey.Place.providerToken(application: demo, identity: identity).associatedData
+        }
+        #expect(try place("facebook", "42", "1001") == Array("identities\ndemo\nfacebook/42/1001\ntoken".utf8))
+        #expect(try place("other", "a/b", "c") != place("other", "a", "b/c"))
     }
 }

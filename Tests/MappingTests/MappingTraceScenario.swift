@@ -1,3 +1,4 @@
+import Facebook
 import FoundationEssentials
 import Vocabulary
 import Mapping

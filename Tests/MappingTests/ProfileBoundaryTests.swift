@@ -1,3 +1,4 @@
+import Facebook
 import Vocabulary
 import Mapping
 import Testing

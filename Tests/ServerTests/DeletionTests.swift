@@ -105,7 +105,7 @@ struct DeletionTests {
             begin;
             delete from demo.users where object_id = '\(session.objectID)';
             insert into demo.single_use (kind, hash, expires)
-            values ('ended', federation.identity_hash('1234567890', '\(ann.id)'), now() + interval '2 hours');
+            values ('ended', federation.identity_hash('facebook', '1234567890', '\(ann.id)'), now() + interval '2 hours');
             do $$ begin
                 for i in 1..1000 loop
                     perform pg_stat_clear_snapshot();

@@ -2,7 +2,7 @@ import Crypto
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import SignedTokens
 
 @Suite("The nonce of an ID token (check 11, T-27)")
 struct IDTokenNonceTests {

@@ -3,7 +3,7 @@ import CryptoExtras
 import FoundationEssentials
 import Vocabulary
 
-@testable import Verification
+@testable import SignedTokens
 
 /// A key pair as Facebook has one, made for these tests.
 struct Signer {
@@ -86,13 +86,12 @@ func judge(
     longestAge: Int64 = 3600,
     now: Int64 = Sample.now
 ) throws -> Verdict {
-    var options = FacebookOptions()
-    options.nonce = policy
-    options.idTokenSeconds = longestAge
     let check = IDTokenCheck(
+        provider: "Facebook",
         issuers: ["https://www.facebook.com", "https://facebook.com"],
         apps: apps.compactMap(ProviderAppID.init),
-        options: options
+        noncePolicy: policy,
+        longestAge: longestAge
     )
     do throws(Failure) {
         let token = try SignedToken(Secret(text))

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import SignedTokens
 
 @Suite("Taking an ID token apart, and its signature")
 struct SignedTokenTests {

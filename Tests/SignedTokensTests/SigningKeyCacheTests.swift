@@ -1,7 +1,7 @@
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import SignedTokens
 
 @Suite("When Facebook's keys are fetched")
 struct SigningKeyCacheTests {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import SignedTokens
 
 @Suite("Keys of a JWK set")
 struct SigningKeyTests {

@@ -56,7 +56,12 @@ struct BanTests {
             let id = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
             try await tenant.database.psql("update \(Tenant.schema).identities set provider = 'twitter'")
             try await tenant.ban("2")
-            let statement = SignInStatement(application: tenant.application, provider: .facebook, targets: [])
+            let statement = SignInStatement(
+                application: tenant.application,
+                provider: .facebook,
+                tokens: nil,
+                targets: []
+            )
             func refusal(_ linking: LinkTarget) async -> Failure? {
                 await #expect(throws: Failure.self) {
                     try await tenant.store.signIn(
@@ -132,7 +137,12 @@ struct BanTests {
                 from generate_series(1, 20000) n
                 """
             )
-            let statement = SignInStatement(application: tenant.application, provider: .facebook, targets: [])
+            let statement = SignInStatement(
+                application: tenant.application,
+                provider: .facebook,
+                tokens: nil,
+                targets: []
+            )
             let types = "text, text, uuid, bytea, bigint, text[], timestamptz, jsonb, bytea, text[], bytea, text[]"
             let nulls = types.split(separator: ",").map { _ in "null" }.joined(separator: ", ")
             let plan = try await tenant.database.psql(
@@ -201,7 +211,13 @@ extension Tenant {
         _ use: SignInStatement.Use = .repeated,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let statement = SignInStatement(application: application, provider: .facebook, targets: [], use: use)
+        let statement = SignInStatement(
+            application: application,
+            provider: .facebook,
+            tokens: nil,
+            targets: [],
+            use: use
+        )
         let once = SingleUse(
             hash: Self.randomHash(),
             issuedAt: Self.now + 10,

@@ -202,7 +202,7 @@ struct ChangeLockTests {
             let tenant = try await tenant.withLoginProperty()
             let app = try #require(ProviderAppID("1"))
             try await tenant.change(
-                .setProvider(.facebook, enabled: true, options: .object([:])),
+                .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
                 .setProviderApps(.facebook, [.init(id: app, secret: SealedSecret(bytes: [1], keyID: "k0"))])
             )
             let contenders: @Sendable (inout PostgresConfiguration) -> Void = { $0.applicationName = "contenders" }
@@ -266,8 +266,7 @@ extension Tenant {
             schema: application.schema,
             revision: application.revision,
             settings: application.settings,
-            properties: Property.builtIn + [property],
-            providers: [:]
+            properties: Property.builtIn + [property]
         )
         return tenant
     }

@@ -74,8 +74,7 @@ struct CheckOutcomeTests {
                     schema: tenant.application.schema,
                     revision: revision,
                     settings: ApplicationSettings(),
-                    properties: [],
-                    providers: [:]
+                    properties: []
                 )
                 return try await tenant.store.dropTokenOfFormerApp(of: identity, in: application)
             }

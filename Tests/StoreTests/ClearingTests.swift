@@ -11,6 +11,7 @@ struct ClearingTests {
         SignInStatement(
             application: tenant.application,
             provider: .facebook,
+            tokens: nil,
             targets: [.init(name: Self.points, type: .int, sync: sync, mayBeCleared: mayBeCleared)]
         )
     }
@@ -87,7 +88,7 @@ struct ClearingTests {
     @Test("an undeclared property goes, and the others stay")
     func undeclared() async throws {
         try await Tenant.lend { tenant in
-            let none = SignInStatement(application: tenant.application, provider: .facebook, targets: [])
+            let none = SignInStatement(application: tenant.application, provider: .facebook, tokens: nil, targets: [])
             func signIn(_ dynamic: JSONObject, clearing: [PropertyName] = []) async throws -> User {
                 try await self.signIn(nil, clearing: clearing, dynamic: dynamic, by: none, of: tenant)
             }
@@ -104,6 +105,7 @@ struct ClearingTests {
             let statement = SignInStatement(
                 application: tenant.application,
                 provider: .facebook,
+                tokens: nil,
                 targets: [.init(name: .email, type: .string, sync: .always, mayBeCleared: true)]
             )
             func signIn(_ value: String?) async throws -> User {

@@ -23,7 +23,7 @@ struct ConfigurationChangeTests {
                     .changeSettings(settings),
                     .addKey(label: "web", hash: hashes[1], server: false),
                     .addKey(label: "ios", hash: hashes[0], server: false),
-                    .setProvider(.facebook, enabled: true, options: .object([:])),
+                    .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
                     .setProviderApps(.facebook, apps.map { .init(id: $0.id, secret: $0.secret) }),
                     .setMapping(.facebook, mapping),
                     .orderProperties(["extra", "seen"].map(Tenant.named))
@@ -125,7 +125,7 @@ struct ConfigurationChangeTests {
             }
             let steps: [ConfigurationChange] = [
                 .rename("New"), .addKey(label: "ios", hash: Tenant.randomHash(), server: false),
-                .setProvider(.facebook, enabled: true, options: .object([:])),
+                .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
                 .declareProperty(Property(name: Tenant.named("fresh"), type: .date)),
                 .renameProperty(from: Tenant.named("nick"), to: Tenant.named("nickName")),
                 .widenProperty(Tenant.named("points"), to: .string), .removeProperty(Tenant.named("extra")),

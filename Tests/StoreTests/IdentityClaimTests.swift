@@ -13,7 +13,7 @@ struct IdentityClaimTests {
         try await Tenant.lend { tenant in
             let soon = Int64(Date().timeIntervalSince1970) + 3600
             let keeping = tenant.keepingTokens()
-            let exchanging = tenant.keepingTokens { $0.longLivedTokens = true }
+            let exchanging = tenant.keepingTokens(.exchanged)
             try await keeping.signIn("1", token: "a", expiresAt: soon)
             try await exchanging.signIn("2", token: "b", expiresAt: soon)
             try await exchanging.signIn("3", token: "c", expiresAt: soon + 60 * 86_400)
@@ -47,6 +47,17 @@ struct IdentityClaimTests {
             }
             #expect(claimed.count == 600)
             #expect(Set(claimed).count == 600)
+        }
+    }
+
+    @Test("a provider's identities are claimed for that provider alone")
+    func ofProvider() async throws {
+        try await Tenant.lend { tenant in
+            try await tenant.fill(3)
+            try await tenant.fill(2, at: "other")
+            #expect(try await tenant.claim(at: .other).map(\.key.provider) == [.other, .other])
+            #expect(try await tenant.due() == 3)
+            #expect(try await tenant.claim().map(\.key.provider) == [.facebook, .facebook, .facebook])
         }
     }
 

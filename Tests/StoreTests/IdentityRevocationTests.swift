@@ -100,13 +100,22 @@ struct IdentityRevocationTests {
     }
 }
 
+extension ProviderName {
+    /// A provider that the service has no code for.
+    static let other = ProviderName(known: "other")
+}
+
 extension Tenant {
     /// Unix seconds.
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
-    static func key(_ subject: String, app: String = "42") throws -> IdentityKey {
+    static func key(
+        _ subject: String,
+        app: String = "42",
+        at provider: ProviderName = .facebook
+    ) throws -> IdentityKey {
         IdentityKey(
-            provider: .facebook,
+            provider: provider,
             app: try #require(ProviderAppID(app)),
             subject: try #require(Subject(subject))
         )

@@ -8,7 +8,12 @@ struct JoiningTests {
     @Test("a session that ends while an identity is being linked does not come back, and nothing is linked by it")
     func endedMeanwhile() async throws {
         try await Tenant.lend { tenant in
-            let statement = SignInStatement(application: tenant.application, provider: .facebook, targets: [])
+            let statement = SignInStatement(
+                application: tenant.application,
+                provider: .facebook,
+                tokens: nil,
+                targets: []
+            )
             let hash = Tenant.randomHash()
             let user = try await tenant.signIn("1", writing: nil, to: "nick", .always, hash: hash).user.objectID
             try await tenant.database.psql("update \(Tenant.schema).identities set provider = 'twitter'")

@@ -5,21 +5,10 @@ import Testing
 
 /// A tenant whose application keeps tokens, and how tests look at what is kept.
 extension Tenant {
-    /// The same application with options of Facebook.
-    func keepingTokens(_ change: (inout FacebookOptions) -> Void = { _ in }) -> Tenant {
-        var options = FacebookOptions()
-        options.keepTokens = true
-        change(&options)
+    /// The same application as one that keeps tokens.
+    func keepingTokens(_ keeping: TokenKeeping = .asItIs) -> Tenant {
         var tenant = self
-        tenant.application = Application(
-            id: application.id,
-            name: application.name,
-            schema: application.schema,
-            revision: application.revision,
-            settings: application.settings,
-            properties: application.properties,
-            providers: [.facebook: FacebookSettings(enabled: true, apps: [], options: options)]
-        )
+        tenant.tokens = keeping
         return tenant
     }
 
@@ -43,13 +32,13 @@ extension Tenant {
         let write = try write(subject, [nick.map(PropertyValue.text)], hash: hash, token: sealed)
         return try await store.signIn(
             write,
-            by: SignInStatement(application: application, provider: .facebook, targets: [target]),
+            by: SignInStatement(application: application, provider: .facebook, tokens: tokens, targets: [target]),
             deadline: .now + .seconds(5)
         )
     }
 
     /// Makes people by SQL, each with a token whose check is due.
-    func fill(_ count: Int) async throws {
+    func fill(_ count: Int, at provider: String = "facebook", app: String = "42") async throws {
         try await database.psql(
             """
             with people as (
@@ -58,15 +47,19 @@ extension Tenant {
             )
             insert into \(Self.schema).identities
                 (provider, provider_app, subject, object_id, token, token_key_id, token_kind, check_due)
-            select 'facebook', '42', row_number() over ()::text, object_id, sha256(object_id::text::bytea), 'key', 'access',
+            select '\(provider)', '\(app)', row_number() over ()::text, object_id, sha256(object_id::text::bytea), 'key', 'access',
                 now() - interval '1 minute' from people
             """
         )
     }
 
     /// Claims what is due.
-    func claim(_ limit: Int = 100, seconds: Double = 60) async throws -> [KeptIdentity] {
-        try await store.claimIdentities(of: application, limit: limit, leaseSeconds: seconds)
+    func claim(
+        _ limit: Int = 100,
+        at provider: ProviderName = .facebook,
+        seconds: Double = 60
+    ) async throws -> [KeptIdentity] {
+        try await store.claimIdentities(of: application, at: provider, limit: limit, leaseSeconds: seconds)
     }
 
     /// How many identities are due.

@@ -38,7 +38,7 @@ struct KeyAndProviderTests {
             let ids = try ["1", "2", "3"].map { try #require(ProviderAppID($0)) }
             let secret = SealedSecret(bytes: [7, 7], keyID: "k1")
             try await tenant.change(
-                .setProvider(.facebook, enabled: true, options: .object([:])),
+                .setProvider(.facebook, kind: .facebook, enabled: true, options: .object([:])),
                 .setProviderApps(
                     .facebook,
                     [
@@ -54,6 +54,7 @@ struct KeyAndProviderTests {
             let changed = try await tenant.change(
                 .setProvider(
                     .facebook,
+                    kind: .facebook,
                     enabled: false,
                     options: .object(["nonce": .string("off"), "returnUrls": .array([.string("a:/\"b\"")])])
                 ),

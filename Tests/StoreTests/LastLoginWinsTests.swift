@@ -15,10 +15,12 @@ struct LastLoginWinsTests {
                 schema: tenant.application.schema,
                 revision: 1,
                 settings: settings,
-                properties: tenant.application.properties,
-                providers: [:]
+                properties: tenant.application.properties
             )
-            try await body(tenant, SignInStatement(application: application, provider: .facebook, targets: []))
+            try await body(
+                tenant,
+                SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
+            )
         }
     }
 

@@ -15,6 +15,7 @@ struct ResealingTests {
             let other = try #require(ApplicationID("other"))
             let settings = ConfigurationChange.setProvider(
                 .facebook,
+                kind: .facebook,
                 enabled: true,
                 options: .object([:])
             )

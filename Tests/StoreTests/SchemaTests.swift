@@ -32,14 +32,14 @@ struct SchemaTests {
             }
             #expect(
                 try await database.psql("select version from federation.schema_versions") == [
-                    ["1"], ["2"], ["3"], ["4"], ["5"],
+                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"],
                 ]
             )
         }
     }
 
     /// Everything that schema.sql makes.
-    private static let dump = """
+    static let dump = """
         select string_agg(line, e'\\n' order by line) from (
             select format('%s.%s.%s %s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                 a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) as line
@@ -56,7 +56,7 @@ struct SchemaTests {
         """
 
     /// Columns, constraints and indexes of an application's schema, without the schema's name.
-    private static func dump(ofApplication schema: String) -> String {
+    static func dump(ofApplication schema: String) -> String {
         """
         select replace(string_agg(line, e'\\n' order by line), '\(schema)', '') from (
             select format('%s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -112,7 +112,8 @@ struct SchemaTests {
                 alter table federation.audit_log drop column source, drop column target;
                 drop table federation.deletion_requests, federation.token_keys, federation.ban_key;
                 alter table federation.api_keys drop column server;
-                alter table federation.provider_settings drop column options, drop constraint provider_settings_provider,
+                alter table federation.provider_settings drop column options, drop column kind,
+                    drop constraint provider_settings_provider,
                     add column graph_version text not null, add column proof text not null,
                     add constraint provider_settings_provider_check check (provider in ('facebook'));
                 alter table federation.provider_apps drop column config_id, drop constraint provider_apps_app_id,
@@ -123,6 +124,7 @@ struct SchemaTests {
                 select federation.create_application_schema('old one');
                 drop function federation.add_column(text, text, text);
                 drop function federation.identity_hash(text, text);
+                drop function federation.identity_hash(text, text, text);
                 drop function federation.has_ended(text, bytea, timestamptz);
                 drop function federation.limit_sessions(text, uuid, bytea, bytea, bigint);
                 drop index "old one".users_email, "old one".users_guests;
@@ -159,6 +161,7 @@ struct SchemaTests {
                 #expect(copy.changed.first?.mappings[.facebook]?.revision == 3)
                 let options = copy.changed.first?.providers[.facebook]?.options.object
                 #expect(options?["graphVersion"] == .string("v24.0") && options?["proof"] == .string("classic"))
+                #expect(copy.changed.first?.providers[.facebook]?.kind == .facebook)
                 let id = try #require(copy.changed.first?.id)
                 #expect(try await store.mappingRevision(3, for: .facebook, of: id)?.author == nil)
                 let entry = try await store.audit(matching: AuditFilter(), before: nil, limit: 1).first

@@ -93,6 +93,7 @@ struct StaleStatisticsTests {
                 let login = SignInStatement(
                     application: tenant.application,
                     provider: .facebook,
+                    tokens: nil,
                     targets: [
                         .init(name: email.name, type: email.type, sync: .always),
                         .init(name: property.name, type: property.type, sync: .untilEdited),
@@ -131,7 +132,7 @@ struct StaleStatisticsTests {
     /// One of everything that clients ask, for one of the users.
     private func traffic(_ tenant: Tenant, _ store: Store, user number: Int) async throws {
         let application = tenant.application
-        let login = SignInStatement(application: application, provider: .facebook, targets: [])
+        let login = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: [])
         let deadline = ContinuousClock.now + .seconds(30)
         let (hash, other) = (Tenant.randomHash(), Tenant.randomHash())
         let user = try await store.signIn(

@@ -10,6 +10,8 @@ struct Tenant {
     let store: Store
     let database: TestDatabase
     var application: Application
+    /// How the tests' logins keep the provider's tokens.
+    var tokens: TokenKeeping?
 
     /// The users table, as SQL names it.
     static let users = schema + ".users"
@@ -38,8 +40,7 @@ struct Tenant {
                     schema: "tenant \"x\"",
                     revision: 1,
                     settings: ApplicationSettings(),
-                    properties: properties,
-                    providers: [:]
+                    properties: properties
                 )
                 try await store.migrate()
                 let tenant = Tenant(store: store, database: database, application: application)
@@ -62,8 +63,7 @@ struct Tenant {
             revision: application.revision,
             settings: application.settings,
             properties: application.properties.filter { $0.name != property.name && !gone.contains($0.name.text) }
-                + [property],
-            providers: [:]
+                + [property]
         )
         return tenant
     }
@@ -119,6 +119,7 @@ struct Tenant {
         let statement = SignInStatement(
             application: application,
             provider: .facebook,
+            tokens: tokens,
             targets: [.init(name: property.name, type: property.type, sync: sync)]
         )
         return try await store.signIn(
@@ -138,8 +139,29 @@ struct Tenant {
         token: SealedToken? = nil,
         once: SingleUse? = nil
     ) throws -> SignInWrite {
-        let identity = try Self.key(subject)
-        return SignInWrite(
+        write(
+            as: try Self.key(subject),
+            values,
+            clearing: cleared,
+            dynamic: dynamic,
+            hash: hash,
+            previous: previous,
+            token: token,
+            once: once
+        )
+    }
+
+    func write(
+        as identity: IdentityKey,
+        _ values: [PropertyValue?],
+        clearing cleared: [PropertyName] = [],
+        dynamic: JSONObject = [:],
+        hash: [UInt8] = Tenant.randomHash(),
+        previous: [UInt8]? = nil,
+        token: SealedToken? = nil,
+        once: SingleUse? = nil
+    ) -> SignInWrite {
+        SignInWrite(
             person: VerifiedPerson(
                 identity: identity,
                 profile: [:],

@@ -70,6 +70,19 @@ struct TokenResealingTests {
         }
     }
 
+    @Test("tokens of every provider are done, each at its own identity")
+    func everyProvider() async throws {
+        try await lend { tenant, place in
+            try await tenant.fill(2, at: "other", app: "https://sso.example.com/")
+            while try await step(tenant, place, { SealedSecret(bytes: Array($1.path.utf8), keyID: "new") }) > 0 {}
+            #expect(try await counts(tenant, place) == ["new 22 0"])
+            let tokens = try await tenant.database.psql(
+                "select encode(token, 'escape') from \(Tenant.schema).identities where provider = 'other' order by 1"
+            )
+            #expect(tokens == [["other/https:%2F%2Fsso.example.com%2F/1"], ["other/https:%2F%2Fsso.example.com%2F/2"]])
+        }
+    }
+
     @Test("a login's row is skipped while it is written, and done the next time; what opens nowhere is forgotten")
     func skipping() async throws {
         try await lend { tenant, place in

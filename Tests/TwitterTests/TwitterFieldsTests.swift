@@ -2,8 +2,8 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import Federation
 @testable import Mapping
+@testable import Twitter
 
 @Suite("What a mapping can read of a person at Twitter")
 struct TwitterFieldsTests {

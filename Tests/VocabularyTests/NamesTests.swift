@@ -105,31 +105,71 @@ struct NamesTests {
         }
     }
 
-    @Test("T-40: subjects are decimal text, kept as written, and never 0 or with zeros in front")
-    func subjects() {
-        #expect(Subject("10")?.text == "10")
-        #expect(Subject(String(repeating: "9", count: 64)) != nil)
+    @Test("T-40: subjects of who numbers people are decimal text, kept as written, and never 0 or with zeros in front")
+    func decimalSubjects() {
+        #expect(Subject(decimal: "10")?.text == "10")
+        #expect(Subject(decimal: String(repeating: "9", count: 64)) != nil)
         for text in [
             "", "0", "00", "010", "10.0", "+1", "-1", "1e3", " 1", "1\n", "١٢", "１", "0x1",
             String(repeating: "9", count: 65),
         ] {
+            #expect(Subject(decimal: text) == nil, "\(text)")
+        }
+    }
+
+    @Test("subjects are printable ASCII without a space, kept as written")
+    func subjects() {
+        for text in [
+            "10", "0", "001999.4f1c0e8a7b6d4c3e9f2a.0731", "auth0|5f7c8ec7c33c6c004bbafe82", "a/b%2F'\"\\$1", "!~",
+            String(repeating: "~", count: 255),
+        ] {
+            #expect(Subject(text)?.text == text)
+        }
+        for text in ["", "a b", " a", "a\n", "a\u{7F}", "a\u{0}", "é", "１", String(repeating: "a", count: 256)] {
             #expect(Subject(text) == nil, "\(text)")
         }
     }
 
     @Test("apps at providers and providers have names of their own grammar, compared as bytes")
     func providers() {
-        for text in ["1234567890", "xvz1evFS4wEEPTGEFPHBog", "a-b_c", String(repeating: "9", count: 64)] {
+        for text in [
+            "1234567890", "xvz1evFS4wEEPTGEFPHBog", "a-b_c", "407408718192.apps.googleusercontent.com",
+            "com.example.app",
+            "https://sso.example.com/", String(repeating: "9", count: 255),
+        ] {
             #expect(ProviderAppID(text)?.text == text)
         }
-        for text in ["", "10.0", "+1", " 1", "1\n", "١٢", "１", "a/b", String(repeating: "9", count: 65)] {
+        for text in ["", "+1", " 1", "1\n", "١٢", "１", "a b", "a%2Fb", "a|b", String(repeating: "9", count: 256)] {
             #expect(ProviderAppID(text) == nil, "\(text)")
         }
-        #expect(ProviderName("facebook") == .facebook)
+        #expect(ProviderName("facebook") == ProviderName(known: "facebook"))
         #expect(ProviderName("facebook")?.socialAccount == "FACEBOOK")
-        for text in ["", "Facebook", "1a", "a_b", "a b", "fаcebook", String(repeating: "a", count: 33)] {
+        for text in ["a", "staff-sso", "a--1", String(repeating: "a", count: 32)] {
+            #expect(ProviderName(text)?.text == text)
+        }
+        for text in [
+            "", "Facebook", "1a", "-a", "a-", "a_b", "a b", "a/b", "fаcebook", String(repeating: "a", count: 33),
+        ] {
             #expect(ProviderName(text) == nil, "\(text)")
         }
+    }
+
+    @Test("no two identities have one path, and those of digits have the one that they have always had")
+    func paths() throws {
+        func path(_ provider: String, _ app: String, _ subject: String) throws -> String {
+            IdentityKey(
+                provider: try #require(ProviderName(provider)),
+                app: try #require(ProviderAppID(app)),
+                subject: try #require(Subject(subject))
+            ).path
+        }
+        #expect(try path("facebook", "42", "1001") == "facebook/42/1001")
+        let paths = [
+            try path("a", "b", "c/d/e"), try path("a", "b/c", "d/e"), try path("a", "b/c/d", "e"),
+            try path("a", "b", "c%2Fd/e"), try path("a", "b", "c/d%2Fe"), try path("a", "/b", "c/d"),
+            try path("a", "b/", "c/d"), try path("a", "b", "/c/d"), try path("a", "b/c", "/d"),
+        ]
+        #expect(Set(paths).count == paths.count)
     }
 
     @Test("object ids are UUIDs, written in upper case")

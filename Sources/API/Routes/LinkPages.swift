@@ -156,7 +156,10 @@ struct LinkPages {
         do throws(Failure) {
             let password = Secret(try form.value("password") ?? "")
             let lost = try await federation.undoChange(by: token, to: password, in: loaded, logger: logger)
-            return LinkPage.changeIsUndone(application: loaded.application.name, lost: lost.map { loaded.title(of: $0) })
+            return LinkPage.changeIsUndone(
+                application: loaded.application.name,
+                lost: lost.map { loaded.title(of: $0) }
+            )
         } catch {
             guard error.reason == .passwordNotAllowed else { throw error }
             let account = try await federation.linkedAccount(token, for: .reversal, in: loaded)

@@ -37,7 +37,7 @@ package struct PermissionEvent: Sendable, Equatable {
             let changes = (entry["changes"]?.array ?? []).compactMap(\.object).compactMap(Change.init)
             guard !changes.isEmpty, let time = entry["time"]?.unixSeconds,
                 time <= now + SignedRequest.clockTolerance,
-                let subject = (entry["uid"] ?? entry["id"])?.decimalText.flatMap({ Subject($0) })
+                let subject = (entry["uid"] ?? entry["id"])?.decimalText.flatMap({ Subject(decimal: $0) })
             else { return nil }
             return PermissionEvent(subject: subject, time: time, changes: changes)
         }

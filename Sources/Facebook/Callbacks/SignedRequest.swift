@@ -42,7 +42,7 @@ package struct SignedRequest: Sendable, Equatable {
         guard payload["algorithm"]?.string?.hasSameBytes(as: "HMAC-SHA256") ?? false else {
             throw Self.refusal("its algorithm is not HMAC-SHA256")
         }
-        guard let subject = payload["user_id"]?.decimalText.flatMap({ Subject($0) }) else {
+        guard let subject = payload["user_id"]?.decimalText.flatMap({ Subject(decimal: $0) }) else {
             throw Self.refusal("it has no user_id of a person")
         }
         guard let issuedAt = payload["issued_at"]?.unixSeconds else { throw Self.refusal("it has no issued_at") }

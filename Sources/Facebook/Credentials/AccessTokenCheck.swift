@@ -127,14 +127,14 @@ package enum AccessTokenCheck {
     }
 
     private static func subject(of token: TokenInspection) throws(Failure) -> Subject {
-        guard let id = token.userID, let subject = Subject(id) else {
+        guard let id = token.userID, let subject = Subject(decimal: id) else {
             throw contradiction("debug_token gives no user_id of decimal digits")
         }
         return subject
     }
 
     private static func check(_ user: JSONObject, isOf subject: Subject) throws(Failure) {
-        guard let id = user["id"]?.string, Subject(id) != nil else {
+        guard let id = user["id"]?.string, Subject(decimal: id) != nil else {
             throw contradiction("/me gives no id of decimal digits")
         }
         guard id.hasSameBytes(as: subject.text) else {

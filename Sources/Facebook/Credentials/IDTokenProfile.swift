@@ -1,3 +1,4 @@
+import SignedTokens
 import Vocabulary
 
 /// The claims of an ID token as a Graph user, so that one mapping serves both (facebook.md §4.3).
@@ -73,5 +74,25 @@ struct IDTokenProfile {
     private static func friends(_ value: JSONValue) -> JSONValue? {
         guard let ids = value.array?.map(text), !ids.contains(where: { $0 == nil }) else { return nil }
         return .object(["data": .array(ids.compactMap(\.self).map { .object(["id": $0]) })])
+    }
+}
+
+extension VerifiedPerson {
+    /// The person of an ID token, after check 14: `sub` is an id of Facebook's.
+    ///
+    /// - Throws: `credential_invalid`.
+    init(_ token: AcceptedIDToken, of provider: ProviderName) throws(Failure) {
+        guard let subject = token.claims["sub"]?.string.flatMap({ Subject(decimal: $0) }) else {
+            throw .untrusted("This ID token does not say whom it stands for.", check: 14, "sub is no decimal text")
+        }
+        let profile = IDTokenProfile(claims: token.claims, subject: subject)
+        self.init(
+            identity: IdentityKey(provider: provider, app: token.app, subject: subject),
+            profile: profile.fields,
+            scopes: profile.scopes,
+            scopesAreListed: false,
+            dataAccessExpiresAt: nil,
+            credentialExpiresAt: token.expiry
+        )
     }
 }

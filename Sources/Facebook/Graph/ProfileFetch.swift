@@ -28,7 +28,7 @@ enum ProfileFetch {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
         case .object(let user):
-            guard let id = user["id"]?.string, Subject(id) != nil else {
+            guard let id = user["id"]?.string, Subject(decimal: id) != nil else {
                 throw reply.misshapen("/me without an id of a person")
             }
             return user

@@ -28,7 +28,7 @@ package enum FacebookOptionsDocument {
         )
     }
 
-    static let names = Name.allCases.map(\.rawValue)
+    package static let names = Name.allCases.map(\.rawValue)
 
     static let graphVersion = Name.graphVersion.rawValue
 

@@ -35,7 +35,7 @@ extension ConfigurationDifference {
                 problems.add(place, "is of the kind \(provider.kind), which this version does not know")
                 continue
             }
-            if let stored = stored?.providers[name], let former = desired.kinds.kind(of: stored, named: name),
+            if let stored = stored?.providers[name], let former = desired.kinds.named(stored.kind),
                 former.name != kind.name
             {
                 problems.add(place / "kind", "cannot change: identities of \(name) are of the kind \(former.name)")

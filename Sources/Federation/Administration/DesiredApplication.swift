@@ -113,7 +113,7 @@ package struct DesiredApplication: Sendable {
         }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash, server: $0.server) }
         for (name, settings) in stored.providers {
-            let kind = kinds.kind(of: settings, named: name)
+            let kind = kinds.named(settings.kind)
             providers[name] = Provider(
                 kind: kind?.name ?? name,
                 enabled: settings.enabled,

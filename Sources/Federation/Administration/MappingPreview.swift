@@ -42,7 +42,7 @@ extension Administration {
         switch request.person {
         case .profile(let given, let granted):
             (profile, scopes) = (given, granted)
-            subject = given["id"]?.string.flatMap(Subject.init)
+            subject = given["id"]?.string.flatMap { Subject($0) }
         case .credential(let credential, let appID):
             let person: VerifiedPerson
             do throws(Failure) {

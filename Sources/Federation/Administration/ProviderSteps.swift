@@ -10,7 +10,7 @@ enum ProviderSteps {
         from stored: StoredApplication.Provider?,
         to desired: DesiredApplication.Provider?
     ) -> [PlannedChange] {
-        let storedKind = stored.flatMap { kinds.kind(of: $0, named: provider) }
+        let storedKind = stored.flatMap { kinds.named($0.kind) }
         guard let kind = desired.flatMap({ kinds.named($0.kind) }) ?? storedKind else {
             // Of a kind that this version does not know: it can be removed, and nothing else.
             let change = ConfigurationChange.removeProvider(provider)
@@ -53,7 +53,12 @@ enum ProviderSteps {
                 JSONValue.object(JSONObject(settings($0.enabled, oldOptions, where: desired.options)))
             }
             let to = JSONValue.object(JSONObject(settings(desired.enabled, desired.options, where: oldOptions)))
-            let change = ConfigurationChange.setProvider(provider, enabled: desired.enabled, options: desired.options)
+            let change = ConfigurationChange.setProvider(
+                provider,
+                kind: desired.kind,
+                enabled: desired.enabled,
+                options: desired.options
+            )
             steps.append(step(change, "set", from: from, to: to))
         }
         let known = stored?.apps ?? []

@@ -180,7 +180,7 @@ extension StoredApplication {
         _ name: ProviderName,
         _ kinds: ProviderKinds
     ) throws(Failure) -> (kind: any ProviderKind, settings: Provider) {
-        if let settings = providers[name], let kind = kinds.kind(of: settings, named: name) { return (kind, settings) }
+        if let settings = providers[name], let kind = kinds.named(settings.kind) { return (kind, settings) }
         guard let kind = kinds.named(name) else { throw kinds.unknown(name, beside: providers.keys) }
         throw Failure(
             .notFound,

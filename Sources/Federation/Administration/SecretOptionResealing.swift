@@ -53,7 +53,7 @@ extension MasterKeys {
         named name: ProviderName,
         kinds: ProviderKinds
     ) throws(Failure) -> (step: PlannedChange, count: Int)? {
-        guard let kind = kinds.kind(of: provider, named: name) else { return nil }
+        guard let kind = kinds.named(provider.kind) else { return nil }
         var former: [String] = []
         let members = try kind.members(of: provider.options) { option, stored throws(Failure) in
             guard isToBeResealed(stored) else { return stored.json }
@@ -76,7 +76,12 @@ extension MasterKeys {
         }
         guard !former.isEmpty else { return nil }
         let change = PlannedChange(
-            .setProvider(name, enabled: provider.enabled, options: .object(JSONObject(members))),
+            .setProvider(
+                name,
+                kind: provider.kind,
+                enabled: provider.enabled,
+                options: .object(JSONObject(members))
+            ),
             action: "secrets.reseal",
             target: nil,
             from: .object(["keyIds": .array(Set(former).sorted().map(JSONValue.string))]),

@@ -36,7 +36,7 @@ extension UserSearch {
         if let subject {
             search.subject = try Self.value(
                 Subject(subject)?.text,
-                "subject must be 1 to 64 digits, the first of them not 0."
+                "subject must be 1 to 255 printable ASCII characters without a space."
             )
         }
         if let email { search.email = try Self.text(email, of: "email") }

@@ -82,7 +82,7 @@ extension Federation {
         )
         if stored.done == nil, stored.due <= stored.requested {
             let erasures = Erasures(store: store, masterKeys: masterKeys, banKey: banKey)
-            _ = await erasures.erase(code: stored.code, of: loaded, logger: logger)
+            _ = await erasures.erase(code: stored.code, by: provider, of: loaded, logger: logger)
         }
         return DeletionReceipt(
             code: stored.code,

@@ -26,10 +26,10 @@ struct Erasures: Sendable {
     /// - Returns: How many were carried out. What something stands in the way of is tried again after ten minutes.
     /// - Throws: `store_unavailable` and its like.
     func eraseWhatIsDue(of loaded: LoadedApplication, logger: Logger) async throws(Failure) -> Int {
-        let codes = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
+        let due = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
         var erased = 0
-        for code in codes where !Task.isCancelled {
-            if await erase(code: code, of: loaded, logger: logger) { erased += 1 }
+        for request in due where !Task.isCancelled {
+            if await erase(code: request.code, by: request.provider, of: loaded, logger: logger) { erased += 1 }
         }
         return erased
     }
@@ -37,10 +37,15 @@ struct Erasures: Sendable {
     /// Carries one request out, and revokes our permissions at the provider where a token is left that can do it.
     ///
     /// - Returns: Whether this call did it.
-    func erase(code: String, of loaded: LoadedApplication, logger: Logger) async -> Bool {
+    func erase(
+        code: String,
+        by provider: ProviderName,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async -> Bool {
         var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
         do throws(Failure) {
-            let actor = Actor(name: "facebook", source: "deletion")
+            let actor = Actor.provider(provider, by: "deletion")
             let application = loaded.application
             let hash = try await banKey.hasher(of: application.id)
             switch try await store.erase(code: code, of: application, banningBy: hash, by: actor) {

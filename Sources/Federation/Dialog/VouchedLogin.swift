@@ -46,7 +46,7 @@ extension VouchedLogin {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             object[Key.provider]?.string?.hasSameBytes(as: provider.text) == true,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
-            let subject = object[Key.subject]?.string.flatMap(Subject.init),
+            let subject = object[Key.subject]?.string.flatMap({ Subject($0) }),
             let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array
         else { return nil }
         let person = VerifiedPerson(

@@ -115,6 +115,7 @@ package struct Maintenance: Sendable {
         do throws(Failure) {
             claimed = try await store.claimIdentities(
                 of: loaded.application,
+                at: provider.name,
                 except: resting,
                 limit: batchSize,
                 leaseSeconds: settings.lease / .seconds(1)
@@ -223,10 +224,16 @@ package struct Maintenance: Sendable {
                     report.purged[expired, default: 0] += count.rows
                     isDone = isDone && count.isDone
                 }
+                let keeping = loaded.providersWithTokens.map(\.name)
+                if !keeping.isEmpty {
+                    let ended = try await repeated { () throws(Failure) in
+                        try await store.dropEndedTokens(of: application, limit: Self.rowsAtOnce)
+                    }
+                    report.forgotten += ended.rows
+                    isDone = isDone && ended.isDone
+                }
                 let count = try await repeated { () throws(Failure) in
-                    !loaded.providersWithTokens.isEmpty
-                        ? try await store.dropEndedTokens(of: application, limit: Self.rowsAtOnce)
-                        : try await store.dropTokens(of: application, limit: Self.rowsAtOnce)
+                    try await store.dropTokens(of: application, except: keeping, limit: Self.rowsAtOnce)
                 }
                 report.forgotten += count.rows
                 report.guests += try await removeLostGuests(of: application)

@@ -9,8 +9,8 @@ extension StoredApplication {
         (select coalesce(jsonb_agg(jsonb_build_array(k.label, encode(k.key_hash, 'hex'),
             (extract(epoch from k.created) * 1000)::bigint, k.server) order by k.label), '[]')
             from federation.api_keys k where k.application_id = a.id) as keys,
-        (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider, 'enabled', p.enabled,
-            'options', p.options, 'apps',
+        (select coalesce(jsonb_agg(jsonb_build_object('provider', p.provider,
+            'kind', coalesce(p.kind, p.provider), 'enabled', p.enabled, 'options', p.options, 'apps',
             (select coalesce(jsonb_agg(jsonb_build_object('id', f.app_id, 'secret', encode(f.secret, 'hex'),
                 'key', f.secret_key_id, 'config', f.config_id,
                 'changed', (extract(epoch from f.secret_changed) * 1000)::bigint) order by f.position), '[]')
@@ -98,15 +98,17 @@ extension StoredApplication {
     private static func providers(_ value: JSONValue) -> [ProviderName: Provider] {
         var providers: [ProviderName: Provider] = [:]
         for object in (value.array ?? []).compactMap(\.object) {
-            guard let name = object["provider"]?.string.flatMap(provider) else { continue }
-            providers[name] = settings(object)
+            guard let name = object["provider"]?.string.flatMap(provider),
+                let kind = object["kind"]?.string.flatMap(provider)
+            else { continue }
+            providers[name] = settings(object, of: kind)
         }
         return providers
     }
 
     private static func provider(_ text: String) -> ProviderName? { ProviderName(text) }
 
-    private static func settings(_ object: JSONObject) -> Provider {
+    private static func settings(_ object: JSONObject, of kind: ProviderName) -> Provider {
         let apps = (object["apps"]?.array ?? []).compactMap { element -> App? in
             guard let app = element.object, let id = app["id"]?.string.flatMap(ProviderAppID.init),
                 let secret = app["secret"]?.string, let key = app["key"]?.string
@@ -119,6 +121,7 @@ extension StoredApplication {
             )
         }
         return Provider(
+            kind: kind,
             enabled: object["enabled"]?.bool ?? false,
             options: object["options"] ?? .null,
             apps: apps

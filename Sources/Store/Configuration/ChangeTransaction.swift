@@ -46,8 +46,8 @@ struct ChangeTransaction {
         case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
         case .changeKey(let label, let server): try await changeKey(label: label, server: server)
         case .revokeKey(let label): try await revokeKey(label: label)
-        case .setProvider(let provider, let enabled, let options):
-            try await setProvider(provider, enabled: enabled, options: options)
+        case .setProvider(let provider, let kind, let enabled, let options):
+            try await setProvider(provider, kind: kind, enabled: enabled, options: options)
         case .setProviderApps(let provider, let apps): try await setApps(apps, of: provider)
         case .removeProvider(let provider): try await removeProvider(provider)
         case .declareProperty(let property): try await declare(property, in: users)

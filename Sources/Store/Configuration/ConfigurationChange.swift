@@ -18,7 +18,7 @@ package enum ConfigurationChange: Sendable {
     case revokeKey(label: String)
 
     /// Sets everything of a provider but its apps; makes it when there is none.
-    case setProvider(ProviderName, enabled: Bool, options: JSONValue)
+    case setProvider(ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue)
     /// The apps that there shall be, in the order in which they are asked.
     case setProviderApps(ProviderName, [App])
     case removeProvider(ProviderName)

@@ -2,12 +2,13 @@ import Vocabulary
 import Postgres
 
 extension ChangeTransaction {
-    func setProvider(_ provider: ProviderName, enabled: Bool, options: JSONValue) async throws {
+    func setProvider(_ provider: ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue) async throws {
         _ = try await connection.query(
             """
-            insert into federation.provider_settings (application_id, provider, enabled, options)
-            values (\(application.text), \(provider.text), \(enabled), \(JSONText(options.text)))
-            on conflict (application_id, provider) do update set enabled = excluded.enabled, options = excluded.options
+            insert into federation.provider_settings (application_id, provider, kind, enabled, options)
+            values (\(application.text), \(provider.text), \(kind.text), \(enabled), \(JSONText(options.text)))
+            on conflict (application_id, provider) do update
+                set kind = excluded.kind, enabled = excluded.enabled, options = excluded.options
             """
         )
     }

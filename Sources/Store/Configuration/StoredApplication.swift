@@ -42,6 +42,8 @@ package struct StoredApplication: Sendable {
 
     /// Settings of a provider, and its apps in the order in which they are asked.
     package struct Provider: Sendable, Equatable {
+        /// What the provider is; the name is the operator's for it.
+        package let kind: ProviderName
         package let enabled: Bool
         /// What else the operator decided, unread.
         package let options: JSONValue

@@ -111,21 +111,19 @@ extension Store {
     ) async throws(PostgresError) -> [(secret: SealedSecret, identity: IdentityKey)] {
         let result = try await connection.query(
             """
-            select provider_app, subject, token, token_key_id from \(identifier: place.schema).identities
-            where provider = 'facebook' and token_key_id <> \(keyID) and token_key_id = any (\(formerKeyIDs))
+            select provider, provider_app, subject, token, token_key_id from \(identifier: place.schema).identities
+            where token_key_id <> \(keyID) and token_key_id = any (\(formerKeyIDs))
             limit \(limit) for no key update skip locked
             """
         )
         var tokens: [(secret: SealedSecret, identity: IdentityKey)] = []
         for row in result.rows {
-            guard let app = ProviderAppID(try row.decode(0, as: String.self)),
-                let subject = Subject(try row.decode(1, as: String.self))
-            else { continue }
+            guard let identity = try IdentityKey(row) else { continue }
             let sealed = SealedSecret(
-                bytes: try row.decode(2, as: [UInt8]?.self) ?? [],
-                keyID: try row.decode(3, as: String.self)
+                bytes: try row.decode(3, as: [UInt8]?.self) ?? [],
+                keyID: try row.decode(4, as: String.self)
             )
-            tokens.append((sealed, IdentityKey(provider: .facebook, app: app, subject: subject)))
+            tokens.append((sealed, identity))
         }
         return tokens
     }

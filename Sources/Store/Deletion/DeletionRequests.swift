@@ -92,21 +92,31 @@ extension Store {
         "done is null and due <= now() and (attempted is null or attempted < now() - interval '10 minutes')"
     }
 
-    /// Codes of requests that are due, the oldest first.
-    package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [String] {
+    /// Requests that are due, the oldest first.
+    package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [DueDeletion] {
         let result = try await query(
             """
-            select code from federation.deletion_requests
+            select code, provider from federation.deletion_requests
             where application_id = \(application.id.text) and \(Self.deletionIsDue)
             order by due, code limit \(limit)
             """
         )
         return try read { () throws(PostgresError) in
-            var codes: [String] = []
-            for row in result.rows { codes.append(try row.decode(0, as: String.self)) }
-            return codes
+            var due: [DueDeletion] = []
+            for row in result.rows {
+                guard let provider = ProviderName(try row.decode(1, as: String.self)) else { continue }
+                due.append(DueDeletion(code: try row.decode(0, as: String.self), provider: provider))
+            }
+            return due
         }
     }
+}
+
+/// A request for deletion whose time has come.
+package struct DueDeletion: Sendable {
+    package let code: String
+    /// Who asked for it.
+    package let provider: ProviderName
 }
 
 extension StoredDeletionRequest {

@@ -80,7 +80,7 @@ private struct ErasureWork: Sendable {
     func carryOut(on connection: PostgresConnection, by actor: Actor) async throws -> Erasure {
         let request = try await connection.query(
             """
-            select provider_app, subject, extract(epoch from issued)::bigint from federation.deletion_requests
+            select provider, provider_app, subject, extract(epoch from issued)::bigint from federation.deletion_requests
             where code = \(code) and application_id = \(application.id.text) and done is null and due <= now()
             for update skip locked
             """
@@ -88,14 +88,8 @@ private struct ErasureWork: Sendable {
         guard let row = request.first else { return .notOurs }
         var erasure = Erasure.nobody
         var isBanned = false
-        if let app = ProviderAppID(try row.decode(0, as: String?.self) ?? ""),
-            let subject = Subject(try row.decode(1, as: String?.self) ?? "")
-        {
-            (erasure, isBanned) = try await erase(
-                IdentityKey(provider: .facebook, app: app, subject: subject),
-                from: try row.decode(2, as: Int64.self),
-                on: connection
-            )
+        if let identity = try IdentityKey(row) {
+            (erasure, isBanned) = try await erase(identity, from: try row.decode(3, as: Int64.self), on: connection)
         }
         _ = try await connection.query(
             """
@@ -147,7 +141,7 @@ private struct ErasureWork: Sendable {
             where object_id = \(user.uuid) and \(identity.condition)
             """
         )
-        let lost = tokens.filter { $0.app == identity.app && $0.subject == identity.subject }
+        let lost = tokens.filter { $0.key == identity }
         return (.identity(of: user, tokens: lost), isBanned)
     }
 

@@ -8,7 +8,7 @@ extension PostgresConnection {
     /// that is noted changes nothing.
     ///
     /// - Parameters:
-    ///   - identities: Rows of `provider_app` and `subject`.
+    ///   - identities: Rows of `provider`, `provider_app` and `subject`.
     ///   - moment: Unix seconds; nil for this moment.
     ///   - schema: The application's schema.
     /// - Throws: What the database has against it.
@@ -20,8 +20,8 @@ extension PostgresConnection {
         _ = try await query(
             """
             insert into \(identifier: schema).single_use as s (kind, hash, created, expires)
-            select 'ended', federation.identity_hash(i.app, i.subject), ended.moment, ended.moment + interval '2 hours'
-            from (\(identities)) i (app, subject),
+            select 'ended', federation.identity_hash(i.provider, i.app, i.subject), ended.moment, ended.moment + interval '2 hours'
+            from (\(identities)) i (provider, app, subject),
                 (select least(now(), \(bind: .moment(moment))) as moment) ended
             where ended.moment > now() - interval '2 hours'
             on conflict (kind, hash) do update set created = excluded.created, expires = excluded.expires
@@ -33,5 +33,5 @@ extension PostgresConnection {
 
 extension IdentityKey {
     /// The identity as a row for `endAccess`.
-    var row: Statement { "values (\(app.text), \(subject.text))" }
+    var row: Statement { "values (\(provider.text), \(app.text), \(subject.text))" }
 }

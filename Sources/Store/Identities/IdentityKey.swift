@@ -3,6 +3,23 @@ import Vocabulary
 import Postgres
 
 extension IdentityKey {
+    /// An identity as tables have it; nil for texts that this program could not have written.
+    init?(provider: String, app: String, subject: String) {
+        guard let provider = ProviderName(provider), let app = ProviderAppID(app), let subject = Subject(subject) else {
+            return nil
+        }
+        self.init(provider: provider, app: app, subject: subject)
+    }
+
+    /// Reads the columns `provider`, `provider_app` and `subject`, of which the first is the one with that number.
+    init?(_ row: Row, from first: Int = 0) throws(PostgresError) {
+        self.init(
+            provider: try row.decode(first, as: String.self),
+            app: try row.decode(first + 1, as: String?.self) ?? "",
+            subject: try row.decode(first + 2, as: String?.self) ?? ""
+        )
+    }
+
     /// The condition on a row of `identities`, or of a table with the same columns.
     var condition: Statement {
         "provider = \(provider.text) and provider_app = \(app.text) and subject = \(subject.text)"

@@ -1,35 +1,33 @@
 package import Vocabulary
 import Postgres
 
-/// An identity at Facebook of which a token is kept, as far as it matters for asking Facebook about it.
+/// An identity of which a token is kept, as far as it matters for asking the provider about it.
 package struct KeptIdentity: Sendable {
-    package let app: ProviderAppID
-    package let subject: Subject
+    /// What finds it.
+    package let key: IdentityKey
     package let token: SealedToken
-    /// When Facebook said last that the token stands, and when the profile was read last; Unix seconds.
+    /// When the provider said last that the token stands, and when the profile was read last; Unix seconds.
     package let checkedAt: Int64
     package let refreshedAt: Int64
     /// Whether the user is disabled, so that nothing of the profile is written.
     package let isDisabled: Bool
 
     package init(
-        app: ProviderAppID,
-        subject: Subject,
+        key: IdentityKey,
         token: SealedToken,
         checkedAt: Int64,
         refreshedAt: Int64,
         isDisabled: Bool
     ) {
-        self.app = app
-        self.subject = subject
+        self.key = key
         self.token = token
         self.checkedAt = checkedAt
         self.refreshedAt = refreshedAt
         self.isDisabled = isDisabled
     }
 
-    /// What finds it.
-    package var key: IdentityKey { IdentityKey(provider: .facebook, app: app, subject: subject) }
+    package var app: ProviderAppID { key.app }
+    package var subject: Subject { key.subject }
 
     /// Seconds: a token that ends within a day is a short-lived one, or a long-lived one at its end (facebook.md §6).
     package static let shortLife: Int64 = 86_400
@@ -47,32 +45,30 @@ extension KeptIdentity {
         func seconds(_ column: String) -> String { "floor(extract(epoch from \(column)))::bigint" }
         let expires = "case when isfinite(\(i).token_expires) then \(seconds("\(i).token_expires")) end"
         return """
-            \(i).provider_app, \(i).subject, \(i).token, \(i).token_key_id, \(i).token_kind, \(expires), \
+            \(i).provider, \(i).provider_app, \(i).subject, \(i).token, \(i).token_key_id, \(i).token_kind, \(expires), \
             \(seconds("coalesce(\(i).checked, \(i).created)")), \(seconds("coalesce(\(i).refreshed, \(i).created)")), \(status)
             """
     }
 
     /// Reads a row; nil when it holds no token, or a name that this program could not have written.
     init?(_ row: Row) throws(PostgresError) {
-        guard let app = ProviderAppID(try row.decode(0, as: String.self)),
-            let subject = Subject(try row.decode(1, as: String.self)),
-            let bytes = try row.decode(2, as: [UInt8]?.self), let keyID = try row.decode(3, as: String?.self),
-            let kind = try row.decode(4, as: String?.self).flatMap(ProviderToken.Kind.init)
+        guard let key = try IdentityKey(row),
+            let bytes = try row.decode(3, as: [UInt8]?.self), let keyID = try row.decode(4, as: String?.self),
+            let kind = try row.decode(5, as: String?.self).flatMap(ProviderToken.Kind.init)
         else { return nil }
-        self.app = app
-        self.subject = subject
+        self.key = key
         token = SealedToken(
             kind: kind,
             secret: SealedSecret(bytes: bytes, keyID: keyID),
-            expiresAt: try row.decode(5, as: Int64?.self)
+            expiresAt: try row.decode(6, as: Int64?.self)
         )
-        checkedAt = try row.decode(6, as: Int64.self)
-        refreshedAt = try row.decode(7, as: Int64.self)
-        isDisabled = try row.decode(8, as: String.self) == UserStatus.disabled.rawValue
+        checkedAt = try row.decode(7, as: Int64.self)
+        refreshedAt = try row.decode(8, as: Int64.self)
+        isDisabled = try row.decode(9, as: String.self) == UserStatus.disabled.rawValue
     }
 
     /// The first column behind those of `columns`.
-    static let nextColumn = 9
+    static let nextColumn = 10
 
     /// Those rows of a result that hold a token.
     static func all(in result: ResultSet) throws(PostgresError) -> [KeptIdentity] {
@@ -88,8 +84,8 @@ extension KeptIdentity {
         """
         select \(unsafeRaw: columns(of: "i", status: "u.user_status"))
         from \(identifier: schema).users u join \(identifier: schema).identities i using (object_id)
-        where u.object_id = \(user.uuid) and i.provider = 'facebook' and i.token is not null
-        order by i.created, i.provider_app, i.subject
+        where u.object_id = \(user.uuid) and i.token is not null
+        order by i.created, i.provider, i.provider_app, i.subject
         """
     }
 }

@@ -189,6 +189,7 @@ extension SignInStatement {
         return SignInStatement(
             application: application,
             provider: provider,
+            tokens: tokens,
             targets: targets.map { target in
                 let sync = target.sync == .firstLogin ? first : target.sync
                 return Target(

@@ -1,13 +1,15 @@
 package import Vocabulary
 import Postgres
 
-/// What became of our permissions at one Facebook app, as the audit log keeps it.
+/// What became of our permissions at one app of a provider, as the audit log keeps it.
 package struct RecordedRevocation: Sendable {
+    let provider: ProviderName
     let app: ProviderAppID
     let outcome: String
     let reason: String?
 
-    package init(app: ProviderAppID, outcome: String, reason: String?) {
+    package init(provider: ProviderName, app: ProviderAppID, outcome: String, reason: String?) {
+        self.provider = provider
         self.app = app
         self.outcome = outcome
         self.reason = reason
@@ -24,7 +26,7 @@ extension Store {
     ) async throws(Failure) {
         let entries = revocations.map { revocation in
             var outcome: JSONObject = [
-                "provider": .string("facebook"), "appId": .string(revocation.app.text),
+                "provider": .string(revocation.provider.text), "appId": .string(revocation.app.text),
                 "outcome": .string(revocation.outcome),
             ]
             if let reason = revocation.reason { outcome.append("reason", .string(reason)) }

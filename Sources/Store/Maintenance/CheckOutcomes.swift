@@ -28,14 +28,14 @@ package struct TokenStanding: Sendable {
         self.nextCheckSeconds = nextCheckSeconds
     }
 
-    /// What is set in the row `i` of the identity, with parameters from `$4` on: three name the row, see `StandingToken`.
+    /// What is set in the row `i` of the identity, with parameters from `$5` on: four name the row, see `StandingToken`.
     static let assignments = """
-        granted_scopes = $4, data_access_expires = $5, token_expires = $6, token = coalesce($7, i.token),
-        token_key_id = coalesce($8, i.token_key_id), checked = now(),
-        check_due = now() + coalesce(make_interval(secs => $9), interval '23 hours' + random() * interval '1 hour')
+        granted_scopes = $5, data_access_expires = $6, token_expires = $7, token = coalesce($8, i.token),
+        token_key_id = coalesce($9, i.token_key_id), checked = now(),
+        check_due = now() + coalesce(make_interval(secs => $10), interval '23 hours' + random() * interval '1 hour')
         """
     /// The first parameter behind those.
-    static let nextParameter = 10
+    static let nextParameter = 11
 
     /// The parameters of `assignments`.
     var binds: [Bind] {
@@ -51,10 +51,10 @@ package struct TokenStanding: Sendable {
 extension KeptIdentity {
     /// Names the row, and only as long as it holds the token that Facebook was asked about: what it said is about no other, and a
     /// login may have brought one meanwhile.
-    static let condition = "i.provider = 'facebook' and i.provider_app = $1 and i.subject = $2 and i.token = $3"
+    static let condition = "i.provider = $1 and i.provider_app = $2 and i.subject = $3 and i.token = $4"
 
     /// The parameters of `condition`.
-    var binds: [Bind] { [.text(app.text), .text(subject.text), .bytes(token.secret.bytes)] }
+    var binds: [Bind] { [.text(key.provider.text), .text(app.text), .text(subject.text), .bytes(token.secret.bytes)] }
 }
 
 extension Store {
@@ -91,7 +91,7 @@ extension Store {
             identity,
             set: Self.noToken,
             [.text(application.id.text), .int64(application.revision)],
-            where: "exists (select from federation.applications where id = $4 and revision = $5)",
+            where: "exists (select from federation.applications where id = $5 and revision = $6)",
             in: application
         )
     }
@@ -104,7 +104,7 @@ extension Store {
     ) async throws(Failure) {
         _ = try await change(
             identity,
-            set: "check_due = now() + make_interval(secs => $4)",
+            set: "check_due = now() + make_interval(secs => $5)",
             [.double(Double(seconds))],
             in: application
         )

@@ -5,17 +5,19 @@ extension Store {
     /// Takes identities whose check is due, for this caller alone.
     ///
     /// A claim is a lease: the next check moves forward in the same statement, so that nobody else claims the row until the lease is
-    /// over, no transaction stays open while Facebook is asked, and what a killed instance has claimed comes back by itself.
+    /// over, no transaction stays open while the provider is asked, and what a killed instance has claimed comes back by itself.
     ///
     /// - Parameters:
     ///   - application: Whose identities.
-    ///   - apps: Those of its apps about whose identities Facebook is not to be asked.
+    ///   - provider: At which provider: each is asked at a pace of its own.
+    ///   - apps: Those of the apps there about whose identities it is not to be asked.
     ///   - limit: How many at most; those that have been due for longest come first.
     ///   - leaseSeconds: How long they are the caller's.
     /// - Returns: The claimed identities. Rows that somebody else has locked are skipped.
     /// - Throws: `store_unavailable` and its like.
     package func claimIdentities(
         of application: Application,
+        at provider: ProviderName,
         except apps: [ProviderAppID] = [],
         limit: Int,
         leaseSeconds: Double
@@ -26,7 +28,7 @@ extension Store {
             """
             with due as (
                 select provider, provider_app, subject from \(unsafeRaw: schema).identities
-                where check_due <= now() and provider_app <> all (\(apps.map(\.text)))
+                where check_due <= now() and provider = \(provider.text) and provider_app <> all (\(apps.map(\.text)))
                 order by check_due limit \(limit)
                 for no key update skip locked
             )

@@ -3,7 +3,8 @@ import Postgres
 
 /// The identity by which a session was opened.
 package struct SessionIdentity: Sendable {
-    /// Whether Facebook has said that it is revoked.
+    package let key: IdentityKey
+    /// Whether the provider has said that it is revoked.
     package let isRevoked: Bool
     /// The identity with its token; nil when none is kept.
     package let kept: KeptIdentity?
@@ -24,11 +25,14 @@ extension Store {
             from \(schema).identities i
             where (i.provider, i.provider_app, i.subject, i.object_id) = (
                 select s.provider, s.provider_app, s.subject, s.object_id from \(schema).sessions s
-                where s.token_hash = $1 and s.provider = 'facebook' and \(application.isLive("s"))
+                where s.token_hash = $1 and \(application.isLive("s"))
             )
             """
         let result = try await query(Statement(sql: sql, binds: [.bytes(tokenHash)]), of: application)
-        return try read { () throws(PostgresError) in try result.first.map(SessionIdentity.init) }
+        return try read { () throws(PostgresError) in
+            guard let row = result.first else { return nil }
+            return try SessionIdentity(row)
+        }
     }
 
     /// The identities of a user of which a token is kept.
@@ -60,7 +64,9 @@ extension Store {
 }
 
 extension SessionIdentity {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let key = try IdentityKey(row) else { return nil }
+        self.key = key
         kept = try KeptIdentity(row)
         isRevoked = try row.decode(KeptIdentity.nextColumn, as: Bool.self)
     }

@@ -98,20 +98,25 @@ extension Store {
         return result.affectedRows ?? 0
     }
 
-    /// Forgets some of the kept tokens of an application that keeps none any more.
+    /// Forgets some of the kept tokens of those providers of which an application keeps none any more.
     ///
     /// - Parameters:
     ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may keep tokens again.
+    ///   - providers: Those whose tokens it keeps.
     ///   - limit: How many at most.
     /// - Returns: How many were forgotten; as many as `limit` means that there may be more.
     /// - Throws: `store_unavailable` and its like.
-    package func dropTokens(of application: Application, limit: Int) async throws(Failure) -> Int {
+    package func dropTokens(
+        of application: Application,
+        except providers: [ProviderName],
+        limit: Int
+    ) async throws(Failure) -> Int {
         let identities = "\(quoted(application.schema)).identities"
         let result = try await query(
             """
             with kept as (
                 select provider, provider_app, subject from \(unsafeRaw: identities)
-                where token_key_id is not null and exists (
+                where token_key_id is not null and provider <> all (\(providers.map(\.text))) and exists (
                     select from federation.applications
                     where id = \(application.id.text) and revision = \(application.revision)
                 )

@@ -103,10 +103,9 @@ private struct PersonWork: Sendable {
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
         case .setStatus, .endSessions, .endSession, .giveRole, .takeRole: return []
-        case .unlink(_, let app, let subject):
-            return try await connection.keptIdentities(of: id, schema: schema).filter {
-                $0.app.text.hasSameBytes(as: app) && $0.subject.text.hasSameBytes(as: subject)
-            }
+        case .unlink(let provider, let app, let subject):
+            let identity = IdentityKey(provider: provider, app: app, subject: subject)
+            return try await connection.keptIdentities(of: id, schema: schema).filter { $0.key == identity }
         case .erase: return try await connection.keptIdentities(of: id, schema: schema)
         }
     }
@@ -162,8 +161,8 @@ private struct PersonWork: Sendable {
             let isBanned = try await connection.ban(identities, of: id, in: application, by: hash)
             try await connection.endAccess(
                 of: """
-                    select provider_app, subject from \(identifier: schema).identities
-                    where object_id = \(id.uuid) and provider = 'facebook'
+                    select provider, provider_app, subject from \(identifier: schema).identities
+                    where object_id = \(id.uuid)
                     """,
                 at: nil,
                 schema: schema
@@ -227,10 +226,5 @@ private struct PersonWork: Sendable {
 
 extension StoredPerson.Identity {
     /// Nil for a name that this program could not have written.
-    fileprivate var key: IdentityKey? {
-        guard let provider = ProviderName(provider), let app = ProviderAppID(app), let subject = Subject(subject) else {
-            return nil
-        }
-        return IdentityKey(provider: provider, app: app, subject: subject)
-    }
+    fileprivate var key: IdentityKey? { IdentityKey(provider: provider, app: app, subject: subject) }
 }

@@ -2,7 +2,7 @@ import Crypto
 import FoundationEssentials
 import Vocabulary
 import Testing
-import Verification
+import Facebook
 
 @Suite("Reading a signed_request (facebook.md §5.1)")
 struct SignedRequestTests {

@@ -2,7 +2,7 @@ import Crypto
 import FoundationEssentials
 import Vocabulary
 import Testing
-import Verification
+import Facebook
 
 @Suite("Reading webhooks (facebook.md §5.4)")
 struct WebhookTests {

@@ -1,7 +1,7 @@
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import Facebook
 
 @Suite("Judging an access token (decision D2)")
 struct AccessTokenCheckTests {

@@ -1,7 +1,7 @@
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import Facebook
 
 @Suite("Telling credentials apart")
 struct CredentialTests {

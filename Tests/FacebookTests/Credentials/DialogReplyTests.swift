@@ -1,5 +1,5 @@
 import Testing
-import Verification
+import Facebook
 
 @Suite("What Facebook's dialog says in place of a code, or beside it")
 struct DialogReplyTests {

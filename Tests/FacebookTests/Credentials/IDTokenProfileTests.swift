@@ -1,13 +1,48 @@
 import Vocabulary
 import Testing
 
-@testable import Verification
+@testable import Facebook
+import SignedTokens
 
 @Suite("The claims of an ID token as Graph's fields")
 struct IDTokenProfileTests {
     private func profile(_ claims: String) throws -> IDTokenProfile {
         let object = try #require(try JSONParser.parse(claims, limits: .request).object)
         return IDTokenProfile(claims: object, subject: try #require(Subject("1")))
+    }
+
+    /// The person of an ID token with this subject.
+    private func person(_ subject: JSONValue?) throws -> VerifiedPerson {
+        try VerifiedPerson(
+            AcceptedIDToken(
+                claims: JSONObject(subject.map { [JSONObject.Member("sub", $0)] } ?? []),
+                app: try #require(ProviderAppID("42")),
+                expiry: 7,
+                digest: [],
+                issued: 1,
+                end: 8,
+                serverNonce: nil
+            ),
+            of: .facebook
+        )
+    }
+
+    @Test("the person is known by the app that the token was made for, and permissions are only guessed at")
+    func person() throws {
+        let person = try person(.string("10150000000000001"))
+        #expect(person.identity.app.text == "42" && person.identity.subject.text == "10150000000000001")
+        #expect(!person.scopesAreListed && person.credentialExpiresAt == 7)
+    }
+
+    @Test("T-40: the subject is decimal text, and never 0 (check 14)")
+    func subject() throws {
+        for value in [
+            nil, .null, .string(""), .string("0"), .string("01"), .string("1.5"), .string("-1"), .string("ann"),
+            .string("１２"), .integer(1), .array([]), .string(String(repeating: "1", count: 65)),
+        ] as [JSONValue?] {
+            let failure = #expect(throws: Failure.self, "\(String(describing: value))") { try person(value) }
+            #expect(failure?.reason == .credentialInvalid && failure?.cause?.contains("check 14") == true)
+        }
     }
 
     @Test("every claim has the name and the shape of Graph's field")

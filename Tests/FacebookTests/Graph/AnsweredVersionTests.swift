@@ -2,7 +2,7 @@ import Vocabulary
 import NIOConcurrencyHelpers
 import Testing
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("The version of Graph that answered")
 struct AnsweredVersionTests {

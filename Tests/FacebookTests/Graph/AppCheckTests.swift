@@ -3,7 +3,7 @@ import GraphSimulator
 import Vocabulary
 import Testing
 
-@testable import Graph
+@testable import Facebook
 
 /// Longer than anything takes that is to succeed, however busy the machine is.
 private let patience: Duration = .seconds(30)

@@ -1,7 +1,8 @@
+import Providers
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Work in the background asks less before logins suffer")
 struct BackgroundGateTests {

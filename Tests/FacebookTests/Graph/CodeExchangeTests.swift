@@ -4,7 +4,7 @@ import Vocabulary
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("The exchange of an authorization code")
 struct CodeExchangeTests {

@@ -2,7 +2,7 @@ import Vocabulary
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 /// One error of Graph's, with a text as it was captured, and what it has to mean.
 struct ErrorRow: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import Curl
 import Foundation
 import Vocabulary
 
-@testable import Graph
+@testable import Facebook
 
 /// A client and the server that it takes for Graph.
 final class FakeGraph: Sendable {

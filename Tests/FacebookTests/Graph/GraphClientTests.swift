@@ -3,7 +3,7 @@ import Foundation
 import Vocabulary
 import Testing
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Evidence about an access token")
 struct GraphClientTests {

@@ -2,7 +2,7 @@ import Vocabulary
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Graph's errors in our reasons")
 struct GraphErrorTableTests {

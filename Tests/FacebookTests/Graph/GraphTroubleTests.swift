@@ -2,9 +2,9 @@ import NIOConcurrencyHelpers
 import Foundation
 import Vocabulary
 import Testing
-import Verification
+import Facebook
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("When Graph does not work")
 struct GraphTroubleTests {

@@ -1,7 +1,7 @@
 import Vocabulary
 import Testing
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Versions of Graph and their ends")
 struct GraphVersionsTests {

@@ -1,10 +1,11 @@
+import Providers
 import Curl
 import GraphSimulator
 import Vocabulary
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Giving up permissions")
 struct PermissionRemovalTests {

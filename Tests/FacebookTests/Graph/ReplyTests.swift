@@ -3,7 +3,7 @@ import Vocabulary
 import Testing
 import Upstream
 
-@testable import Graph
+@testable import Facebook
 
 @Suite("Reading Graph's replies")
 struct ReplyTests {

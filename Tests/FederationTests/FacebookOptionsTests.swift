@@ -1,3 +1,6 @@
+import SignedTokens
+import Providers
+import Facebook
 import Vocabulary
 import Testing
 
@@ -121,7 +124,7 @@ struct FacebookOptionsTests {
     func keptTokens() throws {
         func pointers(_ edit: (inout FacebookOptions) -> Void) throws -> [String] {
             let stored = try Sample(apps: ["1"]).stored()
-            var desired = DesiredApplication(stored)
+            var desired = DesiredApplication(stored, kinds: try .outOfReach())
             if var options = desired.facebook?.facebookOptions {
                 edit(&options)
                 desired.facebook?.facebookOptions = options
@@ -154,7 +157,7 @@ struct FacebookOptionsChangeTests {
         _ stored: StoredApplication,
         _ edit: (inout DesiredApplication) -> Void
     ) throws -> [PlannedChange] {
-        var desired = DesiredApplication(stored)
+        var desired = DesiredApplication(stored, kinds: try .outOfReach())
         edit(&desired)
         return try ConfigurationDifference.changes(from: stored, to: desired, columns: [])
     }
@@ -187,42 +190,50 @@ struct FacebookOptionsChangeTests {
                 #"provider.facebook.remove facebook: {\#(settings),"webhookVerifyToken":"•••","apps":[{"appId":"1"}]} -> nil"#
             ]
         )
-        guard case .setProvider(_, _, let options)? = token.first?.change else {
+        guard case .setProvider(_, _, _, let options)? = token.first?.change else {
             Issue.record("not set")
             return
         }
         #expect(options.object?["webhookVerifyToken"]?.string == "canary-9876543210")
-        #expect(options.object?.members.map(\.key) == FacebookProvider.allOptionNames, "they are stored completely")
+        let names = try FacebookKind.outOfReach().allOptionNames
+        #expect(options.object?.members.map(\.key) == names, "they are stored completely")
     }
 
     @Test("options that cannot be read make logins impossible, and stay until they are set")
     func unreadable() throws {
         let stored = try Sample(apps: ["1"], options: #"{"speed":9,"webhookVerifyToken":"canary-0123456789"}"#).stored()
-        let loaded = LoadedApplication(stored, masterKeys: try Sample.masterKeys())
+        let loaded = LoadedApplication(stored, masterKeys: try Sample.masterKeys(), kinds: try .outOfReach())
         #expect(loaded.defect == "its options of Facebook cannot be read: /providers/facebook/speed: is not an option")
-        #expect(LoadedApplication(try Sample(apps: ["1"]).stored(), masterKeys: try Sample.masterKeys()).defect == nil)
+        #expect(
+            LoadedApplication(
+                try Sample(apps: ["1"]).stored(),
+                masterKeys: try Sample.masterKeys(),
+                kinds: try .outOfReach()
+            ).defect == nil
+        )
 
         #expect(try Self.steps(stored) { $0.name = "Other" }.map(\.action) == ["application.rename"])
         let kept = try Self.steps(stored) { $0.facebook?.enabled = false }
-        guard case .setProvider(_, false, let options)? = kept.first?.change else {
+        guard case .setProvider(_, .facebook, false, let options)? = kept.first?.change else {
             Issue.record("not set")
             return
         }
         #expect(options == stored.facebook?.options)
         let mended = try Self.steps(stored) { $0.facebook?.facebookOptions = FacebookOptions() }
-        guard case .setProvider(_, true, let options)? = mended.first?.change else {
+        guard case .setProvider(_, .facebook, true, let options)? = mended.first?.change else {
             Issue.record("not set")
             return
         }
         let defaults = FacebookOptionsDocument.document(of: FacebookOptions())
-        #expect(options == FacebookProvider.options(defaults) { _ in .string("canary-0123456789") })
+        #expect(options == DesiredApplication.Provider.all(defaults) { _ in .string("canary-0123456789") })
         #expect(!mended.map(\.line).joined().contains("canary"))
     }
 
     @Test("a loaded application has the options that are stored")
     func loaded() throws {
         let stored = try Sample(apps: ["1"], options: #"{"nonce":"serverIssued","keepTokens":true}"#).stored()
-        let options = LoadedApplication(stored, masterKeys: try Sample.masterKeys()).application.facebook?.options
+        let options = LoadedApplication(stored, masterKeys: try Sample.masterKeys(), kinds: try .outOfReach())
+            .facebook?.options
         #expect(options?.nonce == .serverIssued && options?.keepTokens == true && options?.eraseAfterDays == 0)
     }
 }

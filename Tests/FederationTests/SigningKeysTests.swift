@@ -1,5 +1,6 @@
 import Curl
-import Graph
+import Facebook
+import SignedTokens
 import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
@@ -24,9 +25,10 @@ struct SigningKeysTests {
             )
         )
         return SigningKeys(
-            graph: graph,
+            issuer: "Facebook",
             logger: Logger(label: "test") { [log] _ in log },
-            now: { [age] in begin + age.withLockedValue { $0 } }
+            now: { [age] in begin + age.withLockedValue { $0 } },
+            fetch: { (deadline) throws(Failure) in try await graph.signingKeys(deadline: deadline) }
         )
     }
 
