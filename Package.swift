@@ -235,7 +235,7 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: ["Vocabulary", "Postgres", "Store", "TestSupport"],
-            exclude: ["Schemas"],
+            exclude: ["Golden", "Schemas"],
             swiftSettings: strict
         ),
         .testTarget(

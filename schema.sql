@@ -281,8 +281,8 @@ $body$;
 
 -- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be taken.
 --
--- No two identities have one text: a provider's name and an app's id hold neither a space nor, as they stand here, a slash. Facebook's
--- identities are known without the provider's name, as they were before version 6.
+-- No two identities have one text: a provider's name and an app's id hold neither a space nor, as they stand here, a
+-- slash. Facebook's identities are known without the provider's name, as they were before version 6.
 create or replace function federation.identity_hash(provider text, provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$
 select sha256(convert_to(

@@ -11,7 +11,7 @@ struct FloorIDLogin: Sendable {
     private let signed: [UInt8]
     private let signature: _RSA.Signing.RSASignature
     private let statement: Statement
-    private let credentialHash: Int
+    private let fresh: FreshValues
 
     /// Prepares everything but the verification and the write.
     init(token: String, plan: FloorPlan) throws {
@@ -34,7 +34,7 @@ struct FloorIDLogin: Sendable {
         )
         let write = try plan.write(subject: subject, profile: profile, listsScopes: false, once: once)
         statement = plan.statement.filled(with: write)
-        credentialHash = plan.statement.credentialHashParameter
+        fresh = try FreshValues(of: plan.statement)
     }
 
     /// The one verification.
@@ -44,7 +44,7 @@ struct FloorIDLogin: Sendable {
 
     /// The write of the service, with a session and a credential of its own.
     func statement(run: Int64, number: Int) -> Statement {
-        statement.asLogin(run: run, number: number, credentialHash: credentialHash)
+        statement.asLogin(run: run, number: number, fresh)
     }
 
     /// The published key that has signed the tokens.

@@ -74,6 +74,7 @@ struct FloorLogin: Sendable {
     let inspection: HTTPRequest
     let profile: HTTPRequest
     private let statement: Statement
+    private let fresh: FreshValues
 
     init(number: Int, token: String, setting: Setting, plan: FloorPlan) throws {
         let app = "\(Setting.appID)|\(Setting.appSecret)"
@@ -87,11 +88,12 @@ struct FloorLogin: Sendable {
         let profile = try JSONParser.parse(People.profile(number), limits: .reply).object ?? JSONObject()
         let write = try plan.write(subject: People.subject(number), profile: profile, listsScopes: true)
         statement = plan.statement.filled(with: write)
+        fresh = try FreshValues(of: plan.statement)
     }
 
     /// The write of the service, with a session of its own.
     func statement(run: Int64, number: Int) -> Statement {
-        statement.asLogin(run: run, number: number)
+        statement.asLogin(run: run, number: number, fresh)
     }
 
     /// The classic form, since the timed one would be too old after five minutes.
@@ -112,23 +114,41 @@ struct FloorLogin: Sendable {
     }
 }
 
+/// Where among a login's values those are that differ from login to login of the same person.
+struct FreshValues: Sendable {
+    let freshID: Int
+    let tokenHash: Int
+    /// The hash of a credential that counts once; nil for the other credentials.
+    let credentialHash: Int?
+
+    init(of statement: SignInStatement) throws {
+        let names = statement.parameters
+        guard let freshID = names.firstIndex(of: SignInStatement.freshIDParameter),
+            let tokenHash = names.firstIndex(of: SignInStatement.tokenHashParameter)
+        else { throw MissingSetting(name: "a login's own values") }
+        self.freshID = freshID
+        self.tokenHash = tokenHash
+        credentialHash = names.firstIndex(of: SignInStatement.credentialHashParameter)
+    }
+}
+
 extension Statement {
     /// The statement with what differs from login to login: the id that a new user would get, and the session.
     ///
     /// - Parameters:
     ///   - run: Tells runs apart.
     ///   - number: The login's number in the run.
-    ///   - credentialHash: Where the hash of a credential that counts once is among the parameters.
+    ///   - fresh: Where those values are.
     /// - Returns: The statement to run.
-    func asLogin(run: Int64, number: Int, credentialHash: Int? = nil) -> Statement {
+    func asLogin(run: Int64, number: Int, _ fresh: FreshValues) -> Statement {
         var hash = [UInt8](repeating: 0, count: 32)
         withUnsafeBytes(of: number) { hash.replaceSubrange(0..<8, with: $0) }
         withUnsafeBytes(of: run) { hash.replaceSubrange(8..<16, with: $0) }
         var binds = binds
         var generator = SystemRandomNumberGenerator()
-        binds[SignInStatement.freshIDParameter] = .uuid(.random(using: &generator))
-        binds[SignInStatement.tokenHashParameter] = .bytes(hash)
-        if let credentialHash { binds[credentialHash] = .bytes(hash) }
+        binds[fresh.freshID] = .uuid(.random(using: &generator))
+        binds[fresh.tokenHash] = .bytes(hash)
+        if let credentialHash = fresh.credentialHash { binds[credentialHash] = .bytes(hash) }
         return Statement(sql: sql, binds: binds)
     }
 }

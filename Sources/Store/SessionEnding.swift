@@ -8,21 +8,21 @@ import Postgres
 /// of two simultaneous logins the one that waited for the lock on the user ends the other's session, too.
 ///
 /// Which sessions are too many is found by the index that has a user's sessions in their order, and they are ended by their key.
-struct SessionEnding {
+struct SessionEnding<Input> {
     /// Sessions of one user where the application names no number; about as many when logins of the user come at once.
-    static let mostOfAll = 1000
+    static var mostOfAll: Int { 1000 }
 
-    private let schema: String
+    private let application: Application
     private let most: Int64?
-    private let opened: String
-    private let previous: String
+    private let opened: Parameter<Input>
+    private let previous: Parameter<Input>
 
     /// - Parameters:
     ///   - application: Says how many sessions a user may have.
-    ///   - opened: The placeholder of the hash of the session that was opened.
-    ///   - previous: The placeholder of the hash of the one that the client had; its value may be NULL.
-    init(application: Application, opened: String, previous: String) {
-        schema = application.schema
+    ///   - opened: The hash of the session that was opened.
+    ///   - previous: The hash of the one that the client had; its value may be NULL.
+    init(application: Application, opened: Parameter<Input>, previous: Parameter<Input>) {
+        self.application = application
         most = application.settings.multipleLogins ? application.settings.mostSessions : 1
         self.opened = opened
         self.previous = previous
@@ -31,8 +31,8 @@ struct SessionEnding {
     /// CTEs over `person`, whose `object_id` is the user's.
     ///
     /// The one column of `previous` is `ended`, and it must be joined to the result: what only reads is not run otherwise.
-    var expressions: String {
-        let sessions = "\(quoted(schema)).sessions"
+    var expressions: SQL<Input> {
+        let sessions: SQL<Input> = "\(identifier: application.schema).sessions"
         guard let most else {
             return """
                 previous as (
@@ -44,15 +44,17 @@ struct SessionEnding {
                     delete from \(sessions) where token_hash = any (array(
                         select o.token_hash from \(sessions) o
                         where o.object_id = (select person.object_id from person) and o.token_hash <> \(opened)
-                        order by o.created desc offset \(Self.mostOfAll - 1)
+                        order by o.created desc offset \(unsafeRaw: String(Self.mostOfAll - 1))
                     ))
                 )
                 """
         }
         return """
             previous as (
-                select federation.limit_sessions(\(literal(schema)), object_id, \(opened), \(previous), \(most)) is null
-                    as ended
+                select
+                    federation.limit_sessions(
+                        \(literal: application.schema), object_id, \(opened), \(previous), \(unsafeRaw: String(most))
+                    ) is null as ended
                 from person
             )
             """

@@ -1,5 +1,5 @@
 package import Vocabulary
-package import Postgres
+import Postgres
 
 /// What one login writes.
 package struct SignInWrite: Sendable {
@@ -195,45 +195,6 @@ extension Bind {
     static func moment(_ seconds: Int64?) -> Bind {
         guard let seconds else { return .null(.timestamp) }
         return .timestamp(Timestamp(microseconds: seconds.multipliedReportingOverflow(by: 1_000_000).partialValue))
-    }
-}
-
-extension SignInStatement {
-    /// The statement with its parameters, in the order of the generated text.
-    package func filled(with write: SignInWrite) -> Statement {
-        var binds: [Bind] = [
-            .text(write.person.identity.app.text),
-            .text(write.person.identity.subject.text),
-            .uuid(write.freshID.uuid),
-            .bytes(write.tokenHash),
-            .int64(write.sessionSeconds),
-            write.person.scopesAreListed ? .texts(write.person.scopes) : .null(.texts),
-            .moment(write.person.dataAccessExpiresAt),
-            .json(JSONText(JSONValue.object(write.dynamic).text)),
-            write.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
-            write.person.declinedScopes.map(Bind.texts) ?? .null(.texts),
-            .bytes(write.banHash),
-            .texts(write.cleared.map(\.text)),
-        ]
-        binds.reserveCapacity(binds.count + 8 + targets.count)
-        if keepsToken {
-            binds.append(write.token.map { .bytes($0.secret.bytes) } ?? .null(.bytes))
-            binds.append(write.token.map { .text($0.secret.keyID) } ?? .null(.text))
-            binds.append(write.token.map { .text($0.kind.rawValue) } ?? .null(.text))
-            binds.append(.moment(write.token?.expiresAt))
-        }
-        if use == .once {
-            // A credential that is nobody's must not pass for one that was never seen.
-            binds.append(write.once.map { .bytes($0.hash) } ?? .null(.bytes))
-            binds.append(.int64(write.once?.seconds ?? 0))
-            binds.append(write.once.map { .bytes($0.owner) } ?? .null(.bytes))
-            binds.append(write.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes))
-            binds.append(.moment(write.once?.issuedAt))
-        }
-        for (target, value) in zip(targets, write.values) {
-            binds.append(value.map(\.bind) ?? .null(target.type.nullType))
-        }
-        return Statement(sql: sql, binds: binds)
     }
 }
 

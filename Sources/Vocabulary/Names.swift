@@ -68,10 +68,11 @@ private enum ReservedNames {
     }
 }
 
-/// The provider's id of a person, scoped to one app of the provider: a text that is compared as bytes, never a number (decision D16).
+/// The provider's id of a person, scoped to one app of the provider: a text that is compared as bytes, never a number
+/// (decision D16).
 ///
-/// OpenID Connect Core §2 allows a `sub` 255 ASCII characters, and so many are taken here of those that print. A provider may have a
-/// narrower rule, and whoever reads its replies holds them to that.
+/// OpenID Connect Core §2 allows a `sub` 255 ASCII characters, and so many are taken here of those that print. A
+/// provider may have a narrower rule, and whoever reads its replies holds them to that.
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -83,11 +84,11 @@ package struct Subject: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// An id of a provider that numbers people, as Facebook and Twitter do: nil unless the text is 1 to 64 ASCII digits, of which the
-    /// first is not 0.
+    /// An id of a provider that numbers people, as Facebook and Twitter do: nil unless the text is 1 to 64 ASCII
+    /// digits, of which the first is not 0.
     ///
-    /// Such providers count from 1. A 0 is what stands for nobody in samples and in what is broken, and with zeros in front one id would
-    /// have many texts.
+    /// Such providers count from 1. A 0 is what stands for nobody in samples and in what is broken, and with zeros in
+    /// front one id would have many texts.
     package init?(decimal text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
             text.utf8.first != UInt8(ascii: "0")

@@ -35,8 +35,9 @@ package enum TokenKeeping: Sendable {
     case exchanged
 }
 
-/// The id of an application's app at a provider, in OpenID Connect the client id: 1 to 255 bytes of `a-z A-Z 0-9 _ - . / :`, compared as
-/// bytes.
+/// The id of an application's app at a provider, in OpenID Connect the client id.
+///
+/// 1 to 255 bytes of `a-z A-Z 0-9 _ - . / :`, compared as bytes.
 package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -92,6 +93,7 @@ package struct IdentityKey: Sendable, Hashable {
 
     /// The three parts as one text that no other identity has.
     ///
-    /// Two slashes end the first two parts: a provider's name has none, and those of an app's id stand as `%2F`, whose `%` it cannot have.
+    /// Two slashes end the first two parts: a provider's name has none, and those of an app's id stand as `%2F`, whose
+    /// `%` it cannot have.
     package var path: String { "\(provider)/\(app.segment)/\(subject)" }
 }

@@ -24,10 +24,30 @@ extension WithPostgreSQL {
             }
         }
 
-        @Test("generated text runs with its values, and one placeholder can stand twice")
-        func generated() async throws {
+        @Test("a template runs with its values, and one parameter can stand twice")
+        func template() async throws {
+            struct Input {
+                let number: Int64
+                let text: String
+            }
             try await withClient { client in
-                let inner = Statement(sql: "SELECT $1 + $1 AS a, '$1' AS b, $2 AS c", binds: [.int64(2), .text("x")])
+                let number = Parameter<Input>("number") { .int64($0.number) }
+                let text = Parameter<Input>("text") { .text($0.text) }
+                let template = StatementTemplate<Input>(
+                    "SELECT \(number) + \(number) AS a, '$1' AS b, \(text) AS c, \(number) AS d"
+                )
+                let row = try await client.query(template.filled(with: Input(number: 2, text: "x"))).first
+                #expect(try row?.decode("a", as: Int.self) == 4)
+                #expect(try row?.decode("b", as: String.self) == "$1")
+                #expect(try row?.decode("c", as: String.self) == "x")
+                #expect(try row?.decode("d", as: Int.self) == 2)
+            }
+        }
+
+        @Test("a statement inside another one runs with its values")
+        func composition() async throws {
+            try await withClient { client in
+                let inner: Statement = "SELECT \(2) + \(2) AS a, '$1' AS b, \("x") AS c"
                 let row = try await client.query("SELECT \(1) AS one, t.* FROM (\(inner)) t").first
                 #expect(try row?.decode("one", as: Int.self) == 1)
                 #expect(try row?.decode("a", as: Int.self) == 4)

@@ -3,6 +3,8 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Postgres
+
 @Suite("Bans that outlive a user")
 struct BanTests {
     @Test("an identity of a disabled user who is erased logs nobody in, and writes nothing; its neighbours do")
@@ -143,8 +145,9 @@ struct BanTests {
                 tokens: nil,
                 targets: []
             )
-            let types = "text, text, uuid, bytea, bigint, text[], timestamptz, jsonb, bytea, text[], bytea, text[]"
-            let nulls = types.split(separator: ",").map { _ in "null" }.joined(separator: ", ")
+            let binds = statement.filled(with: try tenant.write("1", [])).binds
+            let types = binds.map { "\($0.sqlType)" }.joined(separator: ", ")
+            let nulls = binds.map { _ in "null" }.joined(separator: ", ")
             let plan = try await tenant.database.psql(
                 """
                 set plan_cache_mode = force_generic_plan;

@@ -180,7 +180,7 @@ extension Failure {
 extension SignInStatement {
     /// The same for a user who was there before the identity: what is written at the first login is that of a guest who becomes a
     /// user, and fills what is empty for one who has used the application as somebody.
-    fileprivate func linking(_ linking: LinkTarget) -> SignInStatement {
+    func linking(_ linking: LinkTarget) -> SignInStatement {
         let first: SyncMode =
             switch linking {
             case .guest: .always

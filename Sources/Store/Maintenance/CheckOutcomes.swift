@@ -28,33 +28,40 @@ package struct TokenStanding: Sendable {
         self.nextCheckSeconds = nextCheckSeconds
     }
 
-    /// What is set in the row `i` of the identity, with parameters from `$5` on: four name the row, see `StandingToken`.
-    static let assignments = """
-        granted_scopes = $5, data_access_expires = $6, token_expires = $7, token = coalesce($8, i.token),
-        token_key_id = coalesce($9, i.token_key_id), checked = now(),
-        check_due = now() + coalesce(make_interval(secs => $10), interval '23 hours' + random() * interval '1 hour')
-        """
-    /// The first parameter behind those.
-    static let nextParameter = 11
-
-    /// The parameters of `assignments`.
-    var binds: [Bind] {
-        [
-            .texts(scopes), .moment(dataAccessExpiresAt), .moment(expiresAt),
-            replacement.map { .bytes($0.secret.bytes) } ?? .null(.bytes),
-            replacement.map { .text($0.secret.keyID) } ?? .null(.text),
-            nextCheckSeconds.map { .double(Double($0)) } ?? .null(.double),
-        ]
+    /// What is set in the row `i` of the identity.
+    static func assignments<Input>(_ standing: @escaping @Sendable (Input) -> TokenStanding) -> SQL<Input> {
+        typealias Value = Parameter<Input>
+        let scopes = Value("scopes") { .texts(standing($0).scopes) }
+        let dataAccessExpires = Value("data_access_expires") { .moment(standing($0).dataAccessExpiresAt) }
+        let expires = Value("token_expires") { .moment(standing($0).expiresAt) }
+        let token = Value("new_token") { standing($0).replacement.map { .bytes($0.secret.bytes) } ?? .null(.bytes) }
+        let keyID = Value("new_token_key_id") {
+            standing($0).replacement.map { .text($0.secret.keyID) } ?? .null(.text)
+        }
+        let seconds = Value("next_check_seconds") {
+            standing($0).nextCheckSeconds.map { .double(Double($0)) } ?? .null(.double)
+        }
+        return """
+            granted_scopes = \(scopes), data_access_expires = \(dataAccessExpires), token_expires = \(expires),
+            token = coalesce(\(token), i.token), token_key_id = coalesce(\(keyID), i.token_key_id), checked = now(),
+            check_due = now() + coalesce(make_interval(secs => \(seconds)), interval '23 hours' + random() * interval '1 hour')
+            """
     }
 }
 
 extension KeptIdentity {
     /// Names the row, and only as long as it holds the token that Facebook was asked about: what it said is about no other, and a
     /// login may have brought one meanwhile.
-    static let condition = "i.provider = $1 and i.provider_app = $2 and i.subject = $3 and i.token = $4"
-
-    /// The parameters of `condition`.
-    var binds: [Bind] { [.text(key.provider.text), .text(app.text), .text(subject.text), .bytes(token.secret.bytes)] }
+    static func condition<Input>(_ identity: @escaping @Sendable (Input) -> KeptIdentity) -> SQL<Input> {
+        typealias Value = Parameter<Input>
+        let provider = Value("provider") { .text(identity($0).key.provider.text) }
+        let app = Value("app") { .text(identity($0).app.text) }
+        let subject = Value("subject") { .text(identity($0).subject.text) }
+        let token = Value("token") { .bytes(identity($0).token.secret.bytes) }
+        return """
+            i.provider = \(provider) and i.provider_app = \(app) and i.subject = \(subject) and i.token = \(token)
+            """
+    }
 }
 
 extension Store {
@@ -66,14 +73,14 @@ extension Store {
         of identity: KeptIdentity,
         in application: Application
     ) async throws(Failure) -> Bool {
-        try await change(identity, set: TokenStanding.assignments, standing.binds, in: application)
+        try await change(identity, set: TokenStanding.assignments { $0 }.bound(to: standing), in: application)
     }
 
     /// Forgets a token that is worth nothing any more, though nobody has revoked it.
     ///
     /// - Returns: Whether it was still the one that is kept.
     package func dropToken(of identity: KeptIdentity, in application: Application) async throws(Failure) -> Bool {
-        try await change(identity, set: Self.noToken + ", checked = now()", [], in: application)
+        try await change(identity, set: "\(unsafeRaw: Self.noToken), checked = now()", in: application)
     }
 
     /// Forgets the token of a Facebook app that the application does not have any more: no secret is left to use it with.
@@ -89,9 +96,13 @@ extension Store {
     ) async throws(Failure) -> Bool {
         try await change(
             identity,
-            set: Self.noToken,
-            [.text(application.id.text), .int64(application.revision)],
-            where: "exists (select from federation.applications where id = $5 and revision = $6)",
+            set: "\(unsafeRaw: Self.noToken)",
+            where: """
+                exists (
+                    select from federation.applications
+                    where id = \(application.id.text) and revision = \(application.revision)
+                )
+                """,
             in: application
         )
     }
@@ -104,8 +115,7 @@ extension Store {
     ) async throws(Failure) {
         _ = try await change(
             identity,
-            set: "check_due = now() + make_interval(secs => $5)",
-            [.double(Double(seconds))],
+            set: "check_due = now() + make_interval(secs => \(Double(seconds)))",
             in: application
         )
     }
@@ -113,16 +123,17 @@ extension Store {
     /// Sets columns of an identity's row, as long as it holds the token that was asked about.
     private func change(
         _ identity: KeptIdentity,
-        set assignments: String,
-        _ binds: [Bind],
-        where condition: String = "true",
+        set assignments: Statement,
+        where condition: Statement = "true",
         in application: Application
     ) async throws(Failure) -> Bool {
-        let sql = """
-            update \(quoted(application.schema)).identities i set \(assignments)
-            where \(KeptIdentity.condition) and \(condition)
+        let result = try await query(
             """
-        let result = try await query(Statement(sql: sql, binds: identity.binds + binds), of: application)
+            update \(identifier: application.schema).identities i set \(assignments)
+            where \(KeptIdentity.condition { $0 }.bound(to: identity)) and \(condition)
+            """,
+            of: application
+        )
         return result.affectedRows == 1
     }
 

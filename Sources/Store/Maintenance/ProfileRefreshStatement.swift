@@ -6,10 +6,9 @@ import Postgres
 /// `before` locks the user and gives the values that the rules ask for, as in `SignInStatement`; `identity` notes that the token stands,
 /// if it is still the one that is kept; `changed` writes the user. Neither `last_login` nor `last_used` is touched.
 package struct ProfileRefreshStatement: Sendable {
-    let targets: [SignInStatement.Target]
     let application: Application
     let columns: UserColumns
-    let sql: String
+    private let template: StatementTemplate<ProfileRefresh>
 
     /// Generates the statement.
     ///
@@ -17,37 +16,60 @@ package struct ProfileRefreshStatement: Sendable {
     ///   - application: Gives the schema and the columns that come back.
     ///   - targets: What the mapping plan writes, each a declared property, none twice.
     package init(application: Application, targets: [SignInStatement.Target]) {
-        self.targets = targets
         self.application = application
         columns = UserColumns(application: application)
-        let schema = quoted(application.schema)
-        let writes = PropertyWrites(
+        template = StatementTemplate(Self.text(application: application, targets: targets, columns: columns))
+    }
+
+    /// The text of the statement.
+    static func text(
+        application: Application,
+        targets: [SignInStatement.Target],
+        columns: UserColumns
+    ) -> SQL<ProfileRefresh> {
+        let schema: SQL<ProfileRefresh> = "\(identifier: application.schema)"
+        let writes = PropertyWrites<ProfileRefresh>(
             targets: targets,
-            firstParameter: TokenStanding.nextParameter + 1,
+            values: \.values,
             dynamic: "'{}'::jsonb",
-            cleared: "$\(TokenStanding.nextParameter)",
+            cleared: Parameter("cleared", as: "text[]") { .texts($0.cleared.map(\.text)) },
             written: "i.written",
             schema: application.schema
         )
-        sql = """
+        let current: [SQL<ProfileRefresh>] = ["true"] + writes.current
+        let isKept: SQL<ProfileRefresh> = KeptIdentity.condition(\.identity)
+        let written: SQL<ProfileRefresh> = writes.nextWritten.map { ",\nwritten = \($0)" } ?? ""
+        return """
             with before as (
-                select true\(writes.current)
+                select
+                    \(current.joined(separator: ",\n"))
                 from \(schema).identities i join \(schema).users u using (object_id)
-                where \(KeptIdentity.condition) and u.user_status <> 'DISABLED'
+                where \(isKept) and u.user_status <> 'DISABLED'
                 for no key update of u
             ), identity as (
-                update \(schema).identities i set \(TokenStanding.assignments), refreshed = now()\(
-                    writes.nextWritten.map { ", written = " + $0 } ?? "")
-                from before where \(KeptIdentity.condition)
+                update \(schema).identities i set
+                    \(TokenStanding.assignments(\.standing)), refreshed = now()\(written)
+                from before where \(isKept)
                 returning i.object_id
             ), changed as (
-                update \(schema).users u set \(writes.assignments)
+                update \(schema).users u set
+                    \(writes.assignments.joined(separator: ",\n"))
                 from identity, before where u.object_id = identity.object_id
-                returning \(columns.list(of: "u"))
+                returning \(unsafeRaw: columns.list(of: "u"))
             )
             select * from changed
             """
     }
+
+    fileprivate func filled(with refresh: ProfileRefresh) -> Statement { template.filled(with: refresh) }
+}
+
+/// What one run of the statement writes.
+struct ProfileRefresh: Sendable {
+    let values: [PropertyValue?]
+    let cleared: [PropertyName]
+    let standing: TokenStanding
+    let identity: KeptIdentity
 }
 
 extension Store {
@@ -69,14 +91,8 @@ extension Store {
         of identity: KeptIdentity,
         by statement: ProfileRefreshStatement
     ) async throws(Failure) -> User? {
-        let targets = zip(statement.targets, values).map { target, value in
-            value.map(\.bind) ?? .null(target.type.nullType)
-        }
-        let names = Bind.texts(cleared.map(\.text))
-        let result = try await query(
-            Statement(sql: statement.sql, binds: identity.binds + standing.binds + [names] + targets),
-            of: statement.application
-        )
+        let refresh = ProfileRefresh(values: values, cleared: cleared, standing: standing, identity: identity)
+        let result = try await query(statement.filled(with: refresh), of: statement.application)
         return try read { () throws(PostgresError) in
             guard let row = result.first else { return nil }
             return try statement.columns.user(in: row, from: 0)

@@ -44,45 +44,8 @@ extension Store {
         of application: Application
     ) async throws(Failure) -> User? {
         let columns = UserColumns(application: application)
-        let schema = quoted(application.schema)
-        let proven =
-            session.provenHash == nil
-            ? "select u.object_id, u.user_status from \(schema).users u where u.object_id = $1 and $6::bytea is null"
-                + " for no key update of u"
-            : """
-            select u.object_id, u.user_status from \(schema).users u join \(schema).passwords p using (object_id)
-            where u.object_id = $1 and p.hash = $6 for no key update of u, p
-            """
-        let ending = SessionEnding(application: application, opened: "$2", previous: "$3").expressions
-        let sql = """
-            with proven as (
-                \(proven)
-            ), person as (
-                update \(schema).users u set last_login = now()
-                where u.object_id = (
-                    select proven.object_id from proven
-                    where proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
-                )
-                returning \(columns.list(of: "u"))
-            ), session as (
-                insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)
-                select $2, object_id, now() + make_interval(secs => $4), 'password', '', $5,
-                    case when $6::bytea is null then to_timestamp(0) else now() end
-                from person
-            ), \(ending)
-            select proven.user_status, person.*, previous.ended
-            from proven left join person on true left join previous on true
-            """
         let result = try await query(
-            Statement(
-                sql: sql,
-                binds: [
-                    .uuid(session.user.uuid), .bytes(session.tokenHash),
-                    session.previousTokenHash.map(Bind.bytes) ?? .null(.bytes),
-                    .int64(application.settings.sessionAbsoluteSeconds), .text(session.login),
-                    session.provenHash.map { .bytes($0.bytes) } ?? .null(.bytes),
-                ]
-            ),
+            StatementTemplate(session.text(columns, of: application)).filled(with: session),
             of: application
         )
         let outcome = try read { () throws(PostgresError) -> (status: String, user: User?)? in
@@ -101,4 +64,50 @@ extension Store {
         .emailUnconfirmed,
         "The e-mail address of this account has not been confirmed yet. Follow the link in the mail that was sent to it."
     )
+}
+
+extension PasswordSession {
+    /// The text of the statement that opens one.
+    func text(_ columns: UserColumns, of application: Application) -> SQL<PasswordSession> {
+        typealias Value = Parameter<PasswordSession>
+        let schema: SQL<PasswordSession> = "\(identifier: application.schema)"
+        let user = Value("user") { .uuid($0.user.uuid) }
+        let tokenHash = Value("token_hash") { .bytes($0.tokenHash) }
+        let previous = Value("previous_token_hash") { $0.previousTokenHash.map(Bind.bytes) ?? .null(.bytes) }
+        let hash = Value("proven_hash", as: "bytea") { $0.provenHash.map { .bytes($0.bytes) } ?? .null(.bytes) }
+        let login = Value("login") { .text($0.login) }
+        let seconds = Value("session_seconds") { _ in .int64(application.settings.sessionAbsoluteSeconds) }
+        let proven: SQL<PasswordSession> =
+            provenHash == nil
+            ? """
+            select u.object_id, u.user_status from \(schema).users u where u.object_id = \(user) and \(hash) is null
+            for no key update of u
+            """
+            : """
+            select u.object_id, u.user_status from \(schema).users u join \(schema).passwords p using (object_id)
+            where u.object_id = \(user) and p.hash = \(hash)
+            for no key update of u, p
+            """
+        let ending = SessionEnding(application: application, opened: tokenHash, previous: previous)
+        return """
+            with proven as (
+                \(proven)
+            ), person as (
+                update \(schema).users u set last_login = now()
+                where u.object_id = (
+                    select proven.object_id from proven
+                    where proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                )
+                returning \(unsafeRaw: columns.list(of: "u"))
+            ), session as (
+                insert into \(schema).sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)
+                select
+                    \(tokenHash), object_id, now() + make_interval(secs => \(seconds)), 'password', '', \(login),
+                    case when \(hash) is null then to_timestamp(0) else now() end
+                from person
+            ), \(ending.expressions)
+            select proven.user_status, person.*, previous.ended
+            from proven left join person on true left join previous on true
+            """
+    }
 }

@@ -1,0 +1,357 @@
+import Vocabulary
+import Postgres
+
+/// The text of a `SignInStatement`, expression by expression.
+struct SignInText {
+    private let application: Application
+    private let provider: ProviderName
+    private let tokens: TokenKeeping?
+    private let isOnce: Bool
+    private let columns: String
+    private let writes: PropertyWrites<SignInWrite>
+    private let schema: SQL<SignInWrite>
+
+    init(
+        application: Application,
+        provider: ProviderName,
+        tokens: TokenKeeping?,
+        targets: [SignInStatement.Target],
+        use: SignInStatement.Use
+    ) {
+        self.application = application
+        self.provider = provider
+        self.tokens = tokens
+        isOnce = use == .once
+        columns = UserColumns(application: application).list(of: "u")
+        schema = "\(identifier: application.schema)"
+        writes = PropertyWrites(
+            targets: targets,
+            values: \.values,
+            dynamic: "\(.dynamic)",
+            cleared: .cleared,
+            written: "(select known.written from known)",
+            schema: application.schema
+        )
+    }
+
+    /// The whole.
+    var statement: SQL<SignInWrite> {
+        let ending = SessionEnding(application: application, opened: .tokenHash, previous: .previousTokenHash)
+        let expressions =
+            (isOnce ? [seen, nonce] : [])
+            + [known, before, identity, created, changed, person, session, ending.expressions]
+        let refusals =
+            (isOnce ? onceRefusals : []) + [
+                """
+                when (select before.status from before) = 'DISABLED' or \(isBanned)
+                    then \(Self.word(.disabled))
+                """
+            ]
+        return """
+            with \(expressions.joined(separator: ", "))
+            select
+                case
+                    when person.object_id is not null then null
+                    \(refusals.joined(separator: "\n"))
+                end as refusal,
+                person.*, previous.ended
+            from (select) one left join person on true left join previous on true
+            """
+    }
+
+    /// The condition on a row of `identities` that it is this identity's.
+    private func isIdentity(_ row: String = "") -> SQL<SignInWrite> {
+        let row: SQL<SignInWrite> = "\(unsafeRaw: row)"
+        return """
+            \(row)provider = \(literal: provider.text) and \(row)provider_app = \(.app) and \(row)subject = \(.subject)
+            """
+    }
+
+    private static func word(_ refusal: SignInStatement.Refusal) -> SQL<SignInWrite> {
+        "\(literal: refusal.rawValue)"
+    }
+
+    // MARK: Who the person is
+
+    private var known: SQL<SignInWrite> {
+        """
+        known as (
+            select i.object_id, i.written from \(schema).identities i
+            where \(isIdentity("i."))
+        )
+        """
+    }
+
+    private var before: SQL<SignInWrite> {
+        """
+        before as (
+            select
+                \((["u.user_status as status"] + writes.current).joined(separator: ",\n"))
+            from \(schema).users u where u.object_id = (select known.object_id from known)
+            for no key update of u
+        )
+        """
+    }
+
+    private var identity: SQL<SignInWrite> {
+        let token = tokens.map(Self.tokenColumns) ?? []
+        let tokenNames = token.map { ", \($0.column)" as SQL<SignInWrite> }.joined(separator: "")
+        let tokenValues = token.map { ",\n\($0.value)" as SQL<SignInWrite> }.joined(separator: "")
+        var changes = token.map { "\($0.column) = excluded.\($0.column)" as SQL<SignInWrite> }
+        if let written = writes.nextWritten { changes.append("written = \(written)") }
+        let isOwner: SQL<SignInWrite> = isOnce ? "\nand \(self.isOwner)" : ""
+        let stands: SQL<SignInWrite> = isOnce ? "\n    and (i.revoked is null or i.revoked < \(Self.issued))" : ""
+        return """
+            identity as (
+                insert into \(schema).identities as i
+                    (provider, provider_app, subject, object_id, granted_scopes, declined_scopes, data_access_expires,
+                        written\(tokenNames))
+                select
+                    \(literal: provider.text), \(.app), \(.subject), \(.freshID),
+                    coalesce(\(.scopes), '{}'), coalesce(\(.declinedScopes), '{}'), \(.dataAccessExpires),
+                    \(writes.firstWritten)\(tokenValues)
+                from (select) one left join before on true
+                where before.status is distinct from 'DISABLED'
+                    and (
+                        before.status is not null
+                        or not \(isBanned) and not \(wasThere)
+                    )\(isOwner)
+                on conflict (provider, provider_app, subject) do update set
+                    last_used = now(), revoked = null, revoked_by = null,
+                    granted_scopes = coalesce(\(.scopes), i.granted_scopes),
+                    declined_scopes = coalesce(\(.declinedScopes), i.declined_scopes),
+                    data_access_expires = case when \(.scopes) is null then i.data_access_expires else \(.dataAccessExpires) end\(
+                        changes.map { ",\n\($0)" as SQL<SignInWrite> }.joined(separator: ""))
+                where i.object_id = (select known.object_id from known)\(stands)
+                returning i.object_id, i.object_id = \(.freshID) as is_new
+            )
+            """
+    }
+
+    private var isBanned: SQL<SignInWrite> {
+        """
+        exists (
+            select from \(schema).single_use
+            where kind = 'banned' and hash = \(.banHash) and expires > now()
+        )
+        """
+    }
+
+    private var wasThere: SQL<SignInWrite> {
+        """
+        exists (
+            select from \(schema).identities
+            where \(isIdentity())
+        )
+        """
+    }
+
+    /// The columns of a kept token, and when the provider is to be asked about it: after a day, or soon where the token
+    /// is to be exchanged for one that lives longer.
+    private static func tokenColumns(
+        _ keeping: TokenKeeping
+    ) -> [(column: SQL<SignInWrite>, value: SQL<SignInWrite>)] {
+        let isShort: SQL<SignInWrite> =
+            "\(.tokenExpires) < now() + make_interval(secs => \(unsafeRaw: String(KeptIdentity.shortLife)))"
+        let soon: SQL<SignInWrite> = keeping == .exchanged ? "when \(isShort) then now() " : ""
+        return [
+            ("token", "\(.token)"), ("token_key_id", "\(.tokenKeyID)"), ("token_kind", "\(.tokenKind)"),
+            ("token_expires", "\(.tokenExpires)"),
+            (
+                "check_due",
+                """
+                case when \(.tokenKind) is distinct from 'access' then null \(soon)else now() + interval '1 day' end
+                """
+            ),
+            ("checked", "now()"), ("refreshed", "now()"),
+        ]
+    }
+
+    // MARK: The user and the session
+
+    private var created: SQL<SignInWrite> {
+        let names: [SQL<SignInWrite>] = ["object_id", "social_account", "last_login", "dynamic"] + writes.columns
+        let values: [SQL<SignInWrite>] =
+            ["object_id", "\(literal: provider.socialAccount)", "now()", "\(.dynamic)"] + writes.values
+        return """
+            created as (
+                insert into \(schema).users as u
+                    (\(names.joined(separator: ", ")))
+                select \(values.joined(separator: ", "))
+                from identity where is_new
+                returning \(unsafeRaw: columns)
+            )
+            """
+    }
+
+    private var changed: SQL<SignInWrite> {
+        """
+        changed as (
+            update \(schema).users u set
+                last_login = now(),
+                \(writes.assignments.joined(separator: ",\n"))
+            from before
+            where u.object_id = (select identity.object_id from identity where not identity.is_new)
+                and u.user_status <> 'DISABLED'
+            returning \(unsafeRaw: columns)
+        )
+        """
+    }
+
+    private var person: SQL<SignInWrite> {
+        // A user who was created when the credential was first seen is one whom this attempt created: both times are
+        // one statement's.
+        let isNew: SQL<SignInWrite> =
+            isOnce ? "exists (select from seen where seen.created = changed.created)" : "false"
+        return """
+            person as (
+                select true as is_new, * from created
+                union all
+                select \(isNew), * from changed
+            )
+            """
+    }
+
+    private var session: SQL<SignInWrite> {
+        """
+        session as (
+            insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+            select
+                \(.tokenHash), object_id, now() + make_interval(secs => \(.sessionSeconds)),
+                \(literal: provider.text), \(.app), \(.subject)
+            from person
+            on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
+        )
+        """
+    }
+}
+
+// MARK: - What counts once
+
+/// One attempt alone uses a credential that counts once.
+///
+/// The same attempt may come again, for a minute: it lost the race for a new person, or its client lost the reply.
+/// What the provider issued before it ended our access is refused. A new person's statement may have waited for an
+/// erasure, which it sees only through a function.
+extension SignInText {
+    private var seen: SQL<SignInWrite> {
+        """
+        seen as (
+            insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+            values ('idToken', \(.credentialHash), \(.attempt), now(), now() + make_interval(secs => \(.credentialSeconds)))
+            on conflict (kind, hash) do update set owner = s.owner
+            where s.owner = excluded.owner and s.used > now() - interval '60 seconds'
+            returning s.created
+        )
+        """
+    }
+
+    private var nonce: SQL<SignInWrite> {
+        """
+        nonce as (
+            insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+            select 'nonce', \(.nonceHash), \(.attempt), now(), now() + make_interval(secs => \(.credentialSeconds))
+            where \(.nonceHash) is not null
+            on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
+            returning true
+        )
+        """
+    }
+
+    private var isSeen: SQL<SignInWrite> { "exists (select from seen)" }
+
+    private var mayUseNonce: SQL<SignInWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
+
+    private var isOwner: SQL<SignInWrite> {
+        """
+        \(isSeen)
+        and \(mayUseNonce)
+        and not case
+            when before.status is null
+                then federation.has_ended(\(literal: application.schema), \(identityHash), \(Self.issued))
+            else \(hasEnded)
+        end
+        """
+    }
+
+    /// Providers tell the time of issue in whole seconds: what began in the second of the end counts as later.
+    private static var issued: SQL<SignInWrite> { "\(.issued) + interval '1 second'" }
+
+    private var identityHash: SQL<SignInWrite> {
+        "federation.identity_hash(\(literal: provider.text), \(.app), \(.subject))"
+    }
+
+    private var hasEnded: SQL<SignInWrite> {
+        """
+        exists (
+            select from \(schema).single_use s
+            where s.kind = 'ended' and s.hash = \(identityHash) and s.created >= \(Self.issued)
+        )
+        """
+    }
+
+    private var onceRefusals: [SQL<SignInWrite>] {
+        [
+            "when not \(isSeen) then \(Self.word(.replayed))",
+            "when not \(mayUseNonce) then \(Self.word(.nonceUnusable))",
+            """
+            when \(hasEnded) or exists (
+                select from \(schema).identities i
+                where \(isIdentity("i.")) and i.revoked >= \(Self.issued)
+            ) then \(Self.word(.ended))
+            """,
+        ]
+    }
+}
+
+// MARK: - The values
+
+extension Parameter<SignInWrite> {
+    fileprivate static var app: Self { Self("app") { .text($0.person.identity.app.text) } }
+    fileprivate static var subject: Self { Self("subject") { .text($0.person.identity.subject.text) } }
+    fileprivate static var banHash: Self { Self("ban_hash") { .bytes($0.banHash) } }
+    fileprivate static var scopes: Self {
+        Self("scopes") { $0.person.scopesAreListed ? .texts($0.person.scopes) : .null(.texts) }
+    }
+    fileprivate static var declinedScopes: Self {
+        Self("declined_scopes") { $0.person.declinedScopes.map(Bind.texts) ?? .null(.texts) }
+    }
+    fileprivate static var dataAccessExpires: Self {
+        Self("data_access_expires") { .moment($0.person.dataAccessExpiresAt) }
+    }
+    fileprivate static var freshID: Self { Self(SignInStatement.freshIDParameter) { .uuid($0.freshID.uuid) } }
+    fileprivate static var tokenHash: Self { Self(SignInStatement.tokenHashParameter) { .bytes($0.tokenHash) } }
+    fileprivate static var previousTokenHash: Self {
+        Self("previous_token_hash") { $0.previousTokenHash.map(Bind.bytes) ?? .null(.bytes) }
+    }
+    fileprivate static var sessionSeconds: Self { Self("session_seconds") { .int64($0.sessionSeconds) } }
+    fileprivate static var dynamic: Self {
+        Self("dynamic") { .json(JSONText(JSONValue.object($0.dynamic).text)) }
+    }
+    fileprivate static var cleared: Self { Self("cleared", as: "text[]") { .texts($0.cleared.map(\.text)) } }
+
+    // Of a kept token.
+    fileprivate static var token: Self {
+        Self("token", as: "bytea") { $0.token.map { .bytes($0.secret.bytes) } ?? .null(.bytes) }
+    }
+    fileprivate static var tokenKeyID: Self {
+        Self("token_key_id", as: "text") { $0.token.map { .text($0.secret.keyID) } ?? .null(.text) }
+    }
+    fileprivate static var tokenKind: Self {
+        Self("token_kind", as: "text") { $0.token.map { .text($0.kind.rawValue) } ?? .null(.text) }
+    }
+    fileprivate static var tokenExpires: Self {
+        Self("token_expires", as: "timestamptz") { .moment($0.token?.expiresAt) }
+    }
+
+    // Of what counts once. A credential that is nobody's must not pass for one that was never seen.
+    fileprivate static var credentialHash: Self {
+        Self(SignInStatement.credentialHashParameter) { $0.once.map { .bytes($0.hash) } ?? .null(.bytes) }
+    }
+    fileprivate static var credentialSeconds: Self { Self("credential_seconds") { .int64($0.once?.seconds ?? 0) } }
+    fileprivate static var attempt: Self { Self("attempt") { $0.once.map { .bytes($0.owner) } ?? .null(.bytes) } }
+    fileprivate static var nonceHash: Self {
+        Self("nonce_hash", as: "bytea") { $0.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes) }
+    }
+    fileprivate static var issued: Self { Self("issued", as: "timestamptz") { .moment($0.once?.issuedAt) } }
+}

@@ -1,0 +1,127 @@
+-- $1 app, $2 subject, $3 cleared, $4 new_email, $5 new_name, $6 new_nick, $7 new_points, $8 new_extra, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 token_hash, $16 session_seconds, $17 previous_token_hash
+with known as (
+    select i.object_id, i.written from "shop".identities i
+    where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
+), before as (
+    select
+        u.user_status as status,
+        case
+            when u.email_verified or (select true from "shop".passwords p where p.object_id = u.object_id)
+                then u.email
+            else case when 'email' = any (:cleared::text[]) then null else coalesce(:new_email::text, u."email") end
+        end as n0,
+        coalesce(nullif(u."name", ''), :new_name::text, u."name") as n1,
+        case
+            when u."nick" is not distinct from ((select known.written from known) ->> 'nick')::text
+                then case when 'nick' = any (:cleared::text[]) then null else coalesce(:new_nick::text, u."nick") end
+            else u."nick"
+        end as n2,
+        coalesce(:new_points::bigint, u."points") as n3,
+        case
+            when u."extra" is not distinct from ((select known.written from known) -> 'extra')
+                then coalesce(:new_extra::jsonb, u."extra")
+            else u."extra"
+        end as n4,
+        (u.dynamic - :cleared::text[]) || :dynamic as dynamic,
+        (select known.written from known) as written,
+        u."nick" as t0,
+        u."extra" as t1
+    from "shop".users u where u.object_id = (select known.object_id from known)
+    for no key update of u
+), identity as (
+    insert into "shop".identities as i
+        (provider, provider_app, subject, object_id, granted_scopes, declined_scopes, data_access_expires,
+            written)
+    select
+        'staff-sso', :app, :subject, :fresh_id,
+        coalesce(:scopes, '{}'), coalesce(:declined_scopes, '{}'), :data_access_expires,
+        '{}'::jsonb
+        || coalesce(federation.json_member('nick', to_jsonb(:new_nick::text)), '{}')
+        || coalesce(federation.json_member('extra', to_jsonb(:new_extra::jsonb)), '{}')
+    from (select) one left join before on true
+    where before.status is distinct from 'DISABLED'
+        and (
+            before.status is not null
+            or not exists (
+                select from "shop".single_use
+                where kind = 'banned' and hash = :ban_hash and expires > now()
+            ) and not exists (
+                select from "shop".identities
+                where provider = 'staff-sso' and provider_app = :app and subject = :subject
+            )
+        )
+    on conflict (provider, provider_app, subject) do update set
+        last_used = now(), revoked = null, revoked_by = null,
+        granted_scopes = coalesce(:scopes, i.granted_scopes),
+        declined_scopes = coalesce(:declined_scopes, i.declined_scopes),
+        data_access_expires = case when :scopes is null then i.data_access_expires else :data_access_expires end,
+        written = coalesce((
+            select
+                (i.written - array[
+                    case when 'nick' = any (:cleared::text[]) and before.t0 is not distinct from (before.written ->> 'nick')::text then 'nick' end
+                ]::text[])
+                || coalesce(federation.json_member('nick', case when before.t0 is not distinct from (before.written ->> 'nick')::text then to_jsonb(:new_nick::text) end), '{}')
+                || coalesce(federation.json_member('extra', case when before.t1 is not distinct from (before.written -> 'extra') then to_jsonb(:new_extra::jsonb) end), '{}')
+            from before
+        ), i.written)
+    where i.object_id = (select known.object_id from known)
+    returning i.object_id, i.object_id = :fresh_id as is_new
+), created as (
+    insert into "shop".users as u
+        (object_id, social_account, last_login, dynamic, "email", "name", "nick", "points", "extra")
+    select object_id, 'STAFF-SSO', now(), :dynamic, :new_email::text, :new_name::text, :new_nick::text, :new_points::bigint, :new_extra::jsonb
+    from identity where is_new
+    returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
+), changed as (
+    update "shop".users u set
+        last_login = now(),
+        "email" = before.n0,
+        "name" = before.n1,
+        "nick" = before.n2,
+        "points" = before.n3,
+        "extra" = before.n4,
+        dynamic = before.dynamic,
+        updated = case
+            when (before.n0, before.n1, before.n2, before.n3, before.n4, before.dynamic)
+                is distinct from (u."email", u."name", u."nick", u."points", u."extra", u.dynamic)
+                then now()
+            else u.updated
+        end
+    from before
+    where u.object_id = (select identity.object_id from identity where not identity.is_new)
+        and u.user_status <> 'DISABLED'
+    returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
+), person as (
+    select true as is_new, * from created
+    union all
+    select false, * from changed
+), session as (
+    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    select
+        :token_hash, object_id, now() + make_interval(secs => :session_seconds),
+        'staff-sso', :app, :subject
+    from person
+    on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
+), previous as (
+    delete from "shop".sessions
+    where token_hash = :previous_token_hash and token_hash <> :token_hash
+        and object_id = (select person.object_id from person)
+    returning true as ended
+), surplus as (
+    delete from "shop".sessions where token_hash = any (array(
+        select o.token_hash from "shop".sessions o
+        where o.object_id = (select person.object_id from person) and o.token_hash <> :token_hash
+        order by o.created desc offset 999
+    ))
+)
+select
+    case
+        when person.object_id is not null then null
+        when (select before.status from before) = 'DISABLED' or exists (
+            select from "shop".single_use
+            where kind = 'banned' and hash = :ban_hash and expires > now()
+        )
+            then 'disabled'
+    end as refusal,
+    person.*, previous.ended
+from (select) one left join person on true left join previous on true

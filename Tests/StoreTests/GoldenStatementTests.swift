@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Postgres
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import Store
+
+/// What the generated statements say, for a reader: their parameters have names here, and the first line gives the
+/// numbers' order.
+///
+/// The folder `Golden` has a file for each. With REWRITE_GOLDEN=1 in the environment the tests write them instead of
+/// comparing.
+@Suite("The generated statements are those of Tests/StoreTests/Golden")
+struct GoldenStatementTests {
+    private static let targets: [SignInStatement.Target] = [
+        .init(name: .email, type: .string, sync: .always, mayBeCleared: true),
+        .init(name: .name, type: .string, sync: .ifEmpty),
+        .init(name: Tenant.named("nick"), type: .string, sync: .untilEdited, mayBeCleared: true),
+        .init(name: Tenant.named("points"), type: .int, sync: .firstLogin),
+        .init(name: Tenant.named("extra"), type: .json, sync: .untilEdited),
+    ]
+
+    private static func application(
+        _ change: (inout ApplicationSettings) -> Void = { _ in }
+    ) throws -> Application {
+        var settings = ApplicationSettings()
+        settings.dynamicProperties = true
+        settings.roles = ["editor"]
+        change(&settings)
+        return Application(
+            id: try #require(ApplicationID("shop")),
+            name: "Shop",
+            schema: "shop",
+            revision: 1,
+            settings: settings,
+            properties: Property.builtIn + [
+                Property(name: Tenant.named("nick"), type: .string),
+                Property(name: Tenant.named("points"), type: .int),
+                Property(name: Tenant.named("extra"), type: .json),
+            ],
+            providers: [:]
+        )
+    }
+
+    /// The variants of a login.
+    enum Login: String, CaseIterable, CustomTestStringConvertible {
+        case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions
+
+        var testDescription: String { rawValue }
+
+        func statement() throws -> SignInStatement {
+            let targets = GoldenStatementTests.targets
+            switch self {
+            case .plain: return try make()
+            case .properties: return try make(targets)
+            case .once: return try make([targets[0]], use: .once)
+            case .guestLink:
+                let guest = LinkTarget.guest(ObjectID(UUID()), tokenHash: [])
+                return try make(targets).linking(guest)
+            case .sessionLink:
+                return try make(targets).linking(.session(tokenHash: [], authenticatedWithin: 300))
+            case .keptToken: return try make(tokens: .asItIs)
+            case .exchangedToken: return try make(tokens: .exchanged, use: .once)
+            case .lastLoginWins: return try make { $0.multipleLogins = false }
+            case .mostSessions: return try make { $0.mostSessions = 5 }
+            }
+        }
+
+        private func make(
+            _ targets: [SignInStatement.Target] = [],
+            tokens: TokenKeeping? = nil,
+            use: SignInStatement.Use = .repeated,
+            _ change: (inout ApplicationSettings) -> Void = { _ in }
+        ) throws -> SignInStatement {
+            SignInStatement(
+                application: try GoldenStatementTests.application(change),
+                provider: ProviderName(known: "staff-sso"),
+                tokens: tokens,
+                targets: targets,
+                use: use
+            )
+        }
+    }
+
+    @Test("of logins", arguments: Login.allCases)
+    func login(_ variant: Login) throws {
+        let statement = try variant.statement()
+        let text = SignInText(
+            application: statement.application,
+            provider: statement.provider,
+            tokens: statement.tokens,
+            targets: statement.targets,
+            use: statement.use
+        ).statement
+        #expect(StatementTemplate(text).sql == statement.sql)
+        try compare(text, with: "login-\(variant)")
+    }
+
+    @Test("of a profile that is read without a login")
+    func refresh() throws {
+        let application = try Self.application()
+        let text = ProfileRefreshStatement.text(
+            application: application,
+            targets: Self.targets,
+            columns: UserColumns(application: application)
+        )
+        try compare(text, with: "profile-refresh")
+    }
+
+    @Test("of a login by a password, and of one that was confirmed by mail", arguments: [true, false])
+    func password(wasAsked: Bool) throws {
+        let application = try Self.application()
+        let session = PasswordSession(
+            user: ObjectID(UUID()),
+            provenHash: wasAsked ? SealedSecret(bytes: [], keyID: "") : nil,
+            login: "",
+            tokenHash: [],
+            previousTokenHash: nil
+        )
+        let text = session.text(UserColumns(application: application), of: application)
+        try compare(text, with: wasAsked ? "password-session" : "mailed-session")
+    }
+
+    private func compare<Input>(_ text: SQL<Input>, with name: String) throws {
+        let parameters = StatementTemplate(text).parameters.enumerated().map { "$\($0 + 1) \($1)" }
+        let shown = "-- \(parameters.joined(separator: ", "))\n\(text)\n"
+        let file = PackageLayout.path("Tests/StoreTests/Golden/\(name).sql")
+        if ProcessInfo.processInfo.environment["REWRITE_GOLDEN"] != nil {
+            try Data(shown.utf8).write(to: URL(filePath: file))
+        }
+        let golden = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+        #expect(shown == golden, "\(name).sql is another: look at it with REWRITE_GOLDEN=1 and git diff")
+    }
+}
