@@ -13,7 +13,7 @@ enum ModuleRules {
         "Graph": ["Crypto", "Curl", "Identity", "NIOConcurrencyHelpers", "Upstream"],
         "Twitter": ["Crypto", "Curl", "FoundationEssentials", "Identity", "NIOConcurrencyHelpers", "Upstream"],
         "Passwords": ["CArgon2", "Glibc", "Identity", "NIOConcurrencyHelpers", "Swift"],
-        "Mailing": ["Curl", "FoundationEssentials", "Identity"],
+        "Mailing": ["Curl", "FoundationEssentials", "Identity", "Mustache"],
         "Store": ["FoundationEssentials", "Identity", "Postgres"],
         "Federation": [
             "Crypto", "FoundationEssentials", "Graph", "Identity", "Logging", "Mailing", "Mapping",
