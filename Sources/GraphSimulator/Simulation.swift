@@ -1,3 +1,4 @@
+import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
@@ -124,5 +125,16 @@ final class Simulation: Sendable {
 
     func finish(_ number: Int, _ outcome: LoggedRequest.Outcome) {
         state.withLockedValue { $0.log.finish(number, outcome) }
+    }
+}
+
+extension GraphSimulator {
+    /// The clock of the machine.
+    public enum SystemClock {
+        /// Unix seconds.
+        @Sendable
+        public static func now() -> Int {
+            time(nil)
+        }
     }
 }

@@ -1,4 +1,5 @@
 package import Curl
+import FoundationEssentials
 
 /// How mails get away.
 package enum MailCarrier: Sendable {
@@ -75,4 +76,30 @@ extension MailOutcome {
 extension SMTPReply {
     /// Code and words, for the person at a terminal.
     fileprivate var text: String { "\(code) \(words)" }
+}
+
+/// A folder in which mails end up instead of being sent: what they say is there for whoever can read it.
+package struct MailFolder: Sendable {
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// Writes a mail as a file of its own, whole or not at all; the names are in the order of time.
+    func keep(_ mail: ComposedMail) -> MailOutcome {
+        let milliseconds = String(Int64(Date().timeIntervalSince1970 * 1000))
+        let name = "\(milliseconds)-\(UUID().uuidString.prefix(8)).eml"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            try Data(mail.message.utf8).write(to: URL(filePath: path).appending(path: name), options: .atomic)
+        } catch {
+            return .postponed(problem: "the folder of mails cannot be written to", answer: nil)
+        }
+        return .accepted(answer: "written to \(name)")
+    }
 }

@@ -46,7 +46,7 @@ package struct MailTemplates: Sendable {
             do throws(TemplateText.Problem) {
                 parts[key, default: [:]][part] = try TemplateText(content, variables: key.template.variables)
             } catch {
-                problems.append("\(name): \(error.text)")
+                problems.append("\(name):\(error.line): \(error.text)")
             }
         }
         var texts: [Key: Texts] = [:]

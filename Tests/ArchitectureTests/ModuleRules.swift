@@ -6,23 +6,25 @@ enum ModuleRules {
     static let allowed: [String: Set<String>] = [
         "Vocabulary": ["FoundationEssentials"],
         "Mapping": ["Vocabulary"],
-        "Verification": ["Crypto", "CryptoExtras", "FoundationEssentials", "Vocabulary"],
+        "SignedTokens": [
+            "Crypto", "CryptoExtras", "FoundationEssentials", "Logging", "NIOConcurrencyHelpers", "Vocabulary",
+        ],
+        "Providers": ["Mapping", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "Vocabulary", "NIOConcurrencyHelpers"],
-        "Graph": ["Crypto", "Curl", "Vocabulary", "NIOConcurrencyHelpers", "Upstream"],
-        "Twitter": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary", "NIOConcurrencyHelpers", "Upstream"],
-        "Passwords": ["CArgon2", "Glibc", "Vocabulary", "NIOConcurrencyHelpers", "Swift"],
-        "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
-        "Store": ["FoundationEssentials", "Vocabulary", "Postgres"],
+        "Upstream": ["Curl", "NIOConcurrencyHelpers", "Vocabulary"],
+        "Facebook": provider.union(["SignedTokens"]),
+        "Twitter": provider,
+        "Passwords": ["CArgon2", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary"],
+        "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
+        "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
         "Federation": [
-            "Crypto", "FoundationEssentials", "Graph", "Vocabulary", "Logging", "Mailing", "Mapping",
-            "NIOConcurrencyHelpers", "Passwords", "Store", "Twitter", "Verification",
+            "Crypto", "FoundationEssentials", "Logging", "Mailing", "Mapping", "NIOConcurrencyHelpers", "Passwords",
+            "Providers", "SignedTokens", "Store", "Vocabulary",
         ],
         "API": [
-            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Vocabulary", "Logging",
-            "NIOConcurrencyHelpers",
-            "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOConcurrencyHelpers", "NIOCore",
+            "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "Providers", "Vocabulary",
         ],
         "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers"],
         "Server": service.union([
@@ -45,15 +47,20 @@ enum ModuleRules {
         "TestSupport": ["FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix"],
     ]
 
+    /// What the room of a provider may import: nothing above it, and no other provider.
+    static let provider: Set<String> = [
+        "Crypto", "Curl", "FoundationEssentials", "Mapping", "NIOConcurrencyHelpers", "Providers", "Upstream",
+        "Vocabulary",
+    ]
+
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Curl", "Federation", "Graph", "Vocabulary", "Mailing", "Mapping", "Observability", "Passwords",
-        "Postgres",
-        "Store", "Twitter", "Upstream", "Verification",
+        "API", "Curl", "Facebook", "Federation", "Mailing", "Mapping", "Observability", "Passwords", "Postgres",
+        "Providers", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Vocabulary", "Mapping", "Verification"]
+    static let pure: Set<String> = ["Vocabulary", "Mapping", "Providers"]
 
     /// The modules that know no word of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]

@@ -50,19 +50,78 @@ struct TemplateTests {
     }
 
     @Test(
-        "What is wrong with a template is said with its file",
+        "What is wrong with a template is said with its file and line",
         arguments: [
-            ("test.en.txt", "{{link}}"), ("passwordReset.en.html", "{{{link}}}"), ("test.en.txt", "{{application"),
-            ("test.en.txt", "{{&application}}"), ("test.en.txt", "{{> other}}"), ("test.en.txt", "{{#application}}"),
-            ("test.en.txt", "{{/application}}"), ("passwordChanged.en.txt", "{{#name}}{{/application}}{{/name}}"),
-            ("test.en.txt", "{{}}"), ("nonsense.en.txt", ""), ("test.english.txt", ""), ("test.en.md", ""),
-            ("../test.en.txt", ""), ("test.EN.txt", ""),
+            ("test.en.txt", "a\n{{link}}", 2, "there is no {{link}} here; there is {{application}}"),
+            ("test.en.txt", "{{}}", 1, "there is no {{}} here; there is {{application}}"),
+            ("test.en.txt", "\r\n\r\n{{application", 3, "a {{ has no }} on its line"),
+            ("test.en.txt", "{{\napplication}}", 1, "a {{ has no }} on its line"),
+            ("test.en.txt", "{{app lication}}", 1, "a space stands within a name, or before its #, ^ or /"),
+            ("test.en.txt", "{{#application}}\n", 2, "a section is still open at the end"),
+            (
+                "test.en.txt", "a\n{{/application}}", 2,
+                "this {{/…}} ends no section, or not the one that was opened last"
+            ),
+            (
+                "passwordChanged.en.txt", "{{#name}}\r\n{{/application}}{{/name}}", 2,
+                "this {{/…}} ends no section, or not the one that was opened last"
+            ),
+            ("test.en.txt", String(repeating: "{{#application}}", count: 4000), 1, "too many sections are open"),
         ]
     )
-    func problems(name: String, content: String) {
+    func problems(name: String, content: String, line: Int, text: String) {
         #expect { try MailTemplates(files: [name: content]) } throws: { error in
-            (error as? MailTemplates.Problems)?.texts.contains { $0.hasPrefix(name + ":") } == true
+            (error as? MailTemplates.Problems)?.texts == ["\(name):\(line): \(text)"]
         }
+    }
+
+    @Test(
+        "What else Mustache knows is refused, as is a name that is not the template's, shown or not",
+        arguments: [
+            "{{{name}}}", "{{&name}}", "{{& name}}", "{{ {name} }}", "{{> test}}", "{{>name}}", "{{<name}}{{/name}}",
+            "{{$name}}{{/name}}", "{{! name}}", "{{=<% %>=}}", "{{=| |=}}|&name|", "{{% CONTENT_TYPE: HTML}}", "{{.}}",
+            "{{#name}}{{.}}{{/name}}", "{{name.name}}", "{{.name}}", "{{uppercased(name)}}",
+            "{{#empty(name)}}{{/name}}",
+            "{{Name}}", "{{nam\u{65}\u{301}}}", "{{#name}}{{^name}}{{link}}{{/name}}{{/name}}", "{{#link}}{{/link}}",
+        ]
+    )
+    func refused(content: String) {
+        #expect { try MailTemplates(files: ["passwordChanged.en.html": "<p>\n" + content]) } throws: { error in
+            let texts = (error as? MailTemplates.Problems)?.texts
+            return texts?.count == 1 && texts?.first?.hasPrefix("passwordChanged.en.html:2: there is no {{") == true
+        }
+    }
+
+    @Test(
+        "A file whose name is no template's is refused",
+        arguments: ["nonsense.en.txt", "test.english.txt", "test.en.md", "../test.en.txt", "test.EN.txt"]
+    )
+    func misnamed(name: String) {
+        #expect { try MailTemplates(files: [name: ""]) } throws: { error in
+            (error as? MailTemplates.Problems)?.texts.first?.hasPrefix(name + ": is no template") == true
+        }
+    }
+
+    @Test(
+        "A value that is missing leaves nothing, and the line of a section's tag is none of the text",
+        arguments: ["\n", "\r\n"]
+    )
+    func missing(lineBreak: String) async throws {
+        let lines = ["<{{ name }}>", "{{#name}}", "with", "{{/name}}", "{{^name}}", "without", "{{/name}}", "end { }}"]
+        let own = try MailTemplates(files: ["passwordChanged.en.txt": lines.joined(separator: lineBreak)])
+        let texts = [
+            try await Sample.text(of: .passwordChanged(name: nil), templates: own),
+            try await Sample.text(of: .passwordChanged(name: "Ann"), templates: own),
+        ]
+        #expect(texts.map(\.trimmingNewlines) == ["<>\nwithout\nend { }}", "<Ann>\nwith\nend { }}"])
+    }
+
+    @Test("A subject is one line, whatever its template holds, and escapes nothing")
+    func subject() async throws {
+        let own = try MailTemplates(files: ["test.en.subject": "A <b>\r\nBcc: x@example.com\n\n{{application}}\n"])
+        let mail = try await Sample.read(Sample.message(of: .test, application: "'n\r\nB&B'", templates: own))
+        #expect(mail.header("Subject") == "A <b> Bcc: x@example.com 'n B&B'")
+        #expect(mail.header("Bcc") == nil)
     }
 
     @Test("All problems of a folder are said at once")
@@ -81,6 +140,9 @@ struct ShownNameTests {
         arguments: [
             ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
             ("\"><script>", "&quot;&gt;&lt;script&gt;"), ("a & b", "a &amp; b"), ("O'Neil", "O&#39;Neil"),
+            // What is a tag in a template is none in a value.
+            ("{{link}}{{{name}}}{{&application}}", "{{link}}{{{name}}}{{&amp;application}}"),
+            ("{{>test}}{{name}}", "{{&gt;test}}{{name}}"), ("{{^name}}{{=<% %>=}}", "{{^name}}{{=&lt;% %&gt;=}}"),
             // One Character each, and yet the beginning of a tag and the end of an attribute.
             ("<\u{301}b>", "&lt;\u{301}b&gt;"), ("\"\u{301} x", "&quot;\u{301} x"),
         ]
@@ -121,4 +183,8 @@ struct ShownNameTests {
     func shown(name: String) async throws {
         #expect(try await Sample.text(of: .passwordChanged(name: name)).contains("Hello \(name),"))
     }
+}
+
+extension String {
+    fileprivate var trimmingNewlines: String { split(separator: "\n").joined(separator: "\n") }
 }

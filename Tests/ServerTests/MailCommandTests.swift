@@ -73,7 +73,11 @@ struct MailCommandTests {
                     "FEDERATION_SMTP_URL": "smtp://user:canary-password@mail.example.com?starttls=off",
                     "FEDERATION_MAIL_FROM": "canary", "FEDERATION_MAIL_TEMPLATES": folder.path,
                     "FEDERATION_SMTP_CALL_MILLISECONDS": "0",
-                ], ["SMTP_URL", "MAIL_FROM", "MAIL_TEMPLATES", "SMTP_CALL_MILLISECONDS"]
+                ],
+                [
+                    "SMTP_URL", "MAIL_FROM", "SMTP_CALL_MILLISECONDS",
+                    "MAIL_TEMPLATES has a problem: test.en.txt:1: there is no {{canary}} here;",
+                ]
             ),
             (["FEDERATION_SMTP_URL": "smtp://canary-password@mail.example.com"], ["SMTP_URL", "MAIL_FROM"]),
             (["FEDERATION_MAIL_LANGUAGE": "fr"], ["MAIL_LANGUAGE"]),

@@ -1,3 +1,17 @@
+/// Bytes as lowercase hexadecimal digits.
+enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0xF)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
 /// base64url without padding (RFC 4648 §5), as JOSE, PKCE and `signed_request` use it.
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -44,5 +58,30 @@ enum Base64URL {
         case UInt8(ascii: "_"): 63
         default: nil
         }
+    }
+}
+
+/// Parameters as a form writes them: percent-encoded but for the unreserved characters of RFC 3986, a space as `+`.
+enum FormEncoding {
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    private static func encode(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            case 0x20: bytes.append(UInt8(ascii: "+"))
+            default: bytes.append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]])
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The parameters in their order, such as `a=1&b=c+d`.
+    static func encode(_ parameters: [(name: String, value: String)]) -> String {
+        parameters.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
     }
 }
