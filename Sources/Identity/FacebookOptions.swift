@@ -31,7 +31,7 @@ package struct FacebookOptions: Sendable, Equatable {
     package init() {}
 }
 
-/// What the `nonce` claim of an ID token is held to (facts/security.md V-27).
+/// What the `nonce` claim of an ID token is held to (T-27).
 package enum NoncePolicy: String, Sendable, CaseIterable {
     /// The nonce of the request, as it is or as its SHA-256 in hex.
     case clientMade
@@ -50,7 +50,7 @@ package enum DialogChallenge: String, Sendable, CaseIterable {
     case off
 }
 
-/// The two forms of `appsecret_proof` (facebook.md §1.8).
+/// The two forms of `appsecret_proof` (docs/protocols/facebook.md §1.8).
 package enum ProofForm: String, Sendable, CaseIterable {
     /// HMAC over token, `|` and the time, valid for five minutes: the form of Facebook's current documentation.
     case timed

@@ -1,4 +1,4 @@
-// Facebook's user fields (facebook.md §2).
+// Facebook's user fields (docs/protocols/facebook.md §2).
 
 extension ProfileFields {
     private static let named = FieldShape.object(["id": .digits, "name": .text])

@@ -1,6 +1,7 @@
 import Identity
 
-/// How a statement writes the properties of a mapping plan: the sync rules of design.md §8 as SQL.
+/// How a statement writes the properties of a mapping plan: the sync rules of docs/mapping.md#when-values-are-written
+/// as SQL.
 ///
 /// The statement calls the user's row `u`, the identity's `i`, and begins with a CTE `before` that has the user locked, with the columns of
 /// `current`. A parameter that is NULL means that the profile lacks the value; whether that empties the property is said by the names in
@@ -95,8 +96,8 @@ struct PropertyWrites {
 
     /// The value that a repetition gives a property; NULL where it is emptied, by rules that write over what is there.
     ///
-    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's (decision D6, security.md
-    /// V-30): mails that guard the account go there.
+    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's
+    /// (decision D6, T-30): mails that guard the account go there.
     private func newValue(_ index: Int) -> String {
         guard targets[index].name == .email else { return ruledValue(index) }
         return "case when u.email_verified or (select true from \(passwords) p where p.object_id = u.object_id) "

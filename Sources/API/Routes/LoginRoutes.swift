@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import Identity
 
-/// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider (backendless.md §0): one handler.
+/// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider
+/// (docs/protocols/backendless.md §1.3): one handler.
 struct LoginRoutes {
     let federation: Federation
 
@@ -18,7 +19,7 @@ struct LoginRoutes {
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
-        // JS SDK 3 names the application once more behind the path (backendless.md §2.1).
+        // JS SDK 3 names the application once more behind the path (docs/protocols/backendless.md §1.3).
         routes.onHeaderBound(.post, "users/social/:provider/login/:applicationId") { request, context, application in
             let provider = try ProviderName(inPath: context.parameters.get("provider"))
             guard context.parameters.get("applicationId") == application.application.id.text else {
@@ -35,7 +36,8 @@ struct LoginRoutes {
         application: LoadedApplication
     ) async throws -> Response {
         let body = try await request.jsonBody(upTo: Request.bodyLimit)
-        // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
+        // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse
+        // (docs/protocols/backendless.md §1.2).
         let login = try LoginBody.parse(
             body,
             provider: provider,

@@ -1,7 +1,8 @@
 package import Identity
 import Verification
 
-/// What Facebook's dialog says when it sends the browser back (facebook.md §1.6), as it stands in the query.
+/// What Facebook's dialog says when it sends the browser back (docs/protocols/facebook.md §1.6), as it stands in the
+/// query.
 ///
 /// All of it passes through the person's browser, so nothing in it is believed but a code that Facebook takes.
 package struct DialogAnswer: Sendable {

@@ -1,7 +1,8 @@
 package import Identity
 import Store
 
-/// An application as its operator writes it down: the document of design.md §8, checked as far as that needs no database.
+/// An application as its operator writes it down: the document of mappings/README.md, checked as far as that needs no
+/// database.
 package struct ApplicationDocument: Sendable {
     package let id: ApplicationID
     package let name: String

@@ -103,7 +103,7 @@ extension ProviderName {
 
     /// The provider that a path names, in any case, as client SDKs write it.
     ///
-    /// - Throws: `not_found` before anything is asked of the database (security.md V-84).
+    /// - Throws: `not_found` before anything is asked of the database (T-84).
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let known = Self.known.first(where: { lowered.elementsEqual($0.text.utf8) }) else {

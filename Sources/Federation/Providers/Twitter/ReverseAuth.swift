@@ -1,7 +1,7 @@
 package import Identity
 import Twitter
 
-/// What an iOS client needs to have its account's access token made (facebook.md §7).
+/// What an iOS client needs to have its account's access token made (docs/protocols/twitter.md §4).
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
     /// What the client sends to Twitter as `x_reverse_auth_parameters`.
