@@ -2,7 +2,7 @@ import Federation
 import HTTPTypes
 import Hummingbird
 
-/// Lets browser pages of other origins call the public API (backendless.md §1.2).
+/// Lets browser pages of other origins call the public API (docs/protocols/backendless.md §1.2).
 ///
 /// No ambient authority exists (the one cookie, `DialogCookie`, opens nothing), so every origin may call unless the operator listed some.
 struct CORSMiddleware: RouterMiddleware {

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// The one place where an error becomes a response: the table of design.md §7.
+/// The one place where an error becomes a response: the table of docs/api.md#errors.
 enum Problem {
     /// Code and status of each reason.
     ///

@@ -29,7 +29,7 @@ extension Response {
         )
     }
 
-    /// Nothing, with no content type: any text would be a fault to the Swift SDK (backendless.md §2.3).
+    /// Nothing, with no content type: any text would be a fault to the Swift SDK (docs/protocols/backendless.md §2.3).
     static var empty: Response { Response(status: .ok, headers: [.cacheControl: "no-store"]) }
 
     /// A plain text that no cache may keep.

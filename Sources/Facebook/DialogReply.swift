@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// How Facebook's dialog words its answer when it sends the browser back (facebook.md §1.6).
+/// How Facebook's dialog words its answer when it sends the browser back (docs/protocols/facebook.md §1.6).
 package enum DialogReply {
     /// Why there is no code.
     package enum Refusal: Sendable, Equatable {

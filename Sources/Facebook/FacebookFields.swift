@@ -1,6 +1,6 @@
 package import Mapping
 
-// Facebook's user fields (facebook.md §2).
+// Facebook's user fields (docs/protocols/facebook.md §2).
 
 extension ProfileFields {
     private static let named = FieldShape.object(["id": .digits, "name": .text])

@@ -60,7 +60,7 @@ struct KeptTokenCheck: Sendable {
         case .credentialRevoked:
             return .revoked(failure)
         case .credentialExpired:
-            // Access to the person's data ends 90 days after they came last; the token stays good for less (facebook.md §6).
+            // Access to the person's data ends 90 days after they came last; the token stays good for less (docs/protocols/facebook.md §6).
             let hasEnded = token.expiresAt.map { $0 != 0 && $0 <= now } ?? false
             guard token.isValid, token.refusal == nil, !hasEnded else { return .worthless(failure) }
             guard case .failed(let failure) = profile else { return .stands(token.facts, .notAsked) }

@@ -24,7 +24,7 @@ extension Federation {
 
     /// Ends one session of the session's own user, which may be the one that asks.
     ///
-    /// - Throws: `not_found` for every session that is not the user's, whether it exists or not (security.md V-117).
+    /// - Throws: `not_found` for every session that is not the user's, whether it exists or not (T-117).
     package func endSession(
         _ id: String,
         ofSession token: SessionToken?,

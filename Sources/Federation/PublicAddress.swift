@@ -4,7 +4,7 @@ extension Federation {
     /// What the links begin with that are given out for an application: the deployment's public URL and a base path.
     ///
     /// Of what a request says nothing gets in but what the configuration has confirmed: a key of the application, or one of its
-    /// host names (security.md V-71). A host name is reached by the scheme and the port of the public URL.
+    /// host names (T-71). A host name is reached by the scheme and the port of the public URL.
     ///
     /// - Throws: `provider_not_configured` when the deployment does not say where it is reached.
     package func publicAddress(of base: PublicBase, for application: Application) throws(Failure) -> String {

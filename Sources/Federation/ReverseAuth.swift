@@ -1,7 +1,7 @@
 import Providers
 package import Vocabulary
 
-/// What an iOS client needs to have its account's access token made (facebook.md §7).
+/// What an iOS client needs to have its account's access token made (docs/protocols/facebook.md §7).
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
     /// What the client sends to the provider as `x_reverse_auth_parameters`.

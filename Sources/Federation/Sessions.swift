@@ -53,7 +53,7 @@ extension Federation {
 
     /// A user's own record.
     ///
-    /// - Throws: `not_found` for every other user's id, whether it exists or not (security.md V-117).
+    /// - Throws: `not_found` for every other user's id, whether it exists or not (T-117).
     package func ownUser(
         _ id: ObjectID?,
         token: SessionToken?,

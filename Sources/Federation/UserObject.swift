@@ -1,7 +1,8 @@
 package import Vocabulary
 
 extension User {
-    /// Hands over the members of the user object, in their order: flat, as client SDKs expect it (backendless.md §3.1).
+    /// Hands over the members of the user object, in their order: flat, as client SDKs expect it
+    /// (docs/protocols/backendless.md §3.1).
     ///
     /// A value that nobody asks for is not made.
     package func forEachMember(_ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {

@@ -40,7 +40,8 @@ struct DigitReader {
 enum BirthdayText: Equatable {
     /// `MM/DD/YYYY`, Facebook's form, or `YYYY-MM-DD`.
     case day(CalendarDate)
-    /// `MM/DD` or `YYYY`: what Facebook gives when a person shares only part of the birthday (facebook.md §2).
+    /// `MM/DD` or `YYYY`: what Facebook gives when a person shares only part of the birthday
+    /// (docs/protocols/facebook.md §2).
     case partial
 
     /// Nil for every other text, and for days that do not exist.

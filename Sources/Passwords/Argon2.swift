@@ -3,7 +3,7 @@ import Vocabulary
 
 /// Argon2id of libargon2: computes for tens of milliseconds, in as much memory as its parameters say.
 enum Argon2 {
-    /// The parameters of new hashes: 19 MiB, two passes, one lane (security.md §3.6).
+    /// The parameters of new hashes: 19 MiB, two passes, one lane (docs/security.md#passwords).
     static let memoryKiB: UInt32 = 19_456
     static let passes: UInt32 = 2
     static let lanes: UInt32 = 1

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a password may be (security.md §3.6): long enough, not too long, and none that is guessed first.
+/// What a password may be (docs/security.md#passwords): long enough, not too long, and none that is guessed first.
 ///
 /// Nothing else is asked: no kinds of characters, no hints, no end.
 package struct PasswordPolicy: Sendable {

@@ -26,7 +26,7 @@ package struct SignedToken: Sendable {
         asciiKeys: false
     )
 
-    /// Takes a token apart: checks 0, 1, 7 and 8 of facts/security.md §3.1, as far as they need no key.
+    /// Takes a token apart: checks 0, 1, 7 and 8 of docs/security.md#id-tokens, as far as they need no key.
     ///
     /// - Throws: `credential_invalid`.
     package init(_ text: Secret) throws(Failure) {
@@ -84,9 +84,10 @@ package struct SignedToken: Sendable {
 
     /// Checks 7 and 8: the one algorithm that is taken, whatever else a header may ask for.
     ///
-    /// Facebook's headers have the first three of `known` (facebook.md §4.2). Others bring a key along (`jwk`, `jku`, `x5u`), say that what
-    /// is signed is not what it seems (`b64`, `zip`, `cty`), or demand an extension (`crit`, RFC 7515 §4.1.11); what a member that nobody
-    /// here knows may mean can not be told, so a list of those that are refused would never be whole.
+    /// Facebook's headers have the first three of `known` (docs/protocols/facebook.md §4.2). Others bring a key along
+    /// (`jwk`, `jku`, `x5u`), say that what is signed is not what it seems (`b64`, `zip`, `cty`), or demand an
+    /// extension (`crit`, RFC 7515 §4.1.11); what a member that nobody here knows may mean can not be told, so a list
+    /// of those that are refused would never be whole.
     private static func checkAlgorithm(_ header: JSONObject) throws(Failure) {
         guard let algorithm = header["alg"]?.string, algorithm.hasSameBytes(as: "RS256") else {
             throw .untrusted(
@@ -130,7 +131,7 @@ extension Failure {
     ///
     /// - Parameters:
     ///   - message: For whoever sent it.
-    ///   - check: The number of the check in facts/security.md §3.1.
+    ///   - check: The number of the check in docs/security.md#id-tokens.
     ///   - cause: For our log; no part of the token.
     /// - Returns: `credential_invalid`.
     package static func untrusted(_ message: String, check: Int, _ cause: String) -> Failure {

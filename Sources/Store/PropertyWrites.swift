@@ -1,7 +1,8 @@
 import Vocabulary
 import Postgres
 
-/// How a statement writes the properties of a mapping plan: the sync rules of design.md §8 as SQL.
+/// How a statement writes the properties of a mapping plan: the sync rules of docs/mapping.md#when-values-are-written
+/// as SQL.
 ///
 /// The statement calls the user's row `u`, the identity's `i`, and begins with a CTE `before` that has the user locked, with the columns of
 /// `current`. A value that is NULL means that the profile lacks it; whether that empties the property is said by the

@@ -2,7 +2,7 @@ package import Vocabulary
 import Postgres
 
 extension Store {
-    /// What an error of PostgreSQL means to a caller (security.md §4.3).
+    /// What an error of PostgreSQL means to a caller (docs/security.md#when-a-part-breaks).
     ///
     /// PostgreSQL's own words stay out of it: they repeat values.
     func failure(of error: PostgresError, in application: Application?) async -> Failure {

@@ -2,7 +2,8 @@ package import Vocabulary
 internal import Upstream
 
 extension TwitterClient {
-    /// Proves a consumer key and its secret, by asking for a request token that nobody uses (facebook.md §7).
+    /// Proves a consumer key and its secret, by asking for a request token that nobody uses
+    /// (docs/protocols/twitter.md §4).
     ///
     /// - Parameters:
     ///   - consumerKey: The app to ask as.

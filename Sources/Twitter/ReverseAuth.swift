@@ -2,7 +2,8 @@ package import Vocabulary
 internal import Upstream
 
 extension TwitterClient {
-    /// Fetches what an iOS client exchanges, by the account that it knows, for an access token (facebook.md §7).
+    /// Fetches what an iOS client exchanges, by the account that it knows, for an access token
+    /// (docs/protocols/twitter.md §4).
     ///
     /// Asked once: each request makes a request token at Twitter.
     ///

@@ -1,7 +1,7 @@
 internal import Vocabulary
 internal import Upstream
 
-/// The meaning of Twitter's errors in our reasons (facebook.md §7).
+/// The meaning of Twitter's errors in our reasons (docs/protocols/twitter.md §2).
 ///
 /// The code decides; the HTTP status where there is none, or one that the table does not know, since Twitter's newer errors
 /// (problem details) have no code.

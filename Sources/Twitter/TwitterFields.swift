@@ -1,7 +1,8 @@
 package import Mapping
 
-// The user object of Twitter's API 1.1 (facebook.md §7). Which of it an app may read is a matter of the app, not of the person; an
-// e-mail address is there when the app may ask for it and the person has one that is confirmed.
+// The user object of Twitter's API 1.1 (docs/protocols/twitter.md §1). Which of it an app may read is a matter of the
+// app, not of the person; an e-mail address is there when the app may ask for it and the person has one that is
+// confirmed.
 
 extension ProfileFields {
     package static let twitter = ProfileFields(

@@ -10,7 +10,7 @@ package struct TwitterUser: Sendable {
 }
 
 extension TwitterClient {
-    /// Asks whose access token this is (facebook.md §7).
+    /// Asks whose access token this is (docs/protocols/twitter.md §1).
     ///
     /// A question that failed for a passing reason is asked once more, signed anew, inside the deadline.
     ///

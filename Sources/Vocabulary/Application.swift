@@ -49,7 +49,7 @@ package struct ApplicationSettings: Sendable, Equatable {
     /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
     /// or other ambient authority exists.
     package var allowedOrigins: [String] = []
-    /// Names of hosts whose path `/api` is this application's (design.md §9), in lower case.
+    /// Names of hosts whose path `/api` is this application's (docs/api.md#base-url), in lower case.
     package var hostNames: [String] = []
     /// Accounts that people make for themselves, without a provider.
     package var registration = Registration()

@@ -1,7 +1,7 @@
 /// An e-mail address that one parser and every other read alike: ASCII, `local@domain`, nothing quoted, no comment, no list.
 ///
 /// Two spellings of one address are one login: letters count the same in either case. Letters beyond ASCII are refused rather than
-/// folded, since foldings differ, and some of them join two addresses into one (security.md V-38).
+/// folded, since foldings differ, and some of them join two addresses into one (T-38).
 package struct EmailAddress: Sendable, CustomStringConvertible {
     /// As it was written; mail goes here.
     package let text: String

@@ -3,7 +3,7 @@
 /// `API/Problem` is the only place that turns a failure into a response. `cause` is for our log and never leaves the process;
 /// neither it nor the message may hold a token, a secret, an e-mail or a value of a property (decision D11).
 package struct Failure: Error, Sendable {
-    /// The reasons of design.md §7, by their names on the wire.
+    /// The reasons of docs/api.md#errors, by their names on the wire.
     package enum Reason: String, Sendable, CaseIterable {
         case malformedRequest = "malformed_request"
         case unsupportedMediaType = "unsupported_media_type"

@@ -47,7 +47,7 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
     }
 }
 
-/// The names that design.md §8 reserves, in lower case.
+/// The names that no property may have, in lower case.
 private enum ReservedNames {
     /// Properties that the service itself keeps, and the three keys that make a reply look like a fault to client SDKs.
     static let system: Set<String> = [

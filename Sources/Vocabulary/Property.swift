@@ -94,7 +94,7 @@ package enum PropertyValue: Sendable, Equatable {
 }
 
 extension PropertyType {
-    /// The type of the property's column (design.md §6), as `format_type` writes it.
+    /// The type of the property's column, as `format_type` writes it.
     package var sqlType: String {
         switch self {
         case .string, .text: "text"

@@ -1,4 +1,4 @@
-/// By which of its two base paths a request came to its application (design.md §7).
+/// By which of its two base paths a request came to its application (docs/api.md#base-url).
 package enum PublicBase: Sendable {
     /// `/{applicationId}/{apiKey}`, with the key that was accepted.
     case key(String)

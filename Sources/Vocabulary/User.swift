@@ -54,7 +54,7 @@ extension User {
     }
 }
 
-/// What a user may do, in the words of client SDKs (backendless.md §3.2).
+/// What a user may do, in the words of client SDKs (docs/protocols/backendless.md §3.2).
 package enum UserStatus: String, Sendable {
     case enabled = "ENABLED"
     case disabled = "DISABLED"

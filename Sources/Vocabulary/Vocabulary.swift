@@ -1,6 +1,6 @@
 // Vocabulary — the words of the service: values and pure rules.
 //
-// It owns the words of design.md §2 as types (application, provider, subject, property, session token…), the JSON
+// It owns the words of the service as types (application, provider, subject, property, session token…), the JSON
 // value with the one parser and the one writer of the service, the failure that every use case throws, and the
 // rules that need nothing but their arguments (which names are reserved, what a property type can hold, which bytes are the same).
 //

@@ -58,6 +58,23 @@ struct Document: Sendable, CustomTestStringConvertible {
         return anchors
     }
 
+    /// The numbers of its sections, with the sign `§`, as headings begin with them.
+    var sections: Set<String> {
+        Set(
+            prose.split(separator: "\n").filter { $0.hasPrefix("#") }.compactMap { line in
+                line.split(separator: " ").dropFirst().first.map(String.init)
+            }.filter { $0.hasPrefix("§") }
+        )
+    }
+
+    /// The parts of docs/decisions.md, which are headed like `## D4: Title`.
+    var decisions: [(number: Int, text: String)] {
+        ("\n" + prose).split(separator: "\n## D").dropFirst().compactMap { part in
+            let (number, rest) = (part.prefix { $0 != ":" }, part.drop { $0 != "\n" }.dropFirst())
+            return Int(number).map { ($0, rest.last == "\n" ? String(rest.dropLast()) : String(rest)) }
+        }
+    }
+
     /// The text without fenced examples.
     private var prose: String {
         text.split(separator: "```", omittingEmptySubsequences: false).enumerated()

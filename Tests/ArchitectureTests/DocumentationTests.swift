@@ -82,25 +82,6 @@ struct DocumentationTests {
             #expect(Document(path: parts[0], text: text).anchors.contains(parts[1]), "\(page.path) links to \(link)")
         }
     }
-
-    @Test("docs/security.md names tests that there are")
-    func testNames() throws {
-        let folder = Repository.root.appending(path: "Tests").path
-        let tests = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix("Tests.swift") }
-            .compactMap { try? String(contentsOfFile: folder + "/" + $0, encoding: .utf8) }
-        let literals = tests.flatMap { SwiftText($0).tokens }.filter { $0.kind == .literal }.flatMap {
-            names(in: $0.text)
-        }
-        let missing = Set(names(in: try Document(path: "docs/security.md").text)).subtracting(literals)
-        #expect(missing.isEmpty, "no test has \(missing.sorted().joined(separator: ", ")) in its title")
-    }
-
-    /// `T-01` and `F-30` in a text.
-    private func names(in text: String) -> [String] {
-        text.split { !($0.isLetter || $0.isNumber || $0 == "-") }.map(String.init).filter { word in
-            (word.hasPrefix("T-") || word.hasPrefix("F-")) && word.count > 3 && word.dropFirst(2).allSatisfy(\.isNumber)
-        }
-    }
 }
 
 @Suite("The documentation checks can fail")
@@ -149,7 +130,7 @@ struct DocumentationSelfTests {
     @Test("Rows, links and headings of a page are read, and examples are not")
     func page() {
         let page = Document(
-            path: "docs/page.md",
+            path: "pages/page.md",
             text: """
                 # One `two`, three
                 ## Same
@@ -165,6 +146,6 @@ struct DocumentationSelfTests {
         #expect(page.codeRows == [["NAME", "a b", "with `code`"]])
         #expect(page.links == ["other.md#x"])
         #expect(page.anchors == ["one-two-three", "same", "same-1"])
-        #expect(page.folder == "docs/")
+        #expect(page.folder == "pages/")
     }
 }

@@ -196,7 +196,9 @@ struct SecretOptionTests {
             try MissingMasterKey.check([stored], nil, kinds: .outOfReach(), held: other)
         }
         #expect(missing?.missing == [try #require(Sample.masterKey).id])
-        #expect(throws: Never.self) { try MissingMasterKey.check([stored], nil, kinds: .outOfReach(), held: try Sample.masterKeys()) }
+        #expect(throws: Never.self) {
+            try MissingMasterKey.check([stored], nil, kinds: .outOfReach(), held: try Sample.masterKeys())
+        }
     }
 
     @Test("a file names a variable for it or holds the text, and what is missing or wrong is told without its value")

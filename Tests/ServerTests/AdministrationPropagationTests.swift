@@ -16,7 +16,7 @@ extension FaultTests {
             mapping: #"[{"from": "first_name", "to": "givenName"}]"#
         )
 
-        /// The promise of design.md §9.
+        /// The promise of docs/operations.md#how-instances-hear-of-it.
         private static let promise = Duration.seconds(1)
 
         /// Logins a second while operators change things.

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// An application as its operator writes it down, by design.md §8.
+/// An application as its operator writes it down, by mappings/README.md.
 ///
 /// The parts are JSON text, to read as in a real document.
 struct Document: Sendable {

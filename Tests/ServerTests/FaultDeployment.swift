@@ -2,7 +2,7 @@ import Vocabulary
 import TestSupport
 import Testing
 
-/// The tests that break a part on which the service stands while it works (security.md §4.3).
+/// The tests that break a part on which the service stands while it works (docs/security.md#when-a-part-breaks).
 ///
 /// One after another, for each wants both processors, and what one breaks another would feel.
 @Suite("Faults", .serialized, .faulty())

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension FaultDeployment {
-    /// Checks what must hold after every fault, once it has ended (security.md §4.2).
+    /// Checks what must hold after every fault, once it has ended (docs/security.md#when-a-part-breaks).
     ///
     /// - I7: without a restart both instances soon serve as before.
     /// - I1: there is one user for each identity and the reverse, and none is half-written.

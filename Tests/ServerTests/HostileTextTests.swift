@@ -14,8 +14,8 @@ struct HostileTextTests {
 
     init() throws { deployment = try Deployment.current }
 
-    /// Swift's `String` needs quadratic time to hash or compare runs of alternating combining marks (security.md §2.1): 60 KB
-    /// cost half a second in a release build and many times that in a debug build, in which these tests run.
+    /// Swift's `String` needs quadratic time to hash or compare runs of alternating combining marks (decision D5): 60
+    /// KB cost half a second in a release build and many times that in a debug build, in which these tests run.
     private static func marks(_ bytes: Int) -> String {
         "e" + String(repeating: "\u{301}\u{323}", count: bytes / 4)
     }

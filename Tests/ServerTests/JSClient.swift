@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The JS SDK of Backendless, version 8, as far as the wire shows it: its requests byte for byte, and what it makes of replies
-/// (backendless.md §1.2, §2.1, §2.2).
+/// (docs/protocols/backendless.md §1.2, §2.1, §2.2).
 struct JSClient {
     let http: HTTPClient
     /// What stands in front of every path.

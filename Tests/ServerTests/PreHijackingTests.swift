@@ -4,8 +4,8 @@ import Testing
 
 private let mails = MailsFolder()
 
-/// The five ways in which somebody prepares an account for its later owner (USENIX Security 2022; security.md V-33): in each the attacker
-/// comes first, the victim does what victims do, and the attacker then tries everything that they kept.
+/// The five ways in which somebody prepares an account for its later owner (USENIX Security 2022; T-33): in each the
+/// attacker comes first, the victim does what victims do, and the attacker then tries everything that they kept.
 @Suite(
     "Accounts that somebody prepared",
     .serialized,

@@ -2,7 +2,7 @@ import Vocabulary
 import TestSupport
 import Testing
 
-/// The error table of design.md §7, written down a second time.
+/// The error table of docs/api.md#errors, written down a second time.
 private let problems: [String: (code: Int64, status: Int)] = [
     "malformed_request": (8001, 400),
     "unsupported_media_type": (8002, 415),

@@ -1,7 +1,7 @@
 import Vocabulary
 import TestSupport
 
-/// What the Swift SDK of Backendless makes of replies (backendless.md §2.3).
+/// What the Swift SDK of Backendless makes of replies (docs/protocols/backendless.md §2.3).
 enum SwiftClient {
     struct Fault: Error, Equatable {
         let code: Int64?

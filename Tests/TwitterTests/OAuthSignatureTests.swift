@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Signatures of OAuth 1.0a")
 struct OAuthSignatureTests {
-    /// Credentials and signatures of Twitter's own documentation, and ours for the two requests that we send (facebook.md §9.4).
+    /// Credentials and signatures of Twitter's own documentation, and ours for the two requests that we send
+    /// (docs/protocols/twitter.md §5).
     private static let vectors: [(String, String, [OAuthParameter], hasToken: Bool, String)] = [
         ("POST", "https://api.twitter.com/1/statuses/update.json", status, true, "tnnArxj06cWHq44gCs1OSKk/jLY="),
         ("POST", "https://api.twitter.com/1.1/statuses/update.json", status, true, "hCtSmYh+iHYCEqBWrE7C7hYmtUk="),

@@ -7,7 +7,7 @@ import Upstream
 
 @Suite("When Twitter does not work")
 struct TwitterTroubleTests {
-    @Test("D13: a passing failure is asked once more, with a nonce and a signature of its own")
+    @Test("decision D13: a passing failure is asked once more, with a nonce and a signature of its own")
     func repetition() async throws {
         try await TwitterSide.run { twitter in
             twitter.simulator.add(.init(.interrupt(.body, .reset), path: TwitterSide.path, count: 1))

@@ -44,7 +44,7 @@ struct VerifyCredentialsTests {
         }
     }
 
-    @Test("V-120, V-20: a token of another consumer, a withdrawn one, an unknown one, a wrong secret")
+    @Test("T-120: a token of another consumer, a withdrawn one, an unknown one, a wrong secret")
     func refused() async throws {
         try await TwitterSide.run { twitter in
             let foreign = try twitter.simulator.mint(.init(person: "ann", consumer: TwitterSide.other.key))
@@ -109,7 +109,7 @@ struct VerifyCredentialsTests {
         }
     }
 
-    @Test("D11: no failure tells a token or a secret, neither to people nor to the log")
+    @Test("decision D11: no failure tells a token or a secret, neither to people nor to the log")
     func silence() async throws {
         try await TwitterSide.run { twitter in
             let echo = twitter.token.text + twitter.token.secret + TwitterSide.consumer.secret

@@ -39,7 +39,7 @@ struct DialogRoutes {
         )
         let url = try await federation.openDialog(body.dialog, of: context.provider(), for: application)
         if body.redirect { return .seeOther(url) }
-        // Plain text: client SDKs take a JSON text with its quotes (backendless.md §2.4).
+        // Plain text: client SDKs take a JSON text with its quotes (docs/protocols/backendless.md §2.4).
         return .text(url)
     }
 

@@ -18,7 +18,7 @@ struct IdentityRoutes {
         }
         routes.on(.post, "users/identities/:provider") { request, context, application in
             let provider = try context.provider()
-            // JSON only: no form of another site can bring the header along (security.md V-41).
+            // JSON only: no form of another site can bring the header along (T-41).
             let body = try await request.jsonBody(upTo: Request.bodyLimit)
             let login = try LoginBody.parse(body, provider: provider, previousToken: nil, idempotencyKey: nil)
             let linked = try await federation.link(

@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider (backendless.md §0): one handler.
+/// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider
+/// (docs/protocols/backendless.md §1.3): one handler.
 struct LoginRoutes {
     let federation: Federation
 
@@ -18,7 +19,7 @@ struct LoginRoutes {
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
-        // JS SDK 3 names the application once more behind the path (backendless.md §2.1).
+        // JS SDK 3 names the application once more behind the path (docs/protocols/backendless.md §1.3).
         routes.onHeaderBound(.post, "users/social/:provider/login/:applicationId") { request, context, application in
             let provider = try context.provider()
             guard context.parameters.get("applicationId") == application.application.id.text else {
@@ -35,7 +36,8 @@ struct LoginRoutes {
         application: LoadedApplication
     ) async throws -> Response {
         let body = try await request.jsonBody(upTo: Request.bodyLimit)
-        // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse (backendless.md §0.5).
+        // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse
+        // (docs/protocols/backendless.md §1.2).
         let login = try LoginBody.parse(
             body,
             provider: provider,
@@ -52,7 +54,7 @@ extension ProviderName {
 
     /// The provider that a path names, in any case, as client SDKs write it.
     ///
-    /// - Throws: `not_found` before anything is asked of the database (security.md V-84).
+    /// - Throws: `not_found` before anything is asked of the database (T-84).
     init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let name = ProviderName(String(decoding: lowered, as: UTF8.self)), name != .password else {

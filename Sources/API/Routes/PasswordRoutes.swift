@@ -31,7 +31,7 @@ struct PasswordRoutes {
             return .signedIn(signedIn)
         }
         let refusals = routes.refusals
-        // The spelling is that of client SDKs (backendless.md §1.3).
+        // The spelling is that of client SDKs (docs/protocols/backendless.md §1.3).
         routes.on(.post, "users/verifypassowrd") { request, context, application in
             let body = try await request.jsonObject()
             let isValid = try await federation.verifyPassword(

@@ -2,7 +2,7 @@ import Federation
 import Hummingbird
 import Vocabulary
 
-/// The request-token leg of Twitter's reverse auth, for which an app's secret is needed (facebook.md §7).
+/// The request-token leg of Twitter's reverse auth, for which an app's secret is needed (docs/protocols/twitter.md §4).
 struct ReverseAuthRoutes {
     let federation: Federation
 

@@ -2,7 +2,8 @@ import Federation
 import Providers
 import Vocabulary
 
-/// The body of a request for the dialog's address, in every spelling that client SDKs use (backendless.md §2.4).
+/// The body of a request for the dialog's address, in every spelling that client SDKs use
+/// (docs/protocols/backendless.md §2.4).
 struct DialogBody {
     let dialog: DialogRequest
     /// Whether the browser is to be sent to the dialog at once.

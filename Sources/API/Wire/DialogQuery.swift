@@ -2,7 +2,8 @@ import Federation
 import Providers
 import Vocabulary
 
-/// The query with which a browser begins a login dialog, and the one with which the dialog sends it back (facebook.md §1.6).
+/// The query with which a browser begins a login dialog, and the one with which the dialog sends it back
+/// (docs/protocols/facebook.md §1.6).
 enum DialogQuery {
     private static let mostParameters = 32
     private static let longestValue = 8192

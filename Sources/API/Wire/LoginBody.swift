@@ -1,7 +1,7 @@
 import Federation
 import Vocabulary
 
-/// The body of a login, in every spelling that client SDKs use (backendless.md §2.1).
+/// The body of a login, in every spelling that client SDKs use (docs/protocols/backendless.md §2.1).
 enum LoginBody {
     /// Reads a body.
     ///

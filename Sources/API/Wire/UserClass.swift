@@ -1,7 +1,8 @@
 import Federation
 import Vocabulary
 
-/// The description of user objects: one column for each member, as client SDKs read it (backendless.md §3.4).
+/// The description of user objects: one column for each member, as client SDKs read it
+/// (docs/protocols/backendless.md §3.4).
 enum UserClass {
     static func write(_ loaded: LoadedApplication) -> JSONWriter {
         var writer = JSONWriter(capacity: 2048)

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a webhook of the object `permissions` says of one person (facebook.md §5.4).
+/// What a webhook of the object `permissions` says of one person (docs/protocols/facebook.md §5.4).
 package struct PermissionEvent: Sendable, Equatable {
     package enum Change: Sendable, Equatable {
         /// The person has removed the app.

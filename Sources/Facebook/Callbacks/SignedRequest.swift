@@ -2,7 +2,8 @@ import Crypto
 import FoundationEssentials
 package import Vocabulary
 
-/// A `signed_request` that one of our apps' secrets has signed: how Facebook calls an app about a person (facebook.md §5.1).
+/// A `signed_request` that one of our apps' secrets has signed: how Facebook calls an app about a person
+/// (docs/protocols/facebook.md §5.1).
 package struct SignedRequest: Sendable, Equatable {
     /// The app whose secret fits.
     package let appID: ProviderAppID
@@ -67,7 +68,7 @@ package struct SignedRequest: Sendable, Equatable {
         guard !isForClients else { throw Self.refusal("it was made for a client of the app and not for this callback") }
     }
 
-    /// Members that a callback of Facebook's never has (facebook.md §5.2, §5.3).
+    /// Members that a callback of Facebook's never has (docs/protocols/facebook.md §5.2, §5.3).
     private static let clientMembers = ["code", "oauth_token", "page", "profile_id"]
 
     private static func payload(_ signed: [UInt8]) throws(Failure) -> JSONObject {
@@ -97,8 +98,8 @@ extension ProviderApp {
 extension JSONValue {
     /// Digits, whether they came as text or as number; of a number the literal counts, so that `1e1` and `10.0` are none.
     ///
-    /// What Facebook has signed counts in either form: samples of its own have numbers there (facebook.md §5.1), and to miss that somebody
-    /// wants to be forgotten would be worse.
+    /// What Facebook has signed counts in either form: samples of its own have numbers there
+    /// (docs/protocols/facebook.md §5.1), and to miss that somebody wants to be forgotten would be worse.
     var decimalText: String? {
         switch self {
         case .string(let text): text
@@ -116,7 +117,8 @@ extension JSONValue {
     }
 }
 
-/// Base64 as Facebook and its samples write it: either alphabet, with or without padding (facebook.md §5.1).
+/// Base64 as Facebook and its samples write it: either alphabet, with or without padding
+/// (docs/protocols/facebook.md §5.1).
 private enum Base64Text {
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var standard = text.map { byte in

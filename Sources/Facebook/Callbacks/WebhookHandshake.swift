@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// The question by which Facebook makes sure that a webhook's address is ours (facebook.md §5.4).
+/// The question by which Facebook makes sure that a webhook's address is ours (docs/protocols/facebook.md §5.4).
 package struct WebhookHandshake: Sendable {
     private let mode: String?
     private let challenge: String?

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// `X-Hub-Signature-256`: which app's secret signed the body of a webhook (facebook.md §5.4).
+/// `X-Hub-Signature-256`: which app's secret signed the body of a webhook (docs/protocols/facebook.md §5.4).
 package enum WebhookSignature {
     /// The app that a body is for.
     ///

@@ -82,7 +82,7 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// Page, app and system-user tokens pass `is_valid`, and a page token even has a user id (security.md V-17).
+    /// Page, app and system-user tokens pass `is_valid`, and a page token even has a user id (T-17).
     private static func checkKind(_ token: TokenInspection) throws(Failure) {
         guard let type = token.type, !type.hasSameBytes(as: "USER") else { return }
         throw Failure(

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What Graph's `debug_token` says of an access token, as far as it was asked with our own app token (facebook.md §1.2).
+/// What Graph's `debug_token` says of an access token, as far as it was asked with our own app token (docs/protocols/facebook.md §1.2).
 package struct TokenInspection: Sendable {
     /// `is_valid`.
     package var isValid: Bool

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// What a token looks like, before anybody is asked about it (facebook.md §4.6).
+/// What a token looks like, before anybody is asked about it (docs/protocols/facebook.md §4.6).
 ///
 /// Apps send the wrong one of several tokens often enough that each kind deserves its own answer. The shape decides which way
 /// a token goes; one kind is never tried as another.

@@ -1,7 +1,7 @@
 import SignedTokens
 import Vocabulary
 
-/// The claims of an ID token as a Graph user, so that one mapping serves both (facebook.md §4.3).
+/// The claims of an ID token as a Graph user, so that one mapping serves both (docs/protocols/facebook.md §4.3).
 ///
 /// A claim of another type than the SDKs know is left out, like one that is not there.
 struct IDTokenProfile {

@@ -22,7 +22,7 @@ extension AppCheck.Outcome {
     }
 }
 
-/// Which part of an app's settings Graph refuses (facebook.md §1.2, §1.3 and §3.4).
+/// Which part of an app's settings Graph refuses (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
 ///
 /// The texts decide, since one code stands for several causes; what Graph wrote stays out of what we say.
 struct AppProblem {

@@ -1,7 +1,8 @@
 import Crypto
 import Vocabulary
 
-/// The proof that whoever sends a token also knows the secret of the app that the token was made for (facebook.md §1.8).
+/// The proof that whoever sends a token also knows the secret of the app that the token was made for
+/// (docs/protocols/facebook.md §1.8).
 struct AppSecretProof {
     /// Lower-case hex of an HMAC-SHA256 under the app secret.
     let value: String

@@ -55,7 +55,7 @@ extension GraphClient {
         }
     }
 
-    /// Exchanges a token for the long-lived one of the same person (facebook.md §1.3).
+    /// Exchanges a token for the long-lived one of the same person (docs/protocols/facebook.md §1.3).
     ///
     /// - Returns: The long-lived token, which proves nothing yet.
     /// - Throws: Why there is none; the token that was to be exchanged is as good as before.

@@ -90,7 +90,7 @@ package enum ExchangedCode: Sendable {
     case challengeLost(Failure)
 }
 
-/// `oauth/access_token` for a code (facebook.md §1.3).
+/// `oauth/access_token` for a code (docs/protocols/facebook.md §1.3).
 enum CodeExchange {
     /// The question: a form, so that the code is not in a URL.
     static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// An error as Graph reports it (facebook.md §3.1).
+/// An error as Graph reports it (docs/protocols/facebook.md §3.1).
 struct GraphError {
     /// As Graph gave it.
     let code: Int64?
@@ -42,7 +42,7 @@ struct GraphError {
     /// The code that counts: the one that Graph gave, or else the one that its text is known to come with.
     var meaning: Int64? { code ?? text.number ?? Self.codes.first { text.says($0.phrase) }?.code }
 
-    /// Texts of errors and the code of each (facebook.md §3.2, §3.4), the more telling in front.
+    /// Texts of errors and the code of each (docs/protocols/facebook.md §3.2, §3.4), the more telling in front.
     private static let codes: [(phrase: String, code: Int64)] = [
         ("user request limit", 17), ("request limit reached", 4),
         ("App_id in the input_token did not match", 100), ("appsecret_proof", 100), ("incorrect signature", 100),

@@ -1,7 +1,7 @@
 import Vocabulary
 import Upstream
 
-/// The meaning of Graph's errors in our reasons (facebook.md §3.2–§3.4).
+/// The meaning of Graph's errors in our reasons (docs/protocols/facebook.md §3.2–§3.4).
 ///
 /// The code decides, then the subcode, then the text, because many real errors carry less than the table promises: without a code
 /// the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says nothing.
@@ -40,7 +40,7 @@ struct GraphErrorTable {
 
     /// What a rate limit says about Graph; nil when the error is none.
     ///
-    /// Codes of facebook.md §3.2; 17 alone counts one person's questions.
+    /// Codes of docs/protocols/facebook.md §3.2; 17 alone counts one person's questions.
     private func limitSignificance(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
@@ -298,7 +298,8 @@ struct GraphErrorTable {
         )
     }
 
-    /// The permissions that fields of a user can need (facebook.md §2), the longer before the shorter that it may contain.
+    /// The permissions that fields of a user can need (docs/protocols/facebook.md §2), the longer before the shorter
+    /// that it may contain.
     private static let permissions = [
         "public_profile", "user_age_range", "user_birthday", "user_friends", "user_gender", "user_hometown",
         "user_link",

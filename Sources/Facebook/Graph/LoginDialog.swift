@@ -47,7 +47,7 @@ package struct LoginDialog: Sendable {
 extension GraphClient {
     /// The address of the dialog, for a browser.
     ///
-    /// Its parameters are these and no others, whatever a client asks for (security.md V-73); what it chooses is held to
+    /// Its parameters are these and no others, whatever a client asks for (T-73); what it chooses is held to
     /// its form, or to the operator's list.
     package func url(of dialog: LoginDialog) -> String {
         var target = Target(configuration.dialogBase, [dialog.version, "dialog", "oauth"])

@@ -75,7 +75,8 @@ extension GraphClient {
     }
 }
 
-/// `DELETE /{user}/permissions`, and the uninstall of Limited Login, whose ID tokens Graph does not know (facebook.md §1.4, §4.1).
+/// `DELETE /{user}/permissions`, and the uninstall of Limited Login, whose ID tokens Graph does not know
+/// (docs/protocols/facebook.md §1.4, §4.1).
 enum PermissionRemovalCall {
     static func removal(
         by token: TokenText,

@@ -1,7 +1,7 @@
 import Vocabulary
 import Upstream
 
-/// `/me`: the person behind a token, with the fields that the mapping reads (facebook.md §2).
+/// `/me`: the person behind a token, with the fields that the mapping reads (docs/protocols/facebook.md §2).
 enum ProfileFetch {
     /// The question, for fields in Graph's syntax.
     static func question(

@@ -43,7 +43,8 @@ extension GraphClient {
         }
     }
 
-    /// Whoever may redirect us names the keys that we trust, so a redirect is not followed (facebook.md §4.1).
+    /// Whoever may redirect us names the keys that we trust, so a redirect is not followed
+    /// (docs/protocols/facebook.md §4.1).
     private static func redirected(_ status: Int) -> ProviderFault {
         ProviderFault(
             Failure(

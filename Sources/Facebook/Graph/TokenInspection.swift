@@ -1,7 +1,8 @@
 import Vocabulary
 import Upstream
 
-/// `debug_token`: what Facebook knows about a token, asked with the token of our own app (facebook.md §1.2).
+/// `debug_token`: what Facebook knows about a token, asked with the token of our own app
+/// (docs/protocols/facebook.md §1.2).
 enum TokenInspectionCall {
     /// The question.
     static func question(_ token: TokenText, by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
@@ -93,7 +94,8 @@ extension GraphReply {
 }
 
 extension JSONValue {
-    /// The id of an app: Graph writes it as a text, and in some versions and places as a number (facebook.md §8).
+    /// The id of an app: Graph writes it as a text, and in some versions and places as a number
+    /// (docs/protocols/facebook.md §1.2).
     ///
     /// That of a person is always a text.
     /// Of a number the literal counts, and only if it is digits, so that `10.0` and `1e1` are no ids.

@@ -16,7 +16,7 @@ struct TokenText {
         self.text = text
     }
 
-    /// Whether a text can be sent as a token without changing the request that carries it (security.md V-15): the characters of
+    /// Whether a text can be sent as a token without changing the request that carries it (T-15): the characters of
     /// a bearer token (RFC 6750 §2.1), not empty and not too long.
     static func isToken(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count)

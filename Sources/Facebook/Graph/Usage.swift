@@ -1,6 +1,7 @@
 import Vocabulary
 
-/// How much of an app's hourly allowance at Graph is used, in percent of it (facebook.md §3.4, `X-App-Usage`).
+/// How much of an app's hourly allowance at Graph is used, in percent of it (docs/protocols/facebook.md §3.4,
+/// `X-App-Usage`).
 ///
 /// Graph sends it once an app has made enough calls, and not always all of it.
 package struct GraphUsage: Sendable, Equatable {

@@ -34,7 +34,7 @@ package struct FacebookOptions: Sendable, Equatable {
     package init() {}
 }
 
-/// The two forms of `appsecret_proof` (facebook.md §1.8).
+/// The two forms of `appsecret_proof` (docs/protocols/facebook.md §1.8).
 package enum ProofForm: String, Sendable, CaseIterable {
     /// HMAC over token, `|` and the time, valid for five minutes: the form of Facebook's current documentation.
     case timed

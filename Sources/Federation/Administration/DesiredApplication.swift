@@ -85,7 +85,7 @@ package struct DesiredApplication: Sendable {
     /// A bound on what one application may have; `docs/configuration.md` lists them for operators.
     package static let mostKeys = 100
     package static let mostApps = 100
-    /// A table has at most 1600 columns in its whole life, dropped ones included (security.md V-55).
+    /// A table has at most 1600 columns in its whole life, dropped ones included (T-55).
     package static let mostProperties = Store.propertiesAllowed
 
     /// An application of which nothing is said but this.

@@ -9,7 +9,7 @@ enum DialogEnd: Sendable {
 
     /// Chooses the end.
     ///
-    /// Every address is compared as bytes with what the operator listed, and nothing is tried in its place (security.md V-72). A
+    /// Every address is compared as bytes with what the operator listed, and nothing is tried in its place (T-72). A
     /// client that sends a challenge wants a code, so its login ends by a redirect.
     ///
     /// - Throws: `malformed_request` for an address that is not listed, `provider_not_configured` when nothing is.

@@ -2,7 +2,8 @@ package import Providers
 package import Vocabulary
 import Store
 
-/// An application as its operator writes it down: the document of design.md §8, checked as far as that needs no database.
+/// An application as its operator writes it down: the document of mappings/README.md, checked as far as that needs no
+/// database.
 package struct ApplicationDocument: Sendable {
     /// The kinds of providers that it can name.
     let kinds: ProviderKinds

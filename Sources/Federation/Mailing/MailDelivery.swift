@@ -7,7 +7,7 @@ package import Store
 /// Sends the mails of the queue, soon after they were put into it.
 ///
 /// Any number of instances do it side by side. A mail is marked as being sent before it is, so an event never brings two: what failed
-/// for certain is tried again later and later, and what nobody knows about never again (security.md, mails).
+/// for certain is tried again later and later, and what nobody knows about never again (docs/operations.md#mail).
 package struct MailDelivery: Sendable {
     let store: Store
     let directory: ApplicationDirectory

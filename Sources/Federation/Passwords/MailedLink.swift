@@ -10,7 +10,7 @@ struct MailedLink: Sendable {
 
     /// The address of the page.
     ///
-    /// Nothing of a request gets in, and no API key either: a mail is read by whoever (security.md V-71).
+    /// Nothing of a request gets in, and no API key either: a mail is read by whoever (T-71).
     func address(at publicURL: String, of application: ApplicationID) -> Secret {
         Secret("\(publicURL)/\(application)/\(purpose.page)?token=\(token.secret.reveal())")
     }
@@ -76,7 +76,7 @@ extension Federation {
     }
 
     /// Sends a link to the owner of a login, if there is one whom it concerns, after the caller has had the answer: so neither the answer
-    /// nor its time says whether there is (security.md V-83).
+    /// nor its time says whether there is (T-83).
     ///
     /// - Parameters:
     ///   - purpose: What the link is for.
@@ -118,7 +118,7 @@ extension Federation {
             do throws(Failure) {
                 guard let user = try await store.user(ofLogin: email.login, in: loaded.application),
                     user.status != .disabled, concerns(user),
-                    // Mail goes to the address that is stored, which is the one that logs in (security.md V-38).
+                    // Mail goes to the address that is stored, which is the one that logs in (T-38).
                     user.email.flatMap({ EmailAddress($0) })?.login.hasSameBytes(as: email.login) == true
                 else { return nothingComes(of: "nobody") }
                 try await mailLink(purpose, to: user, in: loaded)

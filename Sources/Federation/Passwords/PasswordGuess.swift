@@ -23,7 +23,7 @@ extension Federation {
     /// The one place where a password is held against a stored one.
     ///
     /// Counts the guess, then computes, then takes the count back if the guess was right. Every road goes through here, so no road
-    /// leads around the limits (security.md V-85).
+    /// leads around the limits (T-85).
     ///
     /// - Parameters:
     ///   - guess: What is claimed.

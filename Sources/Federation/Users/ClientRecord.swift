@@ -4,9 +4,9 @@ import Store
 
 /// A user as a client writes one, at registration or in an update: what it gives to properties, and what is no property.
 ///
-/// Whole objects come back as they were received (backendless.md §2.1), so what a client may not write is no mistake: the system's own
-/// members, in any spelling, and properties that are not open to clients are passed over, and so is what nobody has declared unless the
-/// application keeps undeclared properties.
+/// Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so what a client may not write
+/// is no mistake: the system's own members, in any spelling, and properties that are not open to clients are passed
+/// over, and so is what nobody has declared unless the application keeps undeclared properties.
 struct ClientRecord {
     private(set) var given = GivenProperties()
     /// Undeclared properties that the application does not know yet.

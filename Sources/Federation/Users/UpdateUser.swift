@@ -21,7 +21,7 @@ extension Federation {
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The user as it is afterwards.
-    /// - Throws: `session_invalid`; `not_own_record` for every other user's id, whether it exists or not (security.md V-117);
+    /// - Throws: `session_invalid`; `not_own_record` for every other user's id, whether it exists or not (T-117);
     ///   `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`, `password_not_allowed`,
     ///   `value_not_convertible`, `property_missing`, `constraint_violation` and their like; nothing is written then.
     package func update(
@@ -125,7 +125,7 @@ extension Federation {
         return UserUpdate.LoginChange(login: address.login, password: new, formerHash: stored?.hash)
     }
 
-    /// The stored password if the one that was sent is the same; a guess like every other (security.md V-85).
+    /// The stored password if the one that was sent is the same; a guess like every other (T-85).
     private func match(
         _ sent: Secret,
         _ stored: StoredPassword?,

@@ -29,7 +29,8 @@ package struct KeptIdentity: Sendable {
     package var app: ProviderAppID { key.app }
     package var subject: Subject { key.subject }
 
-    /// Seconds: a token that ends within a day is a short-lived one, or a long-lived one at its end (facebook.md §6).
+    /// Seconds: a token that ends within a day is a short-lived one, or a long-lived one at its end
+    /// (docs/protocols/facebook.md §6).
     package static let shortLife: Int64 = 86_400
 
     /// Whether the token ends so soon that it is worth exchanging.

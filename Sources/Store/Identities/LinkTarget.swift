@@ -109,7 +109,8 @@ extension PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// Makes a guest an ordinary user, whose sessions from before end: whoever else had one is no part of the account (security.md V-33).
+    /// Makes a guest an ordinary user, whose sessions from before end: whoever else had one is no part of the account
+    /// (T-33).
     private func admit(
         _ guest: ObjectID,
         by identity: IdentityKey,

@@ -138,7 +138,7 @@ extension Store {
 
     /// Takes an attempt back that was no failure: the account starts anew, the source has one less.
     ///
-    /// A wait that the source has to keep stays, else own successes would buy guesses at others (security.md V-82).
+    /// A wait that the source has to keep stays, else own successes would buy guesses at others (T-82).
     package func forgiveAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         _ = try await query(

@@ -6,9 +6,10 @@ extension Store {
     /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a way in; the address is confirmed with it.
     ///
     /// All sessions end, and all links but those that undo a change. Whoever reads the mail of the address owns the account, and who chose
-    /// the former password may have been somebody else: identities go, too, unless the reader says that they are their own (security.md
-    /// V-32, V-33). While whoever reads another address can still take the account back nobody moves in: either of the two may be the thief.
-    /// The first statement locks the user, as a login and a linking do; those behind it see what these have left.
+    /// the former password may have been somebody else: identities go, too, unless the reader says that they are their
+    /// own (T-32, T-33). While whoever reads another address can still take the account back nobody moves in: either of
+    /// the two may be the thief. The first statement locks the user, as a login and a linking do; those behind it see
+    /// what these have left.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.

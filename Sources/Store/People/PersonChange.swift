@@ -81,7 +81,7 @@ extension Store {
 }
 
 extension Failure {
-    /// The same for every id that names no user of the application, whatever it is otherwise (security.md V-117).
+    /// The same for every id that names no user of the application, whatever it is otherwise (T-117).
     package static let noSuchUser = Failure(.notFound, "This application has no such user.")
 }
 

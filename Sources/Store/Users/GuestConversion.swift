@@ -4,7 +4,8 @@ import Postgres
 extension Store {
     /// Makes a guest a user with a password, who keeps id and properties.
     ///
-    /// The guest's sessions end: whoever had one before, this is an account now, and its password opens the next one (security.md V-33).
+    /// The guest's sessions end: whoever had one before, this is an account now, and its password opens the next one
+    /// (T-33).
     ///
     /// - Parameters:
     ///   - write: The account, with the id of the guest.

@@ -78,7 +78,7 @@ extension Store {
         return guest
     }
 
-    /// The word of client SDKs for users who came by no provider (backendless.md §3.2).
+    /// The word of client SDKs for users who came by no provider (docs/protocols/backendless.md §3.2).
     package static let ownAccount = "BACKENDLESS"
 
     private func onlyUser(

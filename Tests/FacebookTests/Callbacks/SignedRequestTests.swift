@@ -4,11 +4,14 @@ import Vocabulary
 import Testing
 import Facebook
 
-@Suite("Reading a signed_request (facebook.md §5.1)")
+@Suite("Reading a signed_request (docs/protocols/facebook.md §5.1)")
 struct SignedRequestTests {
     static let now: Int64 = 1_795_000_000
 
-    @Test("facebook.md §9.2: what other projects hold to be signed requests is read as they do", arguments: Vector.all)
+    @Test(
+        "docs/protocols/facebook.md §7.2: what other projects hold to be signed requests is read as they do",
+        arguments: Vector.all
+    )
     func vectors(vector: Vector) throws {
         let apps = [try Self.app("1", secret: "not this one"), try Self.app("2", secret: vector.secret)]
         if let subject = vector.subject {
@@ -167,7 +170,7 @@ struct SignedRequestTests {
     }
 }
 
-/// A signed request of another project's tests (facebook.md §9.2).
+/// A signed request of another project's tests (docs/protocols/facebook.md §7.2).
 struct Vector: Sendable, CustomTestStringConvertible {
     let source: String
     let secret: String

@@ -4,11 +4,11 @@ import Vocabulary
 import Testing
 import Facebook
 
-@Suite("Reading webhooks (facebook.md §5.4)")
+@Suite("Reading webhooks (docs/protocols/facebook.md §5.4)")
 struct WebhookTests {
     static let now: Int64 = 1_795_000_000
 
-    @Test("facebook.md §9.1: the signature of a webhook's body is known, in digits of either case")
+    @Test("docs/protocols/facebook.md §7.1: the signature of a webhook's body is known, in digits of either case")
     func vector() throws {
         let signature = "90fbfcf15e74a36b89dbdb2a721d9aecffdfdddc5c83e27f7592594f71932481"
         #expect(try signer("sha256=" + signature, of: "value") == "2")
@@ -70,7 +70,7 @@ struct WebhookTests {
         #expect(throws: Failure.self) { try answer("ours", "ours", mode: "unsubscribe", "1") }
     }
 
-    @Test("facebook.md §5.4: both shapes of permission events, several entries and several changes")
+    @Test("docs/protocols/facebook.md §5.4: both shapes of permission events, several entries and several changes")
     func shapes() throws {
         let body = """
             {"object":"permissions","entry":[

@@ -8,7 +8,7 @@ import Upstream
 @Suite("Asking Graph")
 struct RequestTests {
     @Test(
-        "the proof is the one of Facebook's own examples (facebook.md §9.1)",
+        "the proof is the one of Facebook's own examples (docs/protocols/facebook.md §7.1)",
         arguments: [
             ("shhhhh!is.my.secret", "foo_token", "796ba0d8a6b339e476a7b166a9e8ac0a395f7de736dc37de5f2f4397f5854eb8"),
             ("foo_secret", "123|foo_secret", "de753c58fd58b03afca2340bbaeb4ecf987b5de4c09e39a63c944dd25efbc234"),
