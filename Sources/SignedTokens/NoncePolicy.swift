@@ -1,4 +1,4 @@
-/// What the `nonce` claim of an ID token is held to (facts/T-27).
+/// What the `nonce` claim of an ID token is held to (T-27).
 package enum NoncePolicy: String, Sendable, CaseIterable {
     /// The nonce of the request, as it is or as its SHA-256 in hex.
     case clientMade

@@ -134,8 +134,8 @@ struct PropertyWrites<Input> {
 
     /// The value that a repetition gives a property; NULL where it is emptied, by rules that write over what is there.
     ///
-    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's (decision D6, security.md
-    /// V-30): mails that guard the account go there.
+    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's (decision D6,
+    /// T-30): mails that guard the account go there.
     private func newValue(_ index: Int) -> SQL<Input> {
         guard targets[index].name == .email else { return ruledValue(index) }
         return """

@@ -246,6 +246,25 @@ struct DialogStateTests {
         }
     }
 
+    @Test("what a client wants of Facebook's dialog is held to the forms of its names before anybody is sent there")
+    func wishes() throws {
+        let provider = try FacebookProvider.outOfReach()
+        let right = [
+            DialogWishes(), DialogWishes(permissions: ["email", "user_birthday"]),
+            DialogWishes(permissions: [String(repeating: "a", count: 64)], configID: "4711"),
+        ]
+        for wishes in right { try provider.check(wishes) }
+        let wrong = [
+            DialogWishes(permissions: ["e\u{301}mail"]), DialogWishes(permissions: ["email", ""]),
+            DialogWishes(permissions: [String(repeating: "a", count: 65)]), DialogWishes(configID: "1a"),
+            DialogWishes(configID: String(repeating: "1", count: 33)),
+        ]
+        for wishes in wrong {
+            let failure = #expect(throws: Failure.self, "\(wishes)") { try provider.check(wishes) }
+            #expect(failure?.reason == .malformedRequest)
+        }
+    }
+
     @Test("what Facebook's dialog says in place of a code is told by our reasons")
     func answers() throws {
         let provider = try FacebookProvider.outOfReach()

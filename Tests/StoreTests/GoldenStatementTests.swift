@@ -38,8 +38,7 @@ struct GoldenStatementTests {
                 Property(name: Tenant.named("nick"), type: .string),
                 Property(name: Tenant.named("points"), type: .int),
                 Property(name: Tenant.named("extra"), type: .json),
-            ],
-            providers: [:]
+            ]
         )
     }
 
