@@ -60,7 +60,7 @@ extension PostgresConnection {
     func lockUser(
         ofSession tokenHash: [UInt8],
         of application: Application
-    ) async throws(PostgresError) -> (id: ObjectID, status: UserStatus, provedAgo: Int64)? {
+    ) async throws(PostgresError) -> (id: ObjectID, status: UserStatus, authenticatedAgo: Int64)? {
         _ = try await query(
             """
             select from \(identifier: application.schema).users where object_id = (

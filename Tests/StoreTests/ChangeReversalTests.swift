@@ -260,7 +260,7 @@ struct ChangeReversalTests {
                 """
             )
             #expect(try await tenant.undo(old, of: ann, login: "ann@example.com") == nil)
-            for expired in [Expired.emailProofs, .removedIdentities] {
+            for expired in [Expired.emailTokens, .removedIdentities] {
                 #expect(try await tenant.store.purge(expired, of: tenant.application, limit: 9) == 1)
             }
         }
@@ -366,10 +366,10 @@ extension Tenant {
     }
 
     @discardableResult
-    fileprivate func addLink(_ purpose: EmailProofPurpose, of user: ObjectID, email: String) async throws -> [UInt8] {
+    fileprivate func addLink(_ purpose: EmailTokenPurpose, of user: ObjectID, email: String) async throws -> [UInt8] {
         let link = Self.randomHash()
-        let proof = EmailProof(user: user, email: email)
-        try await store.addEmailProof(proof, for: purpose, tokenHash: link, of: application)
+        let proof = EmailToken(user: user, email: email)
+        try await store.addEmailToken(proof, for: purpose, tokenHash: link, of: application)
         return link
     }
 

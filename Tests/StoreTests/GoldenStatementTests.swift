@@ -112,7 +112,7 @@ struct GoldenStatementTests {
         let application = try Self.application()
         let session = PasswordSession(
             user: ObjectID(UUID()),
-            provenHash: wasAsked ? SealedSecret(bytes: [], keyID: "") : nil,
+            verifiedHash: wasAsked ? SealedSecret(bytes: [], keyID: "") : nil,
             login: "",
             tokenHash: [],
             previousTokenHash: nil

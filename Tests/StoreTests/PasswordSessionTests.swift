@@ -35,7 +35,7 @@ struct PasswordSessionTests {
     ) -> PasswordSession {
         PasswordSession(
             user: user,
-            provenHash: hash,
+            verifiedHash: hash,
             login: "ann@example.com",
             tokenHash: token,
             previousTokenHash: previous

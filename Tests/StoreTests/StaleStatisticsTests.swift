@@ -146,7 +146,7 @@ struct StaleStatisticsTests {
         let secret = SealedSecret(bytes: [1, 2], keyID: "key")
         let address = "\(number)@example.com"
         let opened = try await store.openPasswordSession(
-            PasswordSession(user: user, provenHash: secret, login: address, tokenHash: other, previousTokenHash: nil),
+            PasswordSession(user: user, verifiedHash: secret, login: address, tokenHash: other, previousTokenHash: nil),
             of: application
         )
         #expect(opened?.objectID == user)
@@ -162,17 +162,17 @@ struct StaleStatisticsTests {
         let keys = AttemptKeys(source: Tenant.randomHash(), account: Tenant.randomHash())
         _ = try await store.countAttempt(for: keys.counts, of: application)
         try await store.forgiveAttempt(keys, of: application)
-        for purpose in [EmailProofPurpose.confirmation, .passwordReset] {
+        for purpose in [EmailTokenPurpose.confirmation, .passwordReset] {
             let link = Tenant.randomHash()
-            try await store.addEmailProof(
-                EmailProof(user: user, email: address),
+            try await store.addEmailToken(
+                EmailToken(user: user, email: address),
                 for: purpose,
                 tokenHash: link,
                 of: application
             )
-            #expect(try await store.emailProof(tokenHash: link, for: purpose, of: application)?.user == user)
+            #expect(try await store.emailToken(tokenHash: link, for: purpose, of: application)?.user == user)
             if purpose == .confirmation {
-                #expect(try await store.confirmEmail(byLink: link, provenHash: secret, in: application) == user)
+                #expect(try await store.confirmEmail(byLink: link, verifiedHash: secret, in: application) == user)
             } else {
                 let reset = try await store.resetPassword(
                     byLink: link,

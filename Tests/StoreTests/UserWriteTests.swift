@@ -252,8 +252,8 @@ struct UserWriteTests {
         try await Tenant.lend { tenant in
             let user = try await ann(tenant).user
             let link = Tenant.randomHash()
-            try await tenant.store.addEmailProof(
-                EmailProof(user: user, email: "ann@example.com"),
+            try await tenant.store.addEmailToken(
+                EmailToken(user: user, email: "ann@example.com"),
                 for: .passwordReset,
                 tokenHash: link,
                 of: tenant.application

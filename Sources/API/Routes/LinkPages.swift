@@ -28,7 +28,7 @@ struct LinkPages {
         @Sendable (FormFields, LoadedApplication, RequestSource, Logger) async throws(Failure) -> Response
 
     private func page(
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         on router: Router<APIContext>,
         show: @escaping Show,
         take: @escaping Take

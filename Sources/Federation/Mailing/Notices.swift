@@ -63,7 +63,7 @@ extension Federation {
         of mail: (_ link: Secret?, _ days: Int) -> Mail
     ) async throws(Failure) -> Announcement? {
         guard canSendMail else { return nil }
-        let days = EmailProofPurpose.reversal.seconds / 86_400
+        let days = EmailTokenPurpose.reversal.seconds / 86_400
         var notices: [Notice] = []
         for address in try await noticeAddresses(of: user, in: loaded) {
             let isOwn = user.emailVerified && user.email?.hasSameBytes(as: address.text) == true

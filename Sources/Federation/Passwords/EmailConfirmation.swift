@@ -103,9 +103,9 @@ extension Federation {
         logger: Logger
     ) async throws(Failure) {
         let (proof, isReset) = try await logging("email confirmation", of: loaded, logger, user: \.proof.user) {
-            () throws(Failure) -> (proof: EmailProof, isReset: Bool) in
+            () throws(Failure) -> (proof: EmailToken, isReset: Bool) in
             if case .new(let password, let keepsIdentities) = choice {
-                let purpose = EmailProofPurpose.confirmation
+                let purpose = EmailTokenPurpose.confirmation
                 let proof = try await reset(
                     by: token,
                     for: purpose,
@@ -117,7 +117,7 @@ extension Federation {
             }
             let (hash, proof) = try await self.proof(by: token, for: .confirmation, in: loaded)
             let stored = try await knownPassword(of: proof.user, choice, from: source, in: loaded)
-            guard try await store.confirmEmail(byLink: hash, provenHash: stored?.hash, in: loaded.application) != nil
+            guard try await store.confirmEmail(byLink: hash, verifiedHash: stored?.hash, in: loaded.application) != nil
             else { throw Self.linkInvalid }
             return (proof, false)
         }

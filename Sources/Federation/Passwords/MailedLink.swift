@@ -5,7 +5,7 @@ import Store
 
 /// A link of a mail, to a page of ours where the reader does one thing, once.
 struct MailedLink: Sendable {
-    let purpose: EmailProofPurpose
+    let purpose: EmailTokenPurpose
     let token = OneTimeToken()
 
     /// The address of the page.
@@ -34,15 +34,15 @@ extension Federation {
     ///
     /// - Throws: `mail_off`, `store_unavailable` and its like.
     func makeLink(
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         for user: ObjectID,
         at email: String,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (link: MailedLink, address: Secret) {
         let base = try linkBase()
         let link = MailedLink(purpose: purpose)
-        try await store.addEmailProof(
-            EmailProof(user: user, email: email),
+        try await store.addEmailToken(
+            EmailToken(user: user, email: email),
             for: purpose,
             tokenHash: link.token.hash,
             of: loaded.application
@@ -52,7 +52,7 @@ extension Federation {
 
     /// Sends a user a link, to the address that is stored.
     func mailLink(
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         to user: User,
         in loaded: LoadedApplication
     ) async throws(Failure) {
@@ -87,7 +87,7 @@ extension Federation {
     ///   - concerns: Whether the link is for that user.
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
     func mailLink(
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         toLogin identity: String,
         from source: RequestSource,
         in loaded: LoadedApplication,
@@ -135,7 +135,7 @@ extension Federation {
     ///
     /// - Throws: `too_many_attempts`, and nothing was counted then.
     func countLink(
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         to email: EmailAddress,
         from source: RequestSource,
         in loaded: LoadedApplication
@@ -153,7 +153,7 @@ extension Federation {
         of email: EmailAddress,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [AttemptCount] {
-        let counts = mailCounts(EmailProofPurpose.confirmation.rawValue, to: email, from: nil)
+        let counts = mailCounts(EmailTokenPurpose.confirmation.rawValue, to: email, from: nil)
         try await counted(counts, in: loaded)
         return counts
     }

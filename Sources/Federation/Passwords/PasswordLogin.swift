@@ -77,7 +77,7 @@ extension Federation {
         let token = SessionToken(random: Random.bytes(32))
         let session = PasswordSession(
             user: stored.objectID,
-            provenHash: stored.hash,
+            verifiedHash: stored.hash,
             login: stored.login,
             tokenHash: token.hash,
             previousTokenHash: request.previousToken?.hash

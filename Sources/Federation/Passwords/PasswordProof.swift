@@ -30,7 +30,7 @@ extension Federation {
     ///
     /// - Throws: `reauthentication_required`.
     package func requireProof(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
-        let isProved = try await store.isProved(
+        let isProved = try await store.isAuthenticated(
             tokenHash: token.hash,
             within: Self.reauthenticationSeconds,
             in: loaded.application
@@ -51,6 +51,6 @@ extension Federation {
         // Guesses through a session and guesses at the login are guesses at one password.
         let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
         _ = try await check(guess, in: application, deadline: .now + limits.login) { stored }
-        try await store.noteProof(tokenHash: token.hash, in: application)
+        try await store.noteAuthentication(tokenHash: token.hash, in: application)
     }
 }

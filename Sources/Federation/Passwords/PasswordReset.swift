@@ -34,7 +34,7 @@ extension Federation {
     /// - Throws: `link_invalid`.
     package func linkedAccount(
         _ token: String,
-        for purpose: EmailProofPurpose,
+        for purpose: EmailTokenPurpose,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkedAccount {
         let proof = try await proof(by: token, for: purpose, in: loaded).proof
@@ -79,7 +79,7 @@ extension Federation {
     ///
     /// The password counts by then, and the link does no more: what fails from here on must not tell the person otherwise.
     func notifyOfReset(
-        by proof: EmailProof,
+        by proof: EmailToken,
         and others: [NoticeAddress] = [],
         in loaded: LoadedApplication,
         logger: Logger
@@ -91,11 +91,11 @@ extension Federation {
     /// Sets the password of the user whose link it is.
     func reset(
         by token: String,
-        for purpose: EmailProofPurpose,
+        for purpose: EmailTokenPurpose,
         to password: Secret,
         keepingIdentities keepsIdentities: Bool,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> EmailProof {
+    ) async throws(Failure) -> EmailToken {
         let (hash, proof) = try await proof(by: token, for: purpose, in: loaded)
         guard let email = EmailAddress(proof.email) else { throw Self.linkInvalid }
         let stored = try await newPassword(
@@ -126,11 +126,11 @@ extension Federation {
     /// What a link proves that came back.
     func proof(
         by token: String,
-        for purpose: EmailProofPurpose,
+        for purpose: EmailTokenPurpose,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (hash: [UInt8], proof: EmailProof) {
+    ) async throws(Failure) -> (hash: [UInt8], proof: EmailToken) {
         guard let hash = OneTimeToken(received: token)?.hash,
-            let proof = try await store.emailProof(tokenHash: hash, for: purpose, of: loaded.application)
+            let proof = try await store.emailToken(tokenHash: hash, for: purpose, of: loaded.application)
         else { throw Self.linkInvalid }
         return (hash, proof)
     }

@@ -29,7 +29,7 @@ extension Federation {
             return try await withCurrent(loaded) { (loaded) throws(Failure) in
                 let session = PasswordSession(
                     user: id,
-                    provenHash: nil,
+                    verifiedHash: nil,
                     login: id.description,
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash

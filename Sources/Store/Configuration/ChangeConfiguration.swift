@@ -26,20 +26,20 @@ extension Store {
         by actor: Actor,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
-        var proven: [Requirement] = []
+        var validated: [Requirement] = []
         do {
             while true {
                 do {
                     return try await withShortLocks { connection in
                         try await Self.change(id, by: actor, plan: plan, on: connection)
                     }
-                } catch let requirement as Requirement where !proven.contains(requirement) {
-                    proven.append(requirement)
-                    try await prove(requirement)
+                } catch let requirement as Requirement where !validated.contains(requirement) {
+                    validated.append(requirement)
+                    try await validate(requirement)
                 }
             }
         } catch {
-            await withdraw(proven)
+            await withdraw(validated)
             throw await changeFailure(of: error)
         }
     }

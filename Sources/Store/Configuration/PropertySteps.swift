@@ -81,13 +81,13 @@ extension ChangeTransaction {
         }
         guard let column = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
         if required != column.notNull {
-            let mustBeProven = required && !isNew && !declared.contains(name)
-            guard !mustBeProven || column.isProven == true else {
+            let mustBeValidated = required && !isNew && !declared.contains(name)
+            guard !mustBeValidated || column.isValidated == true else {
                 throw Requirement(users: users, column: column.number, property: name)
             }
             try await alter(users, name, required: required)
         }
-        if column.isProven != nil {
+        if column.isValidated != nil {
             try await alter(users, "drop constraint \(Requirement.constraint(of: column.number))", for: name)
         }
     }

@@ -1,14 +1,14 @@
 import Vocabulary
 import Postgres
 
-/// A column that has to be proven free of NULL before it can be made NOT NULL.
+/// A column that has to be validated, as free of NULL, before it can be made NOT NULL.
 ///
 /// `SET NOT NULL` alone reads the whole table while logins wait. A CHECK constraint that has been validated saves it
-/// the reading, and validating one lets logins go on. So the proof is made before the transaction of the change, which
-/// uses it up; when that fails the proof is withdrawn.
+/// the reading, and validating one lets logins go on. So that is done before the transaction of the change, which
+/// drops the constraint; when the change fails the constraint is dropped, too.
 ///
-/// Thrown by a step that finds no proof, caught by `Store.change`. A proof that is left behind, because the process was
-/// killed in between, refuses NULL as the change would have; the next change of the property removes it.
+/// Thrown by a step that finds no such constraint, caught by `Store.change`. One that is left behind, because the
+/// process was killed in between, refuses NULL as the change would have; the next change of the property removes it.
 struct Requirement: Error, Hashable {
     let users: UsersTable
     /// The column's number: the step's transaction may have renamed it.
@@ -26,7 +26,7 @@ extension Store {
     /// Makes sure that no user lacks a value, neither any that there is nor any to come.
     ///
     /// - Throws: `constraint_violation` when some do.
-    func prove(_ requirement: Requirement) async throws {
+    func validate(_ requirement: Requirement) async throws {
         let table = requirement.users.users
         let constraint = requirement.constraint
         try await withShortLocks { connection in
@@ -79,7 +79,7 @@ extension Store {
         }
     }
 
-    /// Withdraws the proofs that a change has not used up.
+    /// Drops the constraints that a change has left.
     func withdraw(_ requirements: [Requirement]) async {
         guard !requirements.isEmpty else { return }
         // In a task of its own, since a cancelled one gets nothing done any more.

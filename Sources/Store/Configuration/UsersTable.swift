@@ -15,8 +15,8 @@ struct UsersTable: Sendable, Hashable {
         let type: String
         let notNull: Bool
         let isGenerated: Bool
-        /// Whether the proof that no row lacks a value is complete, nil when there is none; see `Requirement`.
-        let isProven: Bool?
+        /// Whether the constraint that no row lacks a value is validated, nil when there is none; see `Requirement`.
+        let isValidated: Bool?
     }
 
     /// The column of a property; nil when there is none.
@@ -40,7 +40,7 @@ struct UsersTable: Sendable, Hashable {
             type: try row.decode(1, as: String.self),
             notNull: try row.decode(2, as: Bool.self),
             isGenerated: try row.decode(3, as: Bool.self),
-            isProven: try row.decode(4, as: Bool?.self)
+            isValidated: try row.decode(4, as: Bool?.self)
         )
     }
 }

@@ -2,13 +2,13 @@ import FoundationEssentials
 package import Vocabulary
 import Postgres
 
-/// The user whose identity a proven person becomes, where it is not for the identity to say.
+/// The user whose identity a verified person becomes, where it is not for the identity to say.
 package enum LinkTarget: Sendable {
     /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already stays theirs,
     /// and so does the guest.
     case guest(ObjectID, tokenHash: [UInt8])
     /// The user of the session of this hash. An identity that is somebody else's is refused, and one that is nobody's needs a session
-    /// that was proved within so many seconds: whoever has stolen one must not add a way in of their own.
+    /// whose person was authenticated within so many seconds: whoever has stolen one must not add a way in of their own.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
     fileprivate var tokenHash: [UInt8] {
@@ -72,7 +72,7 @@ extension PostgresConnection {
             return false
         }
         guard try await !isBanned(write.banHash, schema: application.schema) else { throw Store.accountDisabled }
-        try linking.requireProof(of: user)
+        try linking.requireAuthentication(of: user)
         let inserted = try await query(
             """
             insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
@@ -148,8 +148,12 @@ extension LinkTarget {
     }
 
     /// Guests have nothing but their session.
-    fileprivate func requireProof(of user: (id: ObjectID, status: UserStatus, provedAgo: Int64)) throws(Failure) {
-        guard case .session(_, let seconds) = self, user.status != .guest, user.provedAgo > seconds else { return }
+    fileprivate func requireAuthentication(of user: (id: ObjectID, status: UserStatus, authenticatedAgo: Int64))
+        throws(Failure)
+    {
+        guard case .session(_, let seconds) = self, user.status != .guest, user.authenticatedAgo > seconds else {
+            return
+        }
         throw .reauthenticationRequired
     }
 

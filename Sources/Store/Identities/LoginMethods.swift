@@ -53,7 +53,7 @@ extension Store {
     /// - Parameters:
     ///   - way: Which one.
     ///   - tokenHash: SHA-256 of the session's token.
-    ///   - seconds: How old the session's last proof may be.
+    ///   - seconds: How long ago the person of the session may have been authenticated.
     ///   - announcement: What the user is told; nil when nobody can be told.
     ///   - application: Whose user it is.
     /// - Returns: What was kept with it: good for giving up our permissions, once.
@@ -70,7 +70,7 @@ extension Store {
             guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
                 throw Failure.sessionInvalid
             }
-            guard user.provedAgo <= seconds else { throw Failure.reauthenticationRequired }
+            guard user.authenticatedAgo <= seconds else { throw Failure.reauthenticationRequired }
             let found = try await connection.query(
                 """
                 select provider, provider_app, subject from \(identifier: schema).identities

@@ -47,7 +47,7 @@ extension PostgresConnection {
         -> [String]
     {
         let isOld: Statement = """
-            (created <= \(moment) - make_interval(secs => \(EmailProofPurpose.suspicionSeconds)) or created = (
+            (created <= \(moment) - make_interval(secs => \(EmailTokenPurpose.suspicionSeconds)) or created = (
                 select u.created from \(identifier: schema).users u where u.object_id = \(user.uuid)
             ))
             """

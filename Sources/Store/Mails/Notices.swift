@@ -63,7 +63,7 @@ extension Store {
         let result = try await query(
             """
             select distinct email from \(identifier: application.schema).email_proofs
-            where object_id = \(user.uuid) and purpose = 'reversal' and created > now() - make_interval(secs => \(EmailProofPurpose.suspicionSeconds))
+            where object_id = \(user.uuid) and purpose = 'reversal' and created > now() - make_interval(secs => \(EmailTokenPurpose.suspicionSeconds))
             order by email
             """,
             of: application
@@ -91,8 +91,8 @@ extension PostgresConnection {
             guard try await enqueue(notice, to: user, of: application), let hash = notice.reversalHash,
                 let email = announcement.email
             else { continue }
-            let proof = EmailProof(user: user, email: email)
-            _ = try await query(Store.adding(proof, for: .reversal, tokenHash: hash, of: application))
+            let token = EmailToken(user: user, email: email)
+            _ = try await query(Store.adding(token, for: .reversal, tokenHash: hash, of: application))
         }
     }
 

@@ -12,7 +12,7 @@ package enum Expired: Sendable, CaseIterable {
     /// Failed attempts that have no consequence any more.
     case attempts
     /// Links of mails that are too old to count.
-    case emailProofs
+    case emailTokens
     /// Identities that no link can bring back any more.
     case removedIdentities
     /// Mails that were sent a day ago, and those that were given up a week ago.
@@ -45,11 +45,11 @@ extension Store {
             case .singleUses: ("single_use", "kind, hash", "expires <= now()", "expires")
             case .attempts:
                 ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.account.memory))", "last")
-            case .emailProofs: ("email_proofs", "token_hash", "expires <= now()", "expires")
+            case .emailTokens: ("email_proofs", "token_hash", "expires <= now()", "expires")
             case .removedIdentities:
                 (
                     "removed_identities", "provider, provider_app, subject, object_id",
-                    "removed <= now() - make_interval(secs => \(EmailProofPurpose.reversal.seconds))", "removed"
+                    "removed <= now() - make_interval(secs => \(EmailTokenPurpose.reversal.seconds))", "removed"
                 )
             case .mails:
                 (

@@ -23,7 +23,7 @@ extension Store {
     ///   nothing is written then.
     package func resetPassword(
         byLink tokenHash: [UInt8],
-        for purpose: EmailProofPurpose,
+        for purpose: EmailTokenPurpose,
         to password: StoredPassword,
         keepingIdentities keepsIdentities: Bool,
         forgetting attemptKey: [UInt8],
@@ -57,16 +57,16 @@ extension Store {
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
-    ///   - provenHash: The stored hash that a password was held against; nil when the user had none.
+    ///   - verifiedHash: The stored hash that a password was held against; nil when the user had none.
     ///   - application: Whose user it is.
     /// - Returns: The user; nil when the link did not count, or the password has become another one.
     /// - Throws: `store_unavailable` and its like.
     package func confirmEmail(
         byLink tokenHash: [UInt8],
-        provenHash: SealedSecret?,
+        verifiedHash: SealedSecret?,
         in application: Application
     ) async throws(Failure) -> ObjectID? {
-        let hash = provenHash.map { Bind.bytes($0.bytes) } ?? .null(.bytes)
+        let hash = verifiedHash.map { Bind.bytes($0.bytes) } ?? .null(.bytes)
         let result = try await query(
             """
             with \(Self.taking(tokenHash, .confirmation, of: application, if: """

@@ -6,7 +6,7 @@ import Postgres
 package struct PasswordSession: Sendable {
     package let user: ObjectID
     /// The stored hash that the password was held against, by its sealed bytes; nil when no password was asked for.
-    package let provenHash: SealedSecret?
+    package let verifiedHash: SealedSecret?
     /// What the person logged in by.
     package let login: String
     package let tokenHash: [UInt8]
@@ -15,13 +15,13 @@ package struct PasswordSession: Sendable {
 
     package init(
         user: ObjectID,
-        provenHash: SealedSecret?,
+        verifiedHash: SealedSecret?,
         login: String,
         tokenHash: [UInt8],
         previousTokenHash: [UInt8]?
     ) {
         self.user = user
-        self.provenHash = provenHash
+        self.verifiedHash = verifiedHash
         self.login = login
         self.tokenHash = tokenHash
         self.previousTokenHash = previousTokenHash
@@ -74,11 +74,11 @@ extension PasswordSession {
         let user = Value("user") { .uuid($0.user.uuid) }
         let tokenHash = Value("token_hash") { .bytes($0.tokenHash) }
         let previous = Value("previous_token_hash") { $0.previousTokenHash.map(Bind.bytes) ?? .null(.bytes) }
-        let hash = Value("proven_hash", as: "bytea") { $0.provenHash.map { .bytes($0.bytes) } ?? .null(.bytes) }
+        let hash = Value("verified_hash", as: "bytea") { $0.verifiedHash.map { .bytes($0.bytes) } ?? .null(.bytes) }
         let login = Value("login") { .text($0.login) }
         let seconds = Value("session_seconds") { _ in .int64(application.settings.sessionAbsoluteSeconds) }
-        let proven: SQL<PasswordSession> =
-            provenHash == nil
+        let verified: SQL<PasswordSession> =
+            verifiedHash == nil
             ? """
             select u.object_id, u.user_status from \(schema).users u where u.object_id = \(user) and \(hash) is null
             for no key update of u
@@ -90,13 +90,13 @@ extension PasswordSession {
             """
         let ending = SessionEnding(application: application, opened: tokenHash, previous: previous)
         return """
-            with proven as (
-                \(proven)
+            with verified as (
+                \(verified)
             ), person as (
                 update \(schema).users u set last_login = now()
                 where u.object_id = (
-                    select proven.object_id from proven
-                    where proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                    select verified.object_id from verified
+                    where verified.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
                 )
                 returning \(unsafeRaw: columns.list(of: "u"))
             ), session as (
@@ -106,8 +106,8 @@ extension PasswordSession {
                     case when \(hash) is null then to_timestamp(0) else now() end
                 from person
             ), \(ending.expressions)
-            select proven.user_status, person.*, previous.ended
-            from proven left join person on true left join previous on true
+            select verified.user_status, person.*, previous.ended
+            from verified left join person on true left join previous on true
             """
     }
 }

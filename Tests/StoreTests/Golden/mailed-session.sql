@@ -1,19 +1,19 @@
--- $1 user, $2 proven_hash, $3 token_hash, $4 session_seconds, $5 login, $6 previous_token_hash
-with proven as (
-    select u.object_id, u.user_status from "shop".users u where u.object_id = :user and :proven_hash::bytea is null
+-- $1 user, $2 verified_hash, $3 token_hash, $4 session_seconds, $5 login, $6 previous_token_hash
+with verified as (
+    select u.object_id, u.user_status from "shop".users u where u.object_id = :user and :verified_hash::bytea is null
     for no key update of u
 ), person as (
     update "shop".users u set last_login = now()
     where u.object_id = (
-        select proven.object_id from proven
-        where proven.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+        select verified.object_id from verified
+        where verified.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
     )
     returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
 ), session as (
     insert into "shop".sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds), 'password', '', :login,
-        case when :proven_hash::bytea is null then to_timestamp(0) else now() end
+        case when :verified_hash::bytea is null then to_timestamp(0) else now() end
     from person
 ), previous as (
     delete from "shop".sessions
@@ -27,5 +27,5 @@ with proven as (
         order by o.created desc offset 999
     ))
 )
-select proven.user_status, person.*, previous.ended
-from proven left join person on true left join previous on true
+select verified.user_status, person.*, previous.ended
+from verified left join person on true left join previous on true

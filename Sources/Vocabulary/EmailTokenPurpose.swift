@@ -1,5 +1,5 @@
 /// What a link of a mail is for.
-package enum EmailProofPurpose: String, Sendable {
+package enum EmailTokenPurpose: String, Sendable {
     case passwordReset
     case confirmation
     /// Takes back what has become of an account, for whoever reads the mail of the address that it had before.

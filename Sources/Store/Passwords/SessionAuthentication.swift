@@ -3,8 +3,8 @@ package import Vocabulary
 import Postgres
 
 extension Store {
-    /// Whether the person of a session has shown who they are within the last seconds.
-    package func isProved(
+    /// Whether the person of a session was authenticated within the last seconds.
+    package func isAuthenticated(
         tokenHash: [UInt8],
         within seconds: Int,
         in application: Application
@@ -19,8 +19,8 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) ?? false }
     }
 
-    /// Notes that the person of a session has just shown who they are.
-    package func noteProof(tokenHash: [UInt8], in application: Application) async throws(Failure) {
+    /// Notes that the person of a session has just been authenticated.
+    package func noteAuthentication(tokenHash: [UInt8], in application: Application) async throws(Failure) {
         _ = try await query(
             "update \(identifier: application.schema).sessions set proved = now() where token_hash = \(tokenHash)",
             of: application

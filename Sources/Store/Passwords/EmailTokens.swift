@@ -2,8 +2,8 @@ import FoundationEssentials
 package import Vocabulary
 import Postgres
 
-/// What a link of a mail proves: that whoever has it reads the mail of a user's address.
-package struct EmailProof: Sendable {
+/// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified.
+package struct EmailToken: Sendable {
     package let user: ObjectID
     /// The address as it was stored when the link was made; the link counts as long as it is still that of the user, and a reversal
     /// whatever that is.
@@ -16,37 +16,37 @@ package struct EmailProof: Sendable {
 }
 
 extension Store {
-    /// Keeps what a link will prove, under SHA-256 of its token.
-    package func addEmailProof(
-        _ proof: EmailProof,
-        for purpose: EmailProofPurpose,
+    /// Keeps a token by its SHA-256.
+    package func addEmailToken(
+        _ token: EmailToken,
+        for purpose: EmailTokenPurpose,
         tokenHash: [UInt8],
         of application: Application
     ) async throws(Failure) {
-        _ = try await query(Self.adding(proof, for: purpose, tokenHash: tokenHash, of: application), of: application)
+        _ = try await query(Self.adding(token, for: purpose, tokenHash: tokenHash, of: application), of: application)
     }
 
     /// The moment is that of the statement: of changes of one user, which wait for each other, the later one has the later.
     static func adding(
-        _ proof: EmailProof,
-        for purpose: EmailProofPurpose,
+        _ token: EmailToken,
+        for purpose: EmailTokenPurpose,
         tokenHash: [UInt8],
         of application: Application
     ) -> Statement {
         """
         insert into \(identifier: application.schema).email_proofs (token_hash, object_id, purpose, email, created, expires)
-        select \(tokenHash), object_id, \(purpose.rawValue), \(proof.email), clock_timestamp(),
+        select \(tokenHash), object_id, \(purpose.rawValue), \(token.email), clock_timestamp(),
             now() + make_interval(secs => \(purpose.seconds))
-        from \(identifier: application.schema).users where object_id = \(proof.user.uuid)
+        from \(identifier: application.schema).users where object_id = \(token.user.uuid)
         """
     }
 
-    /// What the link with this token proves, as long as it counts; nothing is used up.
-    package func emailProof(
+    /// What is known of the token of a link, as long as it counts; nothing is used up.
+    package func emailToken(
         tokenHash: [UInt8],
-        for purpose: EmailProofPurpose,
+        for purpose: EmailTokenPurpose,
         of application: Application
-    ) async throws(Failure) -> EmailProof? {
+    ) async throws(Failure) -> EmailToken? {
         let result = try await query(
             """
             select e.object_id, e.email from \(identifier: application.schema).email_proofs e
@@ -59,7 +59,7 @@ extension Store {
         )
         return try read { () throws(PostgresError) in
             guard let row = result.first else { return nil }
-            return EmailProof(
+            return EmailToken(
                 user: ObjectID(try row.decode(0, as: UUID.self)),
                 email: try row.decode(1, as: String.self)
             )
@@ -75,14 +75,14 @@ extension Store {
         return result.count == 1
     }
 
-    static func counts(_ tokenHash: [UInt8], _ purpose: EmailProofPurpose) -> Statement {
+    static func counts(_ tokenHash: [UInt8], _ purpose: EmailTokenPurpose) -> Statement {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
 
     /// The user whose link it is, locked, and the link, which the first of several statements takes away: so it counts once.
     static func taking(
         _ tokenHash: [UInt8],
-        _ purpose: EmailProofPurpose,
+        _ purpose: EmailTokenPurpose,
         of application: Application,
         if condition: Statement = "true"
     ) -> Statement {
