@@ -2,7 +2,7 @@ internal import Vocabulary
 
 /// What a fault says about the provider itself: it decides about asking again and feeds the circuit breaker.
 package enum HealthSignal: Sendable, Equatable {
-    /// The provider is in order; the fault is the token's, the app's or the request's (security.md F-11), or one person's who
+    /// The provider is in order; the fault is the token's, the app's or the request's (F-11), or one person's who
     /// asks too often: a limit that is counted per person says nothing about the others, and must not shut them out.
     case answered
     /// The provider failed, and the same question may succeed a moment later.

@@ -71,7 +71,7 @@ private enum ReservedNames {
 /// The provider's id of a person, scoped to one app of the provider: a text that is compared as bytes, never a number
 /// (decision D16).
 ///
-/// OpenID Connect Core §2 allows a `sub` 255 ASCII characters, and so many are taken here of those that print. A
+/// OpenID Connect Core 1.0 allows a `sub` 255 ASCII characters, and so many are taken here of those that print. A
 /// provider may have a narrower rule, and whoever reads its replies holds them to that.
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String

@@ -17,7 +17,7 @@ struct DocumentationTests {
     @Test("docs/configuration.md lists every variable that the service reads, with its default")
     func variables() throws {
         var constants: [String: String] = [:]
-        for (type, path) in [("GraphConfiguration", "Graph"), ("TwitterConfiguration", "Twitter")] {
+        for (type, path) in [("GraphConfiguration", "Facebook/Graph"), ("TwitterConfiguration", "Twitter")] {
             let source = try source("Sources/\(path)/\(type).swift")
             constants.merge(CodeFacts.constants(of: type, in: source)) { $1 }
         }
