@@ -143,7 +143,11 @@ let package = Package(
             dependencies: ["GraphSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
             swiftSettings: strict
         ),
-        .target(name: "TestSupport", dependencies: [nioCore, nioHTTP1, nioLocks, nioPosix], swiftSettings: strict),
+        .target(
+            name: "TestSupport",
+            dependencies: ["CLibPQ", nioCore, nioHTTP1, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [

@@ -41,7 +41,9 @@ enum ModuleRules {
             "ArgumentParser", "Crypto", "CryptoExtras", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
             "Histogram", "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
         ]),
-        "TestSupport": ["FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix"],
+        "TestSupport": [
+            "CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
+        ],
     ]
 
     /// The modules of the service, without the executable that wires them.

@@ -20,7 +20,7 @@ struct Office {
     static let newKey = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 
     static func lend(_ body: (Office) async throws -> Void) async throws {
-        try await withDatabase(.empty) { database in
+        try await withDatabase(.schema) { database in
             var configuration = try PostgresConfiguration(url: database.url)
             // Other tests want the server, too.
             configuration.leaseTimeout = .seconds(30)
@@ -28,7 +28,6 @@ struct Office {
             async let life: Void = client.run()
             do {
                 let store = Store(postgres: client)
-                try await store.migrate()
                 let clients = try ProviderClients.outOfReach()
                 let office = Office(
                     administration: try Self.administration(store, clients, keys: [oldKey]),

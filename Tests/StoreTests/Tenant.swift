@@ -30,7 +30,7 @@ struct Tenant {
 
     /// Lends a database with one application in it.
     static func lend(_ body: (Tenant) async throws -> Void) async throws {
-        try await withDatabase(.empty) { database in
+        try await withDatabase(.schema) { database in
             try await withStore(database.url) { store in
                 let application = Application(
                     id: try #require(ApplicationID("tenant")),
@@ -41,7 +41,6 @@ struct Tenant {
                     properties: properties,
                     providers: [:]
                 )
-                try await store.migrate()
                 let tenant = Tenant(store: store, database: database, application: application)
                 try await tenant.change(
                     [.create(name: application.name, schema: application.schema, settings: .object([:]))]
