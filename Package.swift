@@ -207,10 +207,22 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Both targets open it with @testable; it has no other users.
+        .target(
+            name: "ServerTestSupport",
+            dependencies: ["Identity", "TestSupport"],
+            path: "Tests/ServerTestSupport",
+            swiftSettings: strict
+        ),
         // The executables are dependencies so that they lie beside the tests, which start them.
         .testTarget(
             name: "ServerTests",
-            dependencies: ["Identity", "Server", "TestSupport", "graph-simulator", crypto],
+            dependencies: ["Identity", "Server", "ServerTestSupport", "TestSupport", "graph-simulator", crypto],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["Identity", "Server", "ServerTestSupport", "TestSupport", "graph-simulator", crypto],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,0 +1,54 @@
+import Identity
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+@Suite(
+    "T-14: no environment opens a back door",
+    .serialized,
+    .deployed(
+        Document(mapping: #"{"email": "email"}"#),
+        environment: Dictionary(
+            uniqueKeysWithValues: [
+                "TEST", "TESTS", "TESTING", "TEST_MODE", "DEBUG", "MOCK", "MOCKS", "MOCK_FACEBOOK", "FEDERATION_TEST",
+                "FEDERATION_TESTING", "FEDERATION_DEBUG", "FEDERATION_MOCK", "FEDERATION_INSECURE", "NODE_ENV", "ENV",
+                "CI", "SKIP_VERIFICATION", "FEDERATION_SKIP_VERIFICATION", "DISABLE_AUTH",
+                "XCTestConfigurationFilePath",
+            ].map { ($0, "1") } + [("FEDERATION_MODE", "development"), ("FEDERATION_LOG_LEVEL", "trace")]
+        )
+    )
+)
+struct BackDoorTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    @Test("T-14: with every test variable set, a made-up token is refused")
+    func testTokens() async throws {
+        try await deployment.expectNothingWritten {
+            for token in [
+                "test", "TEST", "testing", "debug", "mock", "admin", "facebook", "1", "EAATEST", "valid", "skip",
+            ] {
+                let reply = try await deployment.login(body: #"{"accessToken": "\#(token)"}"#)
+                try expectProblem(reply, oneOf: ["credential_invalid", "credential_wrong_kind"])
+            }
+        }
+    }
+
+    @Test("T-14: the binary has no words of such a branch")
+    func strings() async throws {
+        let suspects = [
+            "test_token", "testtoken", "test-token", "backdoor", "back_door", "skip_verif", "skipverif", "bypass_auth",
+            "fake_token", "mock_token", "mocktoken", "federation_test", "federation_mock", "federation_insecure",
+            "disable_auth", "allow_any_token", "canary",
+        ]
+        #expect(try await lines(in: "federation", matching: suspects.joined(separator: "|")) == "")
+        #expect(try await lines(in: "federation", matching: "appsecret_proof") != "", "what is there is found")
+    }
+
+    private func lines(in product: String, matching pattern: String) async throws -> String {
+        let binary = try PackageLayout.executable(product)
+        return try await run("grep", ["-aoiE", "-m", "5", pattern, binary], environment: ["LC_ALL": "C"]).standardOutput
+    }
+}
