@@ -80,7 +80,7 @@ extension FaultTests {
             let ann = try await person("Ann", "Able")
             let eve = try await person("Eve", "Evans")
             for instance in faults.instances {
-                try await eventually("the application is there", within: .seconds(5)) {
+                try await eventually("the application is there") {
                     try await property("givenName", of: ann, at: instance) == "Ann"
                 }
             }

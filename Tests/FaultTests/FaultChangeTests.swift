@@ -46,7 +46,7 @@ extension FaultTests {
         private func regulars(_ count: Int, of document: Document) async throws -> [Visitor] {
             let visitors = try await faults.newcomers(count)
             for instance in faults.instances {
-                try await eventually("the application is there", within: .seconds(10)) {
+                try await eventually("the application is there") {
                     try await instance.login(visitors[0], to: document).status == 200
                 }
             }
@@ -94,7 +94,7 @@ extension FaultTests {
                 let replies = try await logins(of: visitors, to: document) {
                     try await owner.ask("DELETE", path)
                     for instance in faults.instances {
-                        try await eventually("it is gone", within: .seconds(5)) {
+                        try await eventually("it is gone") {
                             try await instance.login(visitors[0], to: document).status == 401
                         }
                     }

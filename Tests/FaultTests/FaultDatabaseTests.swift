@@ -45,7 +45,7 @@ extension FaultTests {
                     } else {
                         try await cluster.restart(.immediate)
                     }
-                    try await eventually("logins succeed again", within: .seconds(15)) {
+                    try await eventually("logins succeed again") {
                         let visitor = try await faults.newcomers(1)[0]
                         return try await faults.logIn(visitor, at: faults.instances[round % 2]).signedIn != nil
                     }

@@ -25,7 +25,7 @@ extension FaultTests {
                     }
                     let start = ContinuousClock.now
                     instance.service.process.send(signal: SIGTERM)
-                    try await eventually("the listener closes", within: .seconds(2)) {
+                    try await eventually("the listener closes") {
                         do {
                             _ = try await instance.service.client.get("/")
                             return false

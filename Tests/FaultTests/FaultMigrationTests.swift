@@ -61,7 +61,7 @@ extension FaultTests {
                 )
                 let session =
                     "from pg_stat_activity where datname = current_database() and application_name = 'federation'"
-                try await eventually("the migration is in the middle", within: .seconds(20)) {
+                try await eventually("the migration is in the middle") {
                     try await !database.psql("select 1 \(session) and wait_event = 'PgSleep'").isEmpty
                 }
                 switch victim {
@@ -70,7 +70,7 @@ extension FaultTests {
                     try await database.psql("select pg_terminate_backend(pid) \(session)")
                     #expect(try await migration.waitForExit() == .exited(69))
                 }
-                try await eventually("its session ends", within: .seconds(20), every: .milliseconds(50)) {
+                try await eventually("its session ends", every: .milliseconds(50)) {
                     try await database.psql("select 1 \(session)").isEmpty
                 }
                 if try await database.psql("select 1 from pg_namespace where nspname = 'federation'").isEmpty {

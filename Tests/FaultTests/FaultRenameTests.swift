@@ -21,7 +21,7 @@ extension FaultTests {
             try await document.apply(to: faults.database)
             let visitor = try await faults.instances[0].newcomer(#"{"first_name": "Ann"}"#)
             for instance in faults.instances {
-                try await eventually("the application is there", within: .seconds(10)) {
+                try await eventually("the application is there") {
                     try await instance.login(visitor, to: document).status == 200
                 }
             }

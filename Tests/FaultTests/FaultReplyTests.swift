@@ -124,7 +124,7 @@ extension FaultTests {
                     let attempt = try await faults.logIn(visitor, at: instance)
                     faults.expectAllRefused([attempt], ["provider_bad_reply"], within: .seconds(3))
                 }
-                try await eventually("the connections are given up", within: .seconds(5)) {
+                try await eventually("the connections are given up") {
                     let requests = try await faults.simulator.control.get("/requests?path=\(path)").text
                     return !requests.contains(#""outcome":"pending""#)
                 }

@@ -219,8 +219,8 @@ func withClient<Result>(
     _ body: (PostgresClient) async throws -> Result
 ) async throws -> Result {
     var configuration = try PostgresConfiguration(url: url)
-    // Other tests want the server, too.
-    configuration.leaseTimeout = .seconds(30)
+    // Other tests want the server, too, and whatever else is at work the processors.
+    (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
     configure(&configuration)
     let client = PostgresClient(configuration: configuration)
     async let life: Void = client.run()

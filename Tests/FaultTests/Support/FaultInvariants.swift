@@ -35,7 +35,7 @@ extension FaultDeployment {
         let visitor = try await newcomers(1)
         for instance in instances {
             try #require(instance.service.process.isRunning, "the service must survive", sourceLocation: sourceLocation)
-            try await eventually("logins succeed again", within: .seconds(15), every: .milliseconds(100)) {
+            try await eventually("logins succeed again", every: .milliseconds(100)) {
                 try await logIn(visitor[0], at: instance).signedIn != nil
             }
         }

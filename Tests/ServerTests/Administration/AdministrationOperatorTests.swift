@@ -93,7 +93,7 @@ struct AdministrationOperatorTests {
             "update federation.operator_tokens set expires = now() + interval '1 second' where operator = 'brief'"
         )
         #expect(try await brief.send("GET", "applications").status == 200, "until the moment comes")
-        try await eventually("the token has ended", within: .seconds(6), every: .milliseconds(100)) {
+        try await eventually("the token has ended", every: .milliseconds(100)) {
             try await brief.elsewhere.send("GET", "applications").status == 401
         }
         for wrong in ["0", "-1", "59", "1.5", #""60""#, "true", "1e400", "99999999999999999999", "9223372036854775807"]

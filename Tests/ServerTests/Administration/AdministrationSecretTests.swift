@@ -98,7 +98,7 @@ struct AdministrationSecretTests {
             Self.apps(("1234567890", #""\#(Canary.appSecret(of: "1234567890"))""#))
         )
         let visitor = try await deployment.newcomer()
-        try await eventually("logins go on", within: .seconds(5), every: .milliseconds(50)) {
+        try await eventually("logins go on", every: .milliseconds(50)) {
             try await deployment.login(visitor).status == 200
         }
     }

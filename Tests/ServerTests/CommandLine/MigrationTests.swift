@@ -52,7 +52,7 @@ struct MigrationTests {
             #expect(waiting.status == 503)
             #expect(waiting.text.contains("migrate"), "\(waiting.text)")
             try await migrate(database)
-            try await eventually("the service is ready", within: .seconds(10)) {
+            try await eventually("the service is ready") {
                 try await service.management.get("/health/ready").status == 200
             }
             #expect(try await service.process.terminate() == .exited(0))

@@ -49,7 +49,7 @@ struct DynamicPropertyTests {
         #expect(try await !columns().contains { $0["name"]?.string == "brought" })
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
         _ = try await deployment.signIn(visitor, mapping: #"{"name": "brought", "id": "alsoBrought"}"#)
-        try await eventually("the service knows of them", within: .seconds(5)) {
+        try await eventually("the service knows of them") {
             try await columns().contains { $0["name"]?.string == "brought" }
         }
         let unknown = try await columns().filter { $0["type"]?.string == "UNKNOWN" }
@@ -140,7 +140,7 @@ struct DynamicPropertyTests {
         #expect(names == [["demo", "other"], ["witness", "nick"]], "other applications keep theirs")
 
         try await deployment.simulator.patch(person: visitor.key, #"{"name": "Anna"}"#)
-        try await eventually("the service knows of the column", within: .seconds(5)) {
+        try await eventually("the service knows of the column") {
             _ = try await deployment.login(visitor, mapping: #"{"name": "nick"}"#)
             return try await deployment.row(of: first.objectID)?["nick"]?.string == "Anna"
         }

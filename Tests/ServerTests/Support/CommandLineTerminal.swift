@@ -60,7 +60,7 @@ final class CommandLineTerminal: Sendable {
 
     /// Waits until a text is on the screen.
     func waitFor(_ text: String) async throws {
-        try await eventually("\(text) is on the screen", within: .seconds(20), every: .milliseconds(10)) {
+        try await eventually("\(text) is on the screen", every: .milliseconds(10)) {
             screen.contains(text)
         }
     }
