@@ -43,12 +43,29 @@ struct BackDoorTests {
             "fake_token", "mock_token", "mocktoken", "federation_test", "federation_mock", "federation_insecure",
             "disable_auth", "allow_any_token", "canary",
         ]
-        #expect(try await lines(in: "federation", matching: suspects.joined(separator: "|")) == "")
-        #expect(try await lines(in: "federation", matching: "appsecret_proof") != "", "what is there is found")
+        var found = try await words(with: suspects.joined(separator: "|"))
+        if PackageLayout.drivesRelease {
+            found.removeAll { word in Self.ofLibraries.contains { word.contains($0) } }
+            for word in ["canary", "backdoor"] {
+                if let index = found.firstIndex(of: word) { found.remove(at: index) }
+            }
+        }
+        #expect(found == [])
+        #expect(try await words(with: "appsecret_proof") != [], "what is there is found")
     }
 
-    private func lines(in product: String, matching pattern: String) async throws -> String {
-        let binary = try PackageLayout.executable(product)
-        return try await run("grep", ["-aoiE", "-m", "5", pattern, binary], environment: ["LC_ALL": "C"]).standardOutput
+    /// What Swift's libraries, which are linked into the release build, have of the suspects.
+    ///
+    /// Besides there is, once each, the property `canary` of a checked continuation, and `backdoor` among the common passwords.
+    private static let ofLibraries = ["CheckedContinuationCanary", "Atlantic:Canary", "6RegionV13canaryIslands"]
+
+    /// The words of the program that have the pattern in them.
+    private func words(with pattern: String) async throws -> [String] {
+        let grep = try await run(
+            "grep",
+            ["-aoiE", "[[:alnum:]_:$-]*(\(pattern))[[:alnum:]_-]*", try PackageLayout.executable("federation")],
+            environment: ["LC_ALL": "C"]
+        )
+        return grep.standardOutput.split(separator: "\n").map(String.init)
     }
 }
