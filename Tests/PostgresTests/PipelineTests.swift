@@ -240,6 +240,10 @@ extension WithPostgreSQL {
             setenv("POSTGRES_TESTS_URL", try await Cluster.shared.url, 1)
             await #expect(processExitsWith: .success) {
                 let url = String(cString: try #require(getenv("POSTGRES_TESTS_URL")))
+                // What the process opens once and keeps, with its first client.
+                try await withClient(url) { try await expectServes($0) }
+                let quiet = await eventually(.seconds(30)) { threads() == 0 }
+                #expect(quiet)
                 let before = descriptors()
                 for _ in 0..<5 {
                     try await withClient(url) { client in
