@@ -21,7 +21,10 @@ struct WarningTests {
             #expect(body?["status"]?.string == "ready")
             let warnings = body?["warnings"]?.array?.compactMap(\.string) ?? []
             #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("FEDERATION_TRUSTED_PROXIES") })
-            try await eventually("the log has it") { Self.warnings(of: deployment.service.process) == warnings }
+            // A busy machine has other warnings besides.
+            try await eventually("the log has it") {
+                Self.warnings(of: deployment.service.process).filter { $0.contains("FEDERATION") } == warnings
+            }
         }
     }
 
