@@ -154,7 +154,11 @@ let package = Package(
             dependencies: ["GraphSimulator", argumentParser, logging, serviceLifecycle, unixSignals],
             swiftSettings: strict
         ),
-        .target(name: "TestSupport", dependencies: [nioCore, nioHTTP1, nioLocks, nioPosix], swiftSettings: strict),
+        .target(
+            name: "TestSupport",
+            dependencies: ["CLibPQ", nioCore, nioHTTP1, nioLocks, nioPosix],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -228,10 +232,22 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Both targets open it with @testable; it has no other users.
+        .target(
+            name: "ServerTestSupport",
+            dependencies: ["Vocabulary", "TestSupport"],
+            path: "Tests/ServerTestSupport",
+            swiftSettings: strict
+        ),
         // The executables are dependencies so that they lie beside the tests, which start them.
         .testTarget(
             name: "ServerTests",
-            dependencies: ["Vocabulary", "Server", "TestSupport", "graph-simulator", crypto],
+            dependencies: ["Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto],
             swiftSettings: strict
         ),
         .testTarget(

@@ -72,6 +72,7 @@ private actor DatabaseServer {
     }
 
     func dropDatabase(_ database: TestDatabase) async throws {
+        await database.endSessions()
         try await administer(try await connectServer(), "DROP DATABASE \(database.name) WITH (FORCE)")
     }
 
@@ -91,6 +92,7 @@ private actor DatabaseServer {
             let database = TestDatabase(name: "federation_template_\(getpid())_\(template.name)", server: server)
             try await administer(server, "CREATE DATABASE \(database.name)")
             try await template.prepare(database)
+            await database.endSessions()
             return database.name
         }
         templates[template.name] = preparing

@@ -40,7 +40,7 @@ package struct PostgresCluster: Sendable {
         TestDatabase(name: name, server: server)
     }
 
-    /// Runs SQL in the database `postgres`; see ``TestDatabase/psql(_:)``.
+    /// Runs SQL in the database `postgres`; see ``TestDatabase/psql(_:within:)``.
     @discardableResult
     package func psql(_ sql: String) async throws -> [[String?]] {
         try await database().psql(sql)

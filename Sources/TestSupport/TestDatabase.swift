@@ -18,41 +18,35 @@ package struct TestDatabase: Sendable {
     /// The same, by way of a proxy that listens on another port.
     package func url(throughPort port: Int) -> String { server.text(database: name, port: port) }
 
-    /// Runs SQL by the `psql` program.
+    /// Runs SQL as `psql --command` does, on a session of the tests' own, which is kept for the next.
     ///
-    /// - Parameter sql: One or more statements, at most 128 KiB; several run in one transaction.
+    /// - Parameters:
+    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Nothing that they set for their
+    ///     session outlasts them.
+    ///   - limit: How long they may take.
     /// - Returns: The rows of all results, each value as PostgreSQL prints it, `nil` for NULL.
-    /// - Throws: ``ProcessEnded`` with PostgreSQL's message when a statement fails.
+    /// - Throws: ``SQLFailure`` with PostgreSQL's message when a statement fails, ``DeadlinePassed``.
     @discardableResult
-    package func psql(_ sql: String) async throws -> [[String?]] {
-        try await psql(arguments: ["--command", sql])
+    package func psql(_ sql: String, within limit: Duration = .seconds(120)) async throws -> [[String?]] {
+        try await SQLSessions.shared.run(sql, at: url, within: limit)
     }
 
-    /// Runs a file of SQL, stopping at the first error.
+    /// Runs a file of SQL by the `psql` program, stopping at the first error.
     ///
     /// - Parameter path: The file's path.
     /// - Throws: ``ProcessEnded`` with PostgreSQL's message.
     package func psql(file path: String) async throws {
-        try await psql(arguments: ["--file", path])
-    }
-
-    @discardableResult
-    private func psql(arguments: [String]) async throws -> [[String?]] {
-        // Bytes that no test data holds; the zero byte follows every row, of every result.
-        let (field, null) = ("\u{1F}", "\u{1D}")
-        let output = try await runSuccessfully(
+        try await runSuccessfully(
             "psql",
-            [
-                "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1",
-                "--field-separator", field, "--record-separator-zero", "--pset", "null=\(null)", "--dbname", url,
-            ] + arguments,
+            ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", url, "--file", path],
             environment: ["PGCONNECT_TIMEOUT": "5", "PGCLIENTENCODING": "UTF8"]
         )
-        return output.split(separator: "\0").map { row in
-            row.split(separator: Character(field), omittingEmptySubsequences: false).map { value in
-                value == null ? nil : String(value)
-            }
-        }
+    }
+
+    /// Ends the sessions that are kept for the next statement: a database that is copied must have none, and the server's
+    /// statistics tell of a session for certain once it has ended.
+    package func endSessions() async {
+        await SQLSessions.shared.end(url)
     }
 }
 

@@ -107,6 +107,7 @@ struct Parts: Sendable {
         // No test is about these, and a busy machine takes its time.
         (configuration.lockTimeout, configuration.statementTimeout) = (.seconds(60), .seconds(60))
         (configuration.leaseTimeout, configuration.idleInTransactionTimeout) = (.seconds(60), .seconds(60))
+        configuration.connectTimeout = .seconds(60)
         postgres = PostgresClient(configuration: configuration)
         let store = Store(postgres: postgres)
         let curl = try CurlClient()

@@ -44,7 +44,9 @@ enum ModuleRules {
             "ArgumentParser", "Crypto", "CryptoExtras", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
             "Histogram", "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
         ]),
-        "TestSupport": ["FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix"],
+        "TestSupport": [
+            "CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
+        ],
     ]
 
     /// What the room of a provider may import: nothing above it, and no other provider.

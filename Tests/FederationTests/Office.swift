@@ -24,15 +24,15 @@ struct Office {
     static let newKey = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 
     static func lend(_ body: (Office) async throws -> Void) async throws {
-        try await withDatabase(.empty) { database in
+        try await withDatabase(.schema) { database in
             var configuration = try PostgresConfiguration(url: database.url)
-            // Other tests want the server, too.
-            configuration.leaseTimeout = .seconds(30)
+            // Other tests want the server, too, and whatever else is at work the processors.
+            (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
+            configuration.statementTimeout = .seconds(60)
             let client = PostgresClient(configuration: configuration)
             async let life: Void = client.run()
             do {
                 let store = Store(postgres: client)
-                try await store.migrate()
                 let kinds = try ProviderKinds.outOfReach()
                 let office = Office(
                     administration: try Self.administration(store, kinds, keys: [oldKey]),

@@ -96,10 +96,10 @@ struct PreviewTests {
             }
             let token = #""accessToken":"EAACANARY""#
             #expect(try await reason("{\(token)}") == "provider_not_configured")
-            #expect(try await reason(#"{"accessToken":"1|CANARY"}"#) == "credential_wrong_kind")
             let facebook = try json(#"{"apps":[{"appId":"1","appSecret":"CANARY"}]}"#)
             _ = try await office.administration.putProvider(.facebook, of: "demo", facebook, if: .any, by: Office.actor)
             #expect(try await reason("{\(token)}") == "provider_unavailable")
+            #expect(try await reason(#"{"accessToken":"1|CANARY"}"#) == "credential_wrong_kind")
             #expect(try await reason("{\(token),\"appId\":\"2\"}") == "provider_not_configured")
             #expect(
                 try await reason("{\(token),\"fieldsMapping\":{\"email\":\"objectId\"}}")

@@ -16,7 +16,7 @@ struct SchemaTests {
                         // They wait for each other, and for the processors, which other tests want, too.
                         configuration.pipelinedConnections = 1
                         configuration.exclusiveConnections = 1
-                        configuration.leaseTimeout = .seconds(60)
+                        (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
                         let client = PostgresClient(configuration: configuration)
                         async let life: Void = client.run()
                         let outcome: Result<Void, any Error>
@@ -82,14 +82,11 @@ struct SchemaTests {
             return first
         }
         let byMigrate = try await withDatabase(.empty) { database in
-            let client = PostgresClient(configuration: try PostgresConfiguration(url: database.url))
-            async let life: Void = client.run()
-            let store = Store(postgres: client)
-            try await store.migrate()
-            try await store.migrate()
-            #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
-            client.shutdown()
-            await life
+            try await withStore(database.url) { store in
+                try await store.migrate()
+                try await store.migrate()
+                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+            }
             return try await database.psql(Self.dump)
         }
         #expect(byFile == byMigrate)

@@ -226,7 +226,8 @@ struct StaleStatisticsTests {
                 for _ in 1...2 { try await traffic(tenant, store, user: 0) }
                 try await statistics.load(tenant)
                 // What filled the tables has told of itself once it has ended.
-                try await ended("psql", tenant)
+                await tenant.database.endSessions()
+                try await ended("tests", tenant)
                 try await tenant.database.psql("select pg_stat_reset()")
                 for number in 1...10 { try await traffic(tenant, store, user: number * 400) }
             }

@@ -32,7 +32,7 @@ struct Tenant {
 
     /// Lends a database with one application in it.
     static func lend(_ body: (Tenant) async throws -> Void) async throws {
-        try await withDatabase(.empty) { database in
+        try await withDatabase(.schema) { database in
             try await withStore(database.url) { store in
                 let application = Application(
                     id: try #require(ApplicationID("tenant")),
@@ -42,7 +42,6 @@ struct Tenant {
                     settings: ApplicationSettings(),
                     properties: properties
                 )
-                try await store.migrate()
                 let tenant = Tenant(store: store, database: database, application: application)
                 try await tenant.change(
                     [.create(name: application.name, schema: application.schema, settings: .object([:]))]
@@ -242,8 +241,8 @@ func withClient<Result>(
     _ body: (PostgresClient) async throws -> Result
 ) async throws -> Result {
     var configuration = try PostgresConfiguration(url: url)
-    // Other tests want the server, too.
-    configuration.leaseTimeout = .seconds(30)
+    // Other tests want the server, too, and whatever else is at work the processors.
+    (configuration.leaseTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
     configure(&configuration)
     let client = PostgresClient(configuration: configuration)
     async let life: Void = client.run()

@@ -54,11 +54,64 @@ struct DatabaseTests {
         }
     }
 
+    @Test("take each statement as if nothing had been set before, in a transaction that is over")
+    func sessions() async throws {
+        try await withDatabase(.empty) { database in
+            let fresh = try await database.psql("SHOW datestyle")
+            try await database.psql("CREATE TABLE kept (x int)")
+            try await database.psql(
+                "BEGIN; SET datestyle = 'German'; CREATE TEMPORARY TABLE own (x int); INSERT INTO kept VALUES (1)"
+            )
+            #expect(try await database.psql("SHOW datestyle; SELECT count(*) FROM kept") == fresh + [["0"]])
+            try await database.psql(
+                "SET datestyle = 'German'; CREATE TEMPORARY TABLE own (x int); SELECT pg_advisory_lock(1)"
+            )
+            let after = try await database.psql(
+                """
+                SHOW datestyle; SELECT to_regclass('own'), count(*) FROM pg_locks
+                WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """
+            )
+            #expect(after == fresh + [[nil, "0"]])
+        }
+    }
+
+    @Test("are asked anew once the server has ended the session")
+    func endedSession() async throws {
+        try await withDatabase(.empty) { database in
+            let first = try await database.psql("SELECT pg_backend_pid()")
+            #expect(try await database.psql("SELECT pg_backend_pid()") == first, "a session is used again")
+            await #expect(throws: SQLFailure.self) {
+                try await database.psql("SELECT pg_terminate_backend(pg_backend_pid())")
+            }
+            #expect(try await database.psql("SELECT pg_backend_pid()") != first)
+            // An idle one does not say that it has been ended before it is asked.
+            let idle = try await database.psql("SELECT pg_backend_pid()")
+            let session = try await ManagedProcess.start(
+                "psql",
+                [database.url, "-c", "SELECT pg_terminate_backend(\((idle.first?.first ?? nil) ?? ""), 10000)"]
+            )
+            #expect(try await session.waitForExit() == .exited(0))
+            #expect(try await database.psql("SELECT 1") == [["1"]])
+        }
+    }
+
+    @Test("are not waited for without end")
+    func deadline() async throws {
+        try await withDatabase(.empty) { database in
+            await #expect(throws: DeadlinePassed.self) {
+                try await database.psql("SELECT pg_sleep(60)", within: .milliseconds(200))
+            }
+            let rows = try await database.psql("SELECT 1")
+            #expect(rows == [["1"]])
+        }
+    }
+
     @Test("report PostgreSQL's message when a statement fails")
     func failure() async throws {
         try await withDatabase(.empty) { database in
-            let error = await #expect(throws: ProcessEnded.self) { try await database.psql("SELECT nothing") }
-            #expect(error?.standardError.contains("column \"nothing\" does not exist") == true)
+            let error = await #expect(throws: SQLFailure.self) { try await database.psql("SELECT nothing") }
+            #expect(error?.message.contains("column \"nothing\" does not exist") == true)
         }
     }
 

@@ -11,7 +11,7 @@ struct PostgresClusterTests {
 
             try await cluster.psql("INSERT INTO kept VALUES ('before stop')")
             try await cluster.stop()
-            await #expect(throws: ProcessEnded.self) { try await cluster.psql("SELECT 1") }
+            await #expect(throws: SQLFailure.self) { try await cluster.psql("SELECT 1") }
             try await cluster.start()
 
             try await cluster.psql("INSERT INTO kept VALUES ('before immediate restart')")

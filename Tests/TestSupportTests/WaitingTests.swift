@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 
@@ -36,5 +38,29 @@ struct WaitingTests {
     func product() throws {
         let error = #expect(throws: MissingProduct.self) { try PackageLayout.executable("no-such-product") }
         #expect(error?.description.contains("/no-such-product is not there") == true)
+    }
+
+    // The environment is the whole process's.
+    @Test("a product is taken from the folder that the environment names, unless it is older than the sources")
+    func chosenProduct() async {
+        await #expect(processExitsWith: .success) {
+            let folder = "/tmp/federation-test-binaries-\(getpid())"
+            setenv("FEDERATION_TEST_BINARIES", folder, 1)
+            let files = FileManager.default
+            try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? files.removeItem(atPath: folder) }
+            for (age, isTaken) in [(0.0, true), (10_000 * 86_400, false)] {
+                let attributes: [FileAttributeKey: Any] = [
+                    .posixPermissions: 0o755, .modificationDate: Date.now.addingTimeInterval(-age),
+                ]
+                #expect(files.createFile(atPath: folder + "/federation", contents: nil))
+                try files.setAttributes(attributes, ofItemAtPath: folder + "/federation")
+                if isTaken {
+                    #expect(try PackageLayout.executable("federation") == folder + "/federation")
+                } else {
+                    #expect(throws: StaleProduct.self) { try PackageLayout.executable("federation") }
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,151 @@
+import CLibPQ
+import Glibc
+
+/// A session of the tests' own with PostgreSQL.
+///
+/// libpq blocks, so each statement has a thread for as long as it takes.
+///
+/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. ``SQLSessions`` lends it to one
+/// caller, who gives it back after the last use.
+final class SQLSession: @unchecked Sendable {
+    private let connection: OpaquePointer?
+
+    private init(url: String) {
+        // Further parameters follow those of the URL, which `dbname` stands for.
+        connection = withParameters(
+            ["dbname", "connect_timeout", "client_encoding", "application_name"],
+            [url, "5", "UTF8", SQLSessions.applicationName]
+        ) { PQconnectdbParams($0, $1, 1) }
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// Connects.
+    ///
+    /// - Throws: ``SQLFailure`` when the server does not take the connection.
+    static func open(_ url: String) async throws -> SQLSession {
+        try await onThread {
+            let session = SQLSession(url: url)
+            guard PQstatus(session.connection) == CONNECTION_OK else { throw session.failure() }
+            return session
+        }
+    }
+
+    /// Whether the server still listens; a session that it has ended has something to read.
+    var isAlive: Bool {
+        PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
+            && !isReadable(within: 0)
+    }
+
+    /// Runs statements as one message, and so in one transaction unless they say otherwise.
+    ///
+    /// - Parameters:
+    ///   - sql: The statements.
+    ///   - limit: How long they may take. The session is of no use afterwards when they take longer.
+    /// - Returns: The rows of all results, each value as text, `nil` for NULL.
+    /// - Throws: ``SQLFailure``, ``DeadlinePassed``.
+    func run(_ sql: String, within limit: Duration) async throws -> [[String?]] {
+        try await Self.onThread { [self] in
+            guard PQsendQuery(connection, sql) == 1 else { throw failure() }
+            let deadline = ContinuousClock.now + limit
+            var rows: [[String?]] = []
+            var failed: SQLFailure?
+            while let result = try nextResult(by: deadline, limit) {
+                defer { PQclear(result) }
+                switch PQresultStatus(result) {
+                case PGRES_TUPLES_OK: rows += Self.rows(of: result)
+                case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+                default: failed = SQLFailure(message: String(cString: PQresultErrorMessage(result)))
+                }
+            }
+            if let failed { throw failed }
+            return rows
+        }
+    }
+
+    private func nextResult(by deadline: ContinuousClock.Instant, _ limit: Duration) throws -> OpaquePointer? {
+        while PQisBusy(connection) == 1 {
+            guard ContinuousClock.now < deadline else {
+                throw DeadlinePassed(what: "an answer of PostgreSQL", limit: limit, lastError: nil)
+            }
+            if isReadable(within: 100), PQconsumeInput(connection) == 0 { throw failure() }
+        }
+        return PQgetResult(connection)
+    }
+
+    private func isReadable(within milliseconds: Int32) -> Bool {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, milliseconds) > 0
+    }
+
+    private func failure() -> SQLFailure { SQLFailure(message: String(cString: PQerrorMessage(connection))) }
+
+    private static func rows(of result: OpaquePointer) -> [[String?]] {
+        (0..<PQntuples(result)).map { row in
+            (0..<PQnfields(result)).map { column in
+                PQgetisnull(result, row, column) == 1
+                    ? nil : PQgetvalue(result, row, column).map { String(cString: $0) }
+            }
+        }
+    }
+
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { done in
+            startThread { done.resume(with: Swift.Result { try body() }) }
+        }
+    }
+}
+
+/// PostgreSQL has refused a connection or a statement, or has ended the session.
+package struct SQLFailure: Error, CustomStringConvertible {
+    /// What libpq or the server says, as `psql` prints it.
+    package let message: String
+
+    package var description: String { message }
+}
+
+/// Sessions that are kept for the next statement to the same database.
+actor SQLSessions {
+    static let shared = SQLSessions()
+
+    /// What `pg_stat_activity` calls these sessions.
+    static let applicationName = "tests"
+
+    private var idle: [String: [SQLSession]] = [:]
+
+    /// Runs statements on a session of their own, which afterwards is as a new one.
+    func run(_ sql: String, at url: String, within limit: Duration) async throws -> [[String?]] {
+        let session = try await take(url)
+        // A session that failed is not used again: it may be in a transaction, or amidst an answer.
+        let rows = try await session.run(sql, within: limit)
+        if session.isAlive, (try? await session.run("DISCARD ALL", within: limit)) != nil {
+            idle[url, default: []].append(session)
+        }
+        return rows
+    }
+
+    /// Ends the sessions with a database.
+    func end(_ url: String) { idle[url] = nil }
+
+    private func take(_ url: String) async throws -> SQLSession {
+        while let session = idle[url]?.popLast() {
+            if session.isAlive { return session }
+        }
+        return try await SQLSession.open(url)
+    }
+}
+
+/// Lends names and values as the null-terminated arrays that libpq takes.
+private func withParameters<Result>(
+    _ names: [String],
+    _ values: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+    let copies = (names + values).map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    let pointers = copies.map { UnsafePointer($0) }
+    return body(Array(pointers[..<names.count]) + [nil], Array(pointers[names.count...]) + [nil])
+}

@@ -1,0 +1,51 @@
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+extension FaultTests {
+    @Suite("Graph hangs, and everybody logs in")
+    struct Hang {
+        let faults: FaultDeployment
+
+        init() throws { faults = try FaultDeployment.current }
+
+        // Measured: 136 MiB of the release build, and 143 of the debug build, whose unoptimised code has larger frames.
+        private static let memoryLimit = (PackageLayout.drivesRelease ? 150 : 200) << 20
+
+        @Test("1000 logins in flight while Graph hangs: each ends in time, nothing is written, all else works")
+        func thousandInFlight() async throws {
+            let visitors = try await faults.newcomers(1000)
+            let session = try await faults.instances[0].signIn(try await faults.regulars(1)[0])
+            try await faults.withInstance { instance in
+                try await instance.expectNothingWritten {
+                    try await faults.simulator.withFault(#"{"effect": "hang"}"#) {
+                        async let attempts = faults.logIn(visitors, at: instance)
+                        try await eventually("logins are in flight") { try await inFlight() >= 200 }
+                        for _ in 0..<5 {
+                            let start = ContinuousClock.now
+                            #expect(try await instance.get("users/isvalidusertoken/\(session.token)").text == "true")
+                            #expect(try await instance.service.management.get("/health/ready").status == 200)
+                            #expect(try await instance.service.management.get("/health/live").status == 200)
+                            #expect(ContinuousClock.now - start < .seconds(2))
+                        }
+                        let ended = try await attempts
+                        faults.expectAllRefused(ended, ["provider_timeout", "provider_unavailable"])
+                        let timedOut = ended.filter { $0.problem == "provider_timeout" }
+                        #expect(timedOut.count >= 500, "those that had begun before the way closed")
+                    }
+                }
+                let usage = try instance.service.process.usage()
+                #expect(usage.peakResidentBytes <= Self.memoryLimit, "\(usage.peakResidentBytes >> 20) MB")
+                try await faults.simulator.closeConnections()
+                try await eventually("logins succeed again") {
+                    try await faults.logIn(visitors[0], at: instance).signedIn != nil
+                }
+            }
+            try await faults.checkInvariants()
+        }
+
+        /// Logins that wait for Graph: each holds two connections.
+        private func inFlight() async throws -> Int { try await faults.simulator.counter("openConnections") / 2 }
+    }
+}

@@ -1,0 +1,79 @@
+import Vocabulary
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+extension FaultTests {
+    @Suite("Graph refuses")
+    struct Refusals {
+        let faults: FaultDeployment
+
+        init() throws { faults = try FaultDeployment.current }
+
+        @Test(
+            "F-10: a rate limit of Graph's is passed on as 503 with a time to wait, and nothing is written",
+            arguments: [
+                #""code": 4"#, #""code": 4, "status": 403"#, #""code": 17"#, #""code": 32"#, #""code": 613"#,
+                #""code": 4, "status": 429, "retryAfter": 2"#,
+            ]
+        )
+        func rateLimit(limit: String) async throws {
+            let visitors = try await faults.newcomers(4)
+            try await faults.simulator.withFault(#"{"effect": "rateLimit", \#(limit)}"#) {
+                try await faults.instances[0].expectNothingWritten {
+                    faults.expectAllRefused(try await faults.logIn(visitors), ["provider_rate_limited"])
+                }
+            }
+            try await faults.checkInvariants()
+        }
+
+        @Test("F-10: while the limit lasts, Graph is asked about one login a second by each instance")
+        func storm() async throws {
+            let visitors = try await faults.newcomers(8)
+            try await faults.simulator.withFault(#"{"effect": "rateLimit", "code": 4}"#) {
+                // The first logins learn of the limit, those under way with them, too.
+                faults.expectAllRefused(try await faults.logIn(visitors), ["provider_rate_limited"])
+                let start = ContinuousClock.now
+                var logins = 0
+                let asked = try await faults.simulator.requestCount {
+                    while ContinuousClock.now - start < .seconds(3) {
+                        let attempts = try await faults.logIn(visitors)
+                        faults.expectAllRefused(attempts, ["provider_rate_limited"])
+                        logins += attempts.count
+                    }
+                }
+                let seconds = Int((ContinuousClock.now - start).components.seconds) + 1
+                // Two questions a login; one more login for the second that had begun.
+                #expect(asked <= 2 * faults.instances.count * (seconds + 1), "\(logins) logins in \(seconds) s")
+                #expect(asked > 0, "a probe must find out when the limit has ended")
+                #expect(logins > 4 * asked)
+            }
+            try await faults.checkInvariants()
+        }
+
+        @Test(
+            "F-11: a bad token is the person's error: refused with 401, asked once, and the way stays open for others"
+        )
+        func badTokens() async throws {
+            let regular = try await faults.regulars(1)[0]
+            let victims = try await faults.newcomers(40)
+            let instance = faults.instances[0]
+            let fault = #"{"effect": "error", "code": 190, "subcode": 463, "status": 400, "path": "PATH"}"#
+            for path in ["me", "debug_token"] {
+                try await faults.simulator.order(fault.replacing("PATH", with: path))
+            }
+            try await instance.expectNothingWritten {
+                let asked = try await faults.simulator.requestCount {
+                    var attempts: [LoginAttempt] = []
+                    for victim in victims { attempts.append(try await faults.logIn(victim, at: instance)) }
+                    faults.expectAllRefused(attempts, ["credential_expired"])
+                }
+                #expect(asked == victims.count * 2, "no question is repeated, and none left out")
+            }
+            try await faults.simulator.heal()
+            faults.expectAllSignedIn([try await faults.logIn(regular, at: instance)])
+            try await faults.checkInvariants()
+        }
+    }
+}

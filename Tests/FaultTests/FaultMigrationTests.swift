@@ -1,0 +1,100 @@
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+extension FaultTests {
+    @Suite("Migrations meet each other, and death")
+    struct Migrations {
+        @Test("F-34: sixteen migrations at once of an empty database: all succeed, each step is there once")
+        func many() async throws {
+            try await withDatabase(.empty) { database in
+                let endings = try await withThrowingTaskGroup(of: ManagedProcess.self) { group in
+                    for _ in 0..<16 {
+                        group.addTask {
+                            try await runFederation(
+                                ["migrate"],
+                                environment: Deployment.environment(database: database)
+                            )
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                for ended in endings { #expect(ended.exitStatus == .exited(0), "\(ended.standardError)") }
+                #expect(
+                    try await database.psql("select version from federation.schema_versions order by 1") == [
+                        ["1"], ["2"], ["3"], ["4"], ["5"], ["6"],
+                    ]
+                )
+                try await expectWholeSchema(database)
+            }
+        }
+
+        /// Who dies while the migration is under way.
+        enum Victim: CaseIterable {
+            /// The program; PostgreSQL does not notice before it has done all that it was sent.
+            case program
+            /// Its session in PostgreSQL.
+            case session
+        }
+
+        @Test(
+            "F-34: a migration that is killed in the middle leaves all or nothing, and the next one succeeds",
+            arguments: Victim.allCases
+        )
+        func killed(victim: Victim) async throws {
+            try await withDatabase(.empty) { database in
+                // The ninth table takes its time, so that the middle can be met.
+                try await database.psql(
+                    """
+                    create sequence made;
+                    create function linger() returns event_trigger language plpgsql as
+                        'begin if nextval(''made'') = 9 then perform pg_sleep(2); end if; end';
+                    create event trigger linger on ddl_command_end when tag in ('CREATE TABLE') execute function linger();
+                    """
+                )
+                let environment = Deployment.environment(database: database)
+                let migration = try await ManagedProcess.start(
+                    try PackageLayout.executable("federation"),
+                    ["migrate"],
+                    environment: environment
+                )
+                let session =
+                    "from pg_stat_activity where datname = current_database() and application_name = 'federation'"
+                try await eventually("the migration is in the middle") {
+                    try await !database.psql("select 1 \(session) and wait_event = 'PgSleep'").isEmpty
+                }
+                switch victim {
+                case .program: try await migration.kill()
+                case .session:
+                    try await database.psql("select pg_terminate_backend(pid) \(session)")
+                    #expect(try await migration.waitForExit() == .exited(69))
+                }
+                try await eventually("its session ends", every: .milliseconds(50)) {
+                    try await database.psql("select 1 \(session)").isEmpty
+                }
+                if try await database.psql("select 1 from pg_namespace where nspname = 'federation'").isEmpty {
+                    #expect(victim == .session)
+                } else {
+                    try await expectWholeSchema(database)
+                }
+                try await database.psql("drop event trigger linger; drop function linger; drop sequence made")
+                let repeated = try await runFederation(["migrate"], environment: environment)
+                #expect(repeated.exitStatus == .exited(0), "\(repeated.standardError)")
+                try await expectWholeSchema(database)
+            }
+        }
+
+        /// The same tables and columns as `psql -f schema.sql` makes.
+        private func expectWholeSchema(_ database: TestDatabase) async throws {
+            let sql = """
+                select string_agg(concat_ws(' ', table_name, column_name, data_type), ', '
+                    order by table_name, ordinal_position)
+                from information_schema.columns where table_schema = 'federation'
+                """
+            let columns = try await database.psql(sql)
+            let whole = try await FaultDeployment.current.database.psql(sql)
+            #expect(columns == whole)
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import Vocabulary
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+/// The tests that break a part on which the service stands while it works (docs/security.md#when-a-part-breaks).
+///
+/// One after another, for each wants both processors, and what one breaks another would feel.
+@Suite("Faults", .serialized, .faulty())
+struct FaultTests {}
+
+/// What the fault tests run against: two instances of the service on one database, and one Graph simulator for both.
+///
+/// Clients of the tests write down in the ``ledger`` what they were told, and ``checkInvariants(_:)`` holds the service to it
+/// after every fault. A test heals what it has broken; nothing is restarted between tests.
+struct FaultDeployment: Sendable {
+    /// The database, as its superuser sees it.
+    let database: TestDatabase
+    /// The server that it is on, when the suite has one of its own to break.
+    let cluster: PostgresCluster?
+    /// Facebook, for both instances.
+    let simulator: SimulatorProcess
+    /// The two instances.
+    let instances: [Deployment]
+    /// What clients were told since the invariants were last checked.
+    let ledger = Ledger()
+    /// Memory and descriptors of the instances before the first fault.
+    let baseline: [ProcessUsage]
+
+    @TaskLocal fileprivate static var bound: FaultDeployment?
+
+    /// The deployment of the running suite.
+    static var current: FaultDeployment {
+        get throws {
+            guard let bound else { throw NoDeployment() }
+            return bound
+        }
+    }
+
+    /// What each login writes; a row that lacks one of them is half-written.
+    static let document = Document(
+        properties: #"{"givenName": {"type": "STRING"}}"#,
+        mapping: #"{"email": "email", "first_name": "givenName"}"#
+    )
+}
+
+// MARK: - Life
+
+/// Gives a suite its ``FaultDeployment``.
+struct FaultDeploymentTrait: SuiteTrait, TestScoping {
+    let hasOwnServer: Bool
+    let environment: [String: String]
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        guard hasOwnServer else {
+            try await withDatabase { try await run(function, on: $0, of: nil) }
+            return
+        }
+        try await withPostgresCluster { cluster in
+            try await run(function, on: try await cluster.createDatabase("faults"), of: cluster)
+        }
+    }
+
+    private func run(
+        _ function: @Sendable () async throws -> Void,
+        on database: TestDatabase,
+        of cluster: PostgresCluster?
+    ) async throws {
+        try await database.psql(Deployment.functions)
+        try await FaultDeployment.document.apply(to: database)
+        try await Document.witness.apply(to: database)
+        let simulator = try await SimulatorProcess.start()
+        try await simulator.put(apps: FaultDeployment.document.apps)
+        let faults = try await FaultDeployment.start(
+            on: database,
+            of: cluster,
+            simulator: simulator,
+            environment: environment
+        )
+        try await FaultDeployment.$bound.withValue(faults) { try await function() }
+        for instance in faults.instances { try await instance.end() }
+        try await simulator.process.kill()
+    }
+}
+
+extension Trait where Self == FaultDeploymentTrait {
+    /// Two instances.
+    ///
+    /// - Parameters:
+    ///   - ownServer: Whether they are on a PostgreSQL server of their own, because that is what the tests break.
+    ///   - environment: Further variables of both.
+    /// - Returns: The trait.
+    static func faulty(ownServer: Bool = false, environment: [String: String] = [:]) -> FaultDeploymentTrait {
+        FaultDeploymentTrait(hasOwnServer: ownServer, environment: environment)
+    }
+}
+
+extension FaultDeployment {
+    fileprivate static func start(
+        on database: TestDatabase,
+        of cluster: PostgresCluster?,
+        simulator: SimulatorProcess,
+        environment: [String: String]
+    ) async throws -> FaultDeployment {
+        var instances: [Deployment] = []
+        for _ in 0..<2 {
+            instances.append(try await .start(on: database, simulator: simulator, environment: environment))
+        }
+        // A process that has served once has all its threads, pools and caches.
+        for instance in instances {
+            for _ in 0..<20 { _ = try await instance.signIn(try await instance.newcomer(person)) }
+        }
+        let baseline = try instances.map { try $0.service.process.usage() }
+        return FaultDeployment(
+            database: database,
+            cluster: cluster,
+            simulator: simulator,
+            instances: instances,
+            baseline: baseline
+        )
+    }
+
+    fileprivate static let person = #"{"email": "ann.canary@example.com", "first_name": "Ann"}"#
+
+    /// Lends an instance of its own to a test, on the same database, and ends it as an operator does.
+    ///
+    /// - Parameters:
+    ///   - environment: Further variables, such as another `FEDERATION_GRAPH_URL`.
+    ///   - url: Where it finds the database, when not at its own address.
+    ///   - body: What to do with it.
+    /// - Throws: What the body throws; `ProcessEnded` when it does not start.
+    func withInstance(
+        _ environment: [String: String] = [:],
+        database url: String? = nil,
+        _ body: (Deployment) async throws -> Void
+    ) async throws {
+        var environment = environment
+        environment["FEDERATION_DATABASE_URL"] = url ?? database.url
+        let instance = try await Deployment.start(
+            on: database,
+            simulator: simulator,
+            environment: environment
+        )
+        do {
+            try await body(instance)
+        } catch {
+            try? await instance.service.process.kill()
+            throw error
+        }
+        try await instance.end()
+    }
+}
+
+extension Deployment {
+    /// Starts an instance of the fault tests.
+    static func start(
+        on database: TestDatabase,
+        simulator: SimulatorProcess,
+        environment: [String: String]
+    ) async throws -> Deployment {
+        let service = try await ServiceProcess.start(
+            environment: Deployment.environment(database: database)
+                .merging(simulator.environment) { _, new in new }
+                .merging(environment) { _, new in new }
+        )
+        return Deployment(
+            database: database,
+            simulator: simulator,
+            service: service,
+            documents: [FaultDeployment.document]
+        )
+    }
+}
+
+// MARK: - People
+
+extension FaultDeployment {
+    /// Makes people at Facebook who have never been here, each with a token.
+    func newcomers(_ count: Int) async throws -> [Visitor] {
+        try await Self.newcomers(count, at: simulator)
+    }
+
+    /// The same, at a simulator of the test's own.
+    static func newcomers(_ count: Int, at simulator: SimulatorProcess) async throws -> [Visitor] {
+        try await simulator.control.withConnection { control in
+            var visitors: [Visitor] = []
+            for _ in 0..<count {
+                let id = String(UInt64.random(in: 10_000_000_000_000_000...99_999_999_999_999_999))
+                let visitor = Visitor(key: "person-\(id)", id: id, token: "EAAcanary\(id)ZD")
+                let person = """
+                    {"email": "\(id).canary@example.com", "first_name": "Ann", "ids": {"1234567890": "\(id)"}}
+                    """
+                let token = """
+                    {"kind": "long", "person": "\(visitor.key)", "app": "1234567890", "text": "\(visitor.token)"}
+                    """
+                for (method, path, body) in [("PUT", "/people/\(visitor.key)", person), ("POST", "/tokens", token)] {
+                    let reply = try await control.send(method, path, body: Array(body.utf8))
+                    try #require((200...299).contains(reply.status), "\(path): \(reply.text)")
+                }
+                visitors.append(visitor)
+            }
+            return visitors
+        }
+    }
+
+    /// Makes people at Facebook who have logged in here before.
+    func regulars(_ count: Int) async throws -> [Visitor] {
+        let visitors = try await newcomers(count)
+        expectAllSignedIn(try await logIn(visitors))
+        return visitors
+    }
+}

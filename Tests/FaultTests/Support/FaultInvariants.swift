@@ -1,0 +1,133 @@
+import Vocabulary
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+extension FaultDeployment {
+    /// Checks what must hold after every fault, once it has ended (docs/security.md#when-a-part-breaks).
+    ///
+    /// - I7: without a restart both instances soon serve as before.
+    /// - I1: there is one user for each identity and the reverse, and none is half-written.
+    /// - I2: every session that a client was given with 200 is valid at both instances, for the user that the client was
+    ///   told; since ``ledger`` was last checked.
+    /// - I6: both are the same processes, with memory, descriptors and database sessions within bounds.
+    ///
+    /// I8, that every reply is a documented one, is checked at each reply.
+    ///
+    /// - Parameters:
+    ///   - extraMemory: How much more memory than before the first fault is in order.
+    ///   - sourceLocation: Where the test is.
+    /// - Throws: When there is nothing left to check.
+    func checkInvariants(
+        extraMemory: Int = 128 << 20,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await simulator.heal()
+        try await expectRecovery(sourceLocation: sourceLocation)
+        try await expectWholeUsers(sourceLocation: sourceLocation)
+        try await expectLiveSessions(sourceLocation: sourceLocation)
+        try await expectBoundedResources(extraMemory: extraMemory, sourceLocation: sourceLocation)
+    }
+
+    /// I7.
+    private func expectRecovery(sourceLocation: SourceLocation) async throws {
+        let visitor = try await newcomers(1)
+        for instance in instances {
+            try #require(instance.service.process.isRunning, "the service must survive", sourceLocation: sourceLocation)
+            try await eventually("logins succeed again", every: .milliseconds(100)) {
+                try await logIn(visitor[0], at: instance).signedIn != nil
+            }
+        }
+        expectAllSignedIn(
+            try await logIn(Array(repeating: visitor[0], count: 10)),
+            "what succeeds once succeeds always",
+            sourceLocation: sourceLocation
+        )
+    }
+
+    /// I1.
+    ///
+    /// That no identity is without a user, or there twice, the schema's keys promise; here it is counted.
+    private func expectWholeUsers(sourceLocation: SourceLocation) async throws {
+        let rows = try await database.psql(
+            """
+            select 'users without one identity', count(*) from demo.users u
+                where (select count(*) from demo.identities i where i.object_id = u.object_id) <> 1
+            union all select 'identities without user', count(*) from demo.identities i
+                where not exists (select from demo.users u where u.object_id = i.object_id)
+            union all select 'identities beyond one a person',
+                count(*) - count(distinct (provider, provider_app, subject)) from demo.identities
+            union all select 'sessions without user', count(*) from demo.sessions s
+                where not exists (select from demo.users u where u.object_id = s.object_id)
+            union all select 'half-written users', count(*) from demo.users
+                where last_login is null or social_account is null or email is null or "givenName" is null
+            """
+        )
+        #expect(rows.count == 5)
+        for row in rows {
+            #expect(row.last == "0", "\(row.first.flatMap(\.self) ?? "")", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// I2.
+    private func expectLiveSessions(sourceLocation: SourceLocation) async throws {
+        let sessions = await ledger.take()
+        let identities = try await database.psql("select subject, upper(object_id::text) from demo.identities")
+        let users = Dictionary(identities.map { ($0.first ?? nil, $0.last ?? nil) }) { first, _ in first }
+        let strangers = sessions.filter { users[$0.visitor.id] != $0.objectID }
+        #expect(strangers.count == 0, "a session of a user who is not the person's", sourceLocation: sourceLocation)
+
+        // PostgreSQL is asked about all of them, and the instances, which only ask it in turn, about some.
+        var live = 0
+        for chunk in stride(from: 0, to: sessions.count, by: 1000) {
+            let tokens = sessions[chunk..<min(chunk + 1000, sessions.count)].map(\.token).joined(separator: ",")
+            let rows = try await database.psql(
+                """
+                select count(*) from demo.sessions where expires > now()
+                    and token_hash in (select sha256(convert_to(token, 'UTF8')) from unnest('{\(tokens)}'::text[]) token)
+                """
+            )
+            live += rows.first?.first.flatMap(\.self).flatMap { Int($0) } ?? 0
+        }
+        #expect(live == sessions.count, "sessions that clients were given are lost", sourceLocation: sourceLocation)
+        for (index, session) in sessions.shuffled().prefix(50).enumerated() {
+            let isLive = try await isLive(session.token, at: instances[index % instances.count])
+            #expect(isLive, "a session that a client was given", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Whether an instance calls a session valid.
+    func isLive(_ token: String, at instance: Deployment) async throws -> Bool {
+        let reply = try await instance.get("users/isvalidusertoken/\(token)")
+        try #require(reply.status == 200, "\(reply.text)")
+        return reply.text == "true"
+    }
+
+    /// I6.
+    private func expectBoundedResources(extraMemory: Int, sourceLocation: SourceLocation) async throws {
+        for (instance, before) in zip(instances, baseline) {
+            let now = try instance.service.process.usage()
+            #expect(
+                now.residentBytes < before.residentBytes + extraMemory,
+                "\(before.residentBytes >> 20) MB have become \(now.residentBytes >> 20) MB",
+                sourceLocation: sourceLocation
+            )
+            // Those to Graph are kept for the next call; as many as there were calls at once.
+            let kept = try await simulator.counter("openConnections")
+            try await eventually("descriptors of the clients are closed") {
+                try instance.service.process.usage().openDescriptors <= before.openDescriptors + kept + 10
+            }
+        }
+        let rows = try await database.psql(
+            """
+            select count(*) filter (where state like 'idle in transaction%' and now() - state_change > interval '5 s'),
+                count(*) from pg_stat_activity where application_name = 'federation' and datname = current_database()
+            """
+        )
+        let counts = try #require(rows.first).compactMap { $0.flatMap { Int($0) } }
+        try #require(counts.count == 2)
+        #expect(counts[0] == 0, "sessions idle in a transaction", sourceLocation: sourceLocation)
+        #expect(counts[1] <= instances.count * 8, "connections to PostgreSQL", sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,137 @@
+import Vocabulary
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+@Suite(
+    "A user's own sessions",
+    .serialized,
+    .deployed(Document(), Document(application: "other", keyVariable: "OTHER_API_KEY"))
+)
+struct OwnSessionTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private func sessions(_ token: String) async throws -> [JSONObject] {
+        let reply = try await deployment.get("users/sessions", token: token)
+        #expect(reply.status == 200)
+        #expect(reply.header("Cache-Control") == "no-store")
+        return try #require(JSON.value(reply.text)?.array, "\(reply.text)").compactMap(\.object)
+    }
+
+    private func end(_ path: String, _ token: String?, of document: Document? = nil) async throws -> HTTPReply {
+        try await deployment.send("DELETE", path, token: token, to: document)
+    }
+
+    private func isLive(_ token: String) async throws -> Bool {
+        try await deployment.get("users/isvalidusertoken/\(token)").text == "true"
+    }
+
+    @Test("the list has every live session, the one that asks in front, and nothing that opens one")
+    func list() async throws {
+        let ann = try await deployment.newcomer()
+        let first = try await deployment.signIn(ann)
+        let second = try await deployment.signIn(ann)
+        _ = try await deployment.signIn(try await deployment.newcomer())
+        let listed = try await sessions(first.token)
+        #expect(listed.map { $0["current"]?.bool } == [true, false])
+        for session in listed {
+            #expect(session.keys == ["id", "created", "lastSeen", "expires", "provider", "current"])
+            #expect(session["provider"]?.string == "facebook")
+            let (created, expires) = (session["created"]?.integer ?? 0, session["expires"]?.integer ?? 0)
+            #expect(expires - created == 30 * 86_400_000)
+            let id = try #require(session["id"]?.string)
+            #expect(try await !isLive(id))
+        }
+        let known = try await deployment.value(
+            "select encode(substring(sha256(sha256('\(second.token)')) for 16), 'hex')"
+        )
+        #expect(listed.last?["id"]?.string == known, "the name by which operators know it")
+    }
+
+    @Test("a session that nobody used for too long, or whose time is over, is none")
+    func over() async throws {
+        let ann = try await deployment.newcomer()
+        let idle = try await deployment.signIn(ann)
+        let expired = try await deployment.signIn(ann)
+        let asking = try await deployment.signIn(ann)
+        _ = try await deployment.database.psql(
+            """
+            update demo.sessions set last_seen = now() - interval '15 days' where token_hash = sha256('\(idle.token)');
+            update demo.sessions set expires = now() where token_hash = sha256('\(expired.token)')
+            """
+        )
+        #expect(try await sessions(asking.token).count == 1)
+    }
+
+    @Test("all others end; the one that asks and those of other people live on")
+    func endOthers() async throws {
+        let ann = try await deployment.newcomer()
+        let (first, second) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        let third = try await deployment.signIn(ann)
+        let bob = try await deployment.signIn(try await deployment.newcomer())
+        #expect(try await end("users/sessions", second.token).text == #"{"ended":2}"#)
+        var live: [Bool] = []
+        for session in [first, second, third, bob] { live.append(try await isLive(session.token)) }
+        #expect(live == [false, true, false, true])
+        #expect(try await end("users/sessions", second.token).text == #"{"ended":0}"#)
+    }
+
+    @Test("one session ends by its id, the one that asks included")
+    func endOne() async throws {
+        let ann = try await deployment.newcomer()
+        let (first, second) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        let listed = try await sessions(first.token)
+        let other = try #require(listed.last?["id"]?.string)
+        #expect(try await end("users/sessions/\(other)", first.token).text == #"{"ended":1}"#)
+        #expect(try await !isLive(second.token))
+        try expectProblem(try await end("users/sessions/\(other)", first.token), "not_found")
+        let own = try #require(listed.first?["id"]?.string)
+        #expect(try await end("users/sessions/\(own)", first.token).status == 200)
+        try expectProblem(try await end("users/sessions/\(own)", first.token), "session_invalid")
+    }
+
+    @Test("T-117: somebody else's session, one that does not exist, and what is no id get one and the same answer")
+    func otherPeoples() async throws {
+        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let bob = try await deployment.signIn(try await deployment.newcomer())
+        let bobs = try #require(try await sessions(bob.token).first?["id"]?.string)
+        var messages: Set<String> = []
+        let ids = [bobs, String(repeating: "0", count: 32), "x", "%27%20or%20true--", bobs + "0", bob.token]
+        for id in ids {
+            let reply = try await end("users/sessions/\(id)", ann.token)
+            try expectProblem(reply, "not_found", "\(id)")
+            messages.insert(JSON.object(reply.text)?["message"]?.string ?? "")
+        }
+        #expect(messages.count == 1)
+        #expect(try await isLive(bob.token))
+    }
+
+    @Test("without a live session of this application nothing is listed and nothing ends")
+    func unauthorized() async throws {
+        let ann = try await deployment.signIn(try await deployment.newcomer())
+        let id = try #require(try await sessions(ann.token).first?["id"]?.string)
+        let cases: [(String?, Document?)] = [(nil, nil), ("x", nil), (ann.token, deployment.documents[1])]
+        for (token, document) in cases {
+            try expectProblem(
+                try await deployment.get("users/sessions", token: token, of: document),
+                "session_invalid"
+            )
+            try expectProblem(try await end("users/sessions", token, of: document), "session_invalid")
+            try expectProblem(try await end("users/sessions/\(id)", token, of: document), "session_invalid")
+        }
+        #expect(try await isLive(ann.token))
+    }
+
+    @Test("a disabled user sees no sessions and ends none")
+    func disabled() async throws {
+        let ann = try await deployment.signIn(try await deployment.newcomer())
+        _ = try await deployment.database.psql(
+            "update demo.users set user_status = 'DISABLED' where object_id = '\(ann.objectID)'"
+        )
+        try expectProblem(try await deployment.get("users/sessions", token: ann.token), "account_disabled")
+        try expectProblem(try await end("users/sessions", ann.token), "account_disabled")
+    }
+}

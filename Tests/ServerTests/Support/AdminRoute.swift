@@ -1,0 +1,316 @@
+import FoundationEssentials
+import Vocabulary
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+/// A route of the administration API, as a test that walks all of them needs it.
+struct AdminRoute: Sendable, CustomStringConvertible {
+    let method: String
+    /// Behind `/admin/v1/`; names in braces are filled in from ``Walk/names``, and a query may follow.
+    let path: String
+    /// The role that it takes.
+    let role: Role
+    /// A body that is right, with names in braces as in the path.
+    var json: String?
+    var status = 200
+    /// The entries that it adds to the audit log when it succeeds, by their action.
+    var audited: [String] = []
+
+    var description: String { "\(method) \(path)" }
+
+    /// The path as the document of the API has it, whatever its parameters are called.
+    var pattern: String { "\(method) \(Self.anonymous(path.prefix { $0 != "?" }))" }
+
+    /// A path with nameless parameters, and as such also whatever a route of this table has in their place.
+    static func anonymous(_ path: some StringProtocol) -> String {
+        var parts = path.split(separator: "/").map { $0.hasPrefix("{") ? "{}" : String($0) }
+        for index in parts.indices.dropFirst()
+        where ["keys", "identities", "providers", "mappings"].contains(parts[index - 1]) {
+            parts[index] = "{}"
+        }
+        return parts.joined(separator: "/")
+    }
+
+    init(
+        _ method: String,
+        _ path: String,
+        _ role: Role,
+        _ json: String? = nil,
+        status: Int = 200,
+        audited: [String] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.role = role
+        self.json = json
+        self.status = status
+        self.audited = audited
+    }
+
+    /// All routes, in an order in which each can succeed.
+    static let all = reads + editorsChanges + ownersChanges
+
+    private static let application = "applications/{application}"
+    private static let mapping = application + "/mappings/facebook"
+    private static let otherMapping = application + "/mappings/twitter"
+    private static let user = application + "/users/{user}"
+
+    private static let reads = [
+        AdminRoute("GET", "openapi.json", .viewer),
+        AdminRoute("GET", "operator", .viewer),
+        AdminRoute("GET", "operators", .viewer),
+        AdminRoute("GET", "operators/{operator}", .viewer),
+        AdminRoute("GET", "audit", .viewer),
+        AdminRoute("GET", "secrets", .viewer),
+        AdminRoute("GET", "token-keys", .viewer),
+        AdminRoute("GET", "applications", .viewer),
+        AdminRoute("GET", application, .viewer),
+        AdminRoute("GET", application + "/document", .viewer),
+        AdminRoute("GET", application + "/keys", .viewer),
+        AdminRoute("GET", application + "/providers/facebook", .viewer),
+        AdminRoute("GET", application + "/providers/twitter", .viewer),
+        AdminRoute("GET", application + "/properties", .viewer),
+        AdminRoute("GET", application + "/properties/{property}", .viewer),
+        AdminRoute("GET", mapping, .viewer),
+        AdminRoute("GET", mapping + "/revisions", .viewer),
+        AdminRoute("GET", mapping + "/revisions/{revision}", .viewer),
+        AdminRoute("GET", mapping + "/diff?from={revision}&to={revision}", .viewer),
+        AdminRoute("POST", mapping + "/preview", .viewer, #"{"profile": {"id": "1"}}"#),
+        AdminRoute("GET", otherMapping, .viewer),
+        AdminRoute("GET", otherMapping + "/revisions", .viewer),
+        AdminRoute("GET", otherMapping + "/revisions/{revision}", .viewer),
+        AdminRoute("GET", otherMapping + "/diff?from={revision}&to={revision}", .viewer),
+        AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
+        AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
+        AdminRoute("GET", user, .viewer, audited: ["user.read"]),
+        AdminRoute("GET", application + "/bans", .viewer),
+        AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
+        AdminRoute("POST", application + "/providers/facebook/check", .editor),
+        AdminRoute("POST", application + "/providers/twitter/check", .editor),
+        // No token is kept of this user.
+        AdminRoute("POST", user + "/refresh", .editor, status: 409),
+    ]
+
+    private static let editorsChanges = [
+        AdminRoute(
+            "POST",
+            application + "/properties",
+            .editor,
+            #"{"name": "added", "type": "INT"}"#,
+            status: 201,
+            audited: ["property.declare"]
+        ),
+        AdminRoute(
+            "PATCH",
+            application + "/properties/{property}",
+            .editor,
+            #"{"clientMappable": true}"#,
+            audited: ["property.change"]
+        ),
+        AdminRoute(
+            "DELETE",
+            application + "/properties/{property}?confirm={property}",
+            .editor,
+            status: 204,
+            audited: ["property.remove"]
+        ),
+        AdminRoute("PUT", mapping, .editor, #"{"email": "email"}"#, audited: ["mapping.facebook.set"]),
+        AdminRoute(
+            "POST",
+            mapping + "/rollback",
+            .editor,
+            #"{"revision": {revision}}"#,
+            audited: ["mapping.facebook.set"]
+        ),
+        AdminRoute("PUT", otherMapping, .editor, #"{"email": "email"}"#, audited: ["mapping.twitter.set"]),
+        AdminRoute(
+            "POST",
+            otherMapping + "/rollback",
+            .editor,
+            #"{"revision": {revision}}"#,
+            audited: ["mapping.twitter.set"]
+        ),
+        AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
+        AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
+        AdminRoute("PATCH", user, .editor, #"{"user": {"userStatus": "DISABLED"}}"#, audited: ["user.disable"]),
+        AdminRoute("DELETE", application + "/bans/{banned}", .editor, status: 204, audited: ["user.ban.lift"]),
+    ]
+
+    private static let ownersChanges = [
+        AdminRoute(
+            "DELETE",
+            user + "/identities/{provider}/{app}/{subject}",
+            .owner,
+            status: 204,
+            audited: ["user.unlink"]
+        ),
+        AdminRoute("DELETE", user + "?confirm={user}", .owner, status: 204, audited: ["user.erase"]),
+        AdminRoute(
+            "POST",
+            application + "/keys",
+            .owner,
+            #"{"label": "added"}"#,
+            status: 201,
+            audited: ["key.add"]
+        ),
+        AdminRoute("PATCH", application + "/keys/{key}", .owner, #"{"label": "{key} "}"#, audited: ["key.relabel"]),
+        AdminRoute("DELETE", application + "/keys/{added}", .owner, status: 204, audited: ["key.revoke"]),
+        AdminRoute(
+            "PATCH",
+            application + "/providers/facebook",
+            .owner,
+            #"{"proof": "classic"}"#,
+            audited: ["provider.facebook.set"]
+        ),
+        AdminRoute(
+            "PUT",
+            application + "/providers/facebook",
+            .owner,
+            #"{"enabled": true, "proof": "timed", "apps": [{"appId": "{app}"}]}"#,
+            audited: ["provider.facebook.set"]
+        ),
+        AdminRoute(
+            "DELETE",
+            application + "/providers/facebook",
+            .owner,
+            status: 204,
+            audited: ["provider.facebook.remove"]
+        ),
+        AdminRoute(
+            "PUT",
+            application + "/providers/twitter",
+            .owner,
+            #"{"apps": [{"consumerKey": "walked", "consumerSecret": "walked"}]}"#,
+            audited: ["provider.twitter.set", "provider.twitter.apps"]
+        ),
+        AdminRoute(
+            "PATCH",
+            application + "/providers/twitter",
+            .owner,
+            #"{"enabled": false}"#,
+            audited: ["provider.twitter.set"]
+        ),
+        AdminRoute(
+            "DELETE",
+            application + "/providers/twitter",
+            .owner,
+            status: 204,
+            audited: ["provider.twitter.remove"]
+        ),
+        AdminRoute(
+            "PUT",
+            application + "/document",
+            .owner,
+            #"""
+            {"application": "{application}", "name": "Walked", "keys": [{"label": "{key} "}],
+             "properties": {"added": {"type": "INT"}},
+             "mapping": {"facebook": [{"from": "email", "to": "email"}, {"from": "name", "to": "name"}], "twitter": {"name": "name"}}}
+            """#,
+            audited: ["application.rename"]
+        ),
+        AdminRoute("PATCH", application, .owner, #"{"name": "Walked on"}"#, audited: ["application.rename"]),
+        AdminRoute(
+            "DELETE",
+            application + "?confirm={application}",
+            .owner,
+            status: 204,
+            audited: ["application.delete"]
+        ),
+        AdminRoute(
+            "POST",
+            "applications",
+            .owner,
+            #"{"application": "{application}"}"#,
+            status: 201,
+            audited: ["application.create"]
+        ),
+        AdminRoute(
+            "POST",
+            "operators",
+            .owner,
+            #"{"name": "{operator}.2", "role": "viewer"}"#,
+            status: 201,
+            audited: ["operator.create", "operator.token.create"]
+        ),
+        AdminRoute(
+            "POST",
+            "token-keys/rotate",
+            .owner,
+            #"{"application": "{application}"}"#,
+            audited: ["token-key.rotate"]
+        ),
+        AdminRoute("PATCH", "operators/{operator}", .owner, #"{"role": "editor"}"#, audited: ["operator.role"]),
+        AdminRoute(
+            "POST",
+            "operators/{operator}/tokens",
+            .owner,
+            "{}",
+            status: 201,
+            audited: ["operator.token.create"]
+        ),
+        AdminRoute(
+            "DELETE",
+            "operators/{operator}/tokens/{token}",
+            .owner,
+            status: 204,
+            audited: ["operator.token.revoke"]
+        ),
+        AdminRoute("DELETE", "operators/{operator}", .owner, status: 204, audited: ["operator.delete"]),
+    ]
+}
+
+/// Things for a walk over all routes to work on: an application with a user, and an operator.
+struct Walk: Sendable {
+    /// What stands for each name in braces.
+    var names: [String: String]
+
+    /// Fills in the names of a text.
+    func fill(_ text: String) -> String {
+        names.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
+    }
+
+    /// Takes a route.
+    func send(_ route: AdminRoute, by admin: AdminClient) async throws -> HTTPReply {
+        try await admin.send(route.method, fill(route.path), route.json.map(fill))
+    }
+}
+
+extension Deployment {
+    /// Makes what a walk needs, in an application of the deployment.
+    func walk(in document: Document) async throws -> Walk {
+        let application = document.application
+        let name = "of-\(application)-\(UInt32.random(in: 0 ... .max))"
+        let visitor = try await newcomer()
+        let user = try await signIn(visitor, to: document)
+        _ = try await signIn(visitor, to: document)
+        let banned = UUID().uuidString
+        // A second identity, so that one of them can be taken away; and a ban, so that it can be lifted.
+        try await database.psql(
+            """
+            insert into \(application).identities (provider, provider_app, subject, object_id)
+            values ('facebook', '999', '\(visitor.id)', '\(user.objectID)');
+            insert into \(application).single_use (kind, hash, owner, expires)
+            values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day')
+            """
+        )
+        let owner = try await admin()
+        for (part, json) in [
+            ("providers/twitter", #"{"enabled": false, "apps": []}"#), ("mappings/twitter", #"{"name": "name"}"#),
+        ] {
+            try await owner.ask("PUT", "applications/\(application)/\(part)", json)
+        }
+        let made = try await owner.ask("POST", "operators", #"{"name": "\#(name)", "role": "viewer"}"#)
+        let person = try await owner.get("applications/\(application)/users/\(user.objectID)")
+        let `operator` = try await owner.get("operators/\(name)")
+        try #require(made["token"]?.string?.isEmpty == false)
+        return Walk(names: [
+            "application": application, "key": "tests", "added": "added", "provider": "facebook", "property": "walked",
+            "revision": "1", "user": user.objectID, "banned": banned,
+            "session": try #require(person["sessions"]?.array?.first?.object?["id"]?.string),
+            "app": "1234567890", "subject": visitor.id, "operator": name,
+            "token": try #require(`operator`["tokens"]?.array?.first?.object?["id"]?.string),
+        ])
+    }
+}

@@ -1,0 +1,32 @@
+import TestSupport
+import Testing
+
+@testable import ServerTestSupport
+
+/// Runs a closure against what an operator has after `federation migrate` and `federation serve`: a database with the schema and
+/// nothing in it, a service that runs, and Facebook, which knows the app 1234567890.
+///
+/// - Parameter body: What to do with it.
+/// - Throws: What the body throws.
+func withNewInstallation(_ body: (Deployment) async throws -> Void) async throws {
+    try await withDatabase(.empty) { database in
+        let migrated = try await runFederation(["migrate"], environment: Deployment.environment(database: database))
+        try #require(migrated.exitStatus == .exited(0), "\(migrated.standardError)")
+        let simulator = try await SimulatorProcess.start()
+        try await simulator.put(apps: ["1234567890"])
+        let service = try await ServiceProcess.start(
+            environment: Deployment.environment(database: database)
+                .merging(simulator.environment) { _, new in new }
+        )
+        let deployment = Deployment(database: database, simulator: simulator, service: service, documents: [])
+        do {
+            try await body(deployment)
+        } catch {
+            try? await service.process.kill()
+            try? await simulator.process.kill()
+            throw error
+        }
+        try await deployment.end()
+        try await simulator.process.kill()
+    }
+}
