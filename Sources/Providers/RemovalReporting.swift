@@ -45,6 +45,7 @@ package protocol RemovalReporting: Provider {
     /// - Parameters:
     ///   - body: The bytes as received.
     ///   - signature: The header that signs them.
+    /// - Returns: The changes in the order of the report.
     /// - Throws: `malformed_request` when it is not.
     func changes(in body: [UInt8], signature: String?) throws(Failure) -> [ReportedChange]
 

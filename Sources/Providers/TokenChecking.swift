@@ -15,6 +15,7 @@ package protocol TokenChecking: Provider {
     ///   - identity: Whose token it was when it was kept.
     ///   - fields: What of the profile is to be read if it stands; nil for nothing.
     ///   - deadline: When the answer is worth nothing any more.
+    /// - Returns: What the answers mean.
     func verdict(
         on token: Secret,
         of identity: IdentityKey,

@@ -195,7 +195,7 @@ struct ConcurrencyTests {
             _ = try await client.send(request(.get, server.url()))
             #expect(server.openConnections == 1)
         }
-        #expect(await eventually { server.openConnections == 0 })
+        #expect(await eventually(within: .seconds(60)) { server.openConnections == 0 })
         #expect(released == nil)
     }
 }

@@ -209,10 +209,10 @@ struct FaultTests {
     @Test("a slow reply comes in pieces and complete")
     func slow() async throws {
         let before = ContinuousClock.now
-        try await strike(.slow(bytes: 400, milliseconds: 60)) { simulator, wire in
+        try await strike(.slow(bytes: 200, milliseconds: 60)) { simulator, wire in
             let reply = try await wire.reply()
             #expect(reply.text.hasSuffix("}"))
-            // More than 800 bytes: at least two pauses.
+            // More than 600 bytes: at least two pauses.
             #expect(ContinuousClock.now - before >= .milliseconds(100))
             try await wire.until { _ in simulator.requests().first?.status == 200 }
         }

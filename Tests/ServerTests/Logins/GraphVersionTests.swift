@@ -33,7 +33,7 @@ struct GraphVersionTests {
         #expect(status == 200)
         #expect(warnings?.count == 1)
         #expect(warnings?.first?.hasPrefix("1 application: \(Self.ended)") == true, "\(warnings ?? [])")
-        let line = try #require(lines.first)
+        let line = try await eventually("the log says so") { lines.first }
         #expect(lines.count == 1, "it is said once, however often the configuration is looked at")
         #expect(line["level"]?.string == "warning")
         #expect(line["applications"]?.string == "demo")
