@@ -16,13 +16,11 @@ struct DialogRoutes {
         }
         let refusals = routes.refusals
         routes.on(.get, "users/oauth/:provider/start") { request, context, application in
-            let provider = try context.provider()
-            return await start(request, context, provider, application, refusals)
+            await start(request, context, application, refusals)
         }
         for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
             routes.on(.get, path) { request, context, application in
-                let provider = try context.provider()
-                return await close(request, context, provider, application)
+                await close(request, context, application)
             }
         }
     }
@@ -47,7 +45,6 @@ struct DialogRoutes {
     private func start(
         _ request: Request,
         _ context: APIContext,
-        _ provider: ProviderName,
         _ application: LoadedApplication,
         _ refusals: RefusalLog
     ) async -> Response {
@@ -55,7 +52,7 @@ struct DialogRoutes {
         do throws(Failure) {
             let started = try await federation.startDialog(
                 DialogQuery.ticket(in: request.uri.query) ?? "",
-                of: provider,
+                of: context.provider(),
                 in: DialogCookie.read(request.headers, isSecure: isSecure),
                 for: application
             )
@@ -75,7 +72,6 @@ struct DialogRoutes {
     private func close(
         _ request: Request,
         _ context: APIContext,
-        _ provider: ProviderName,
         _ application: LoadedApplication
     ) async -> Response {
         let outcome: DialogOutcome
@@ -83,7 +79,7 @@ struct DialogRoutes {
             let answer = DialogQuery.parse(request.uri.query)
             outcome = try await federation.closeDialog(
                 answer,
-                of: provider,
+                of: context.provider(),
                 from: DialogCookie.read(request.headers, isSecure: federation.isReachedByTLS),
                 in: application,
                 logger: context.logger
