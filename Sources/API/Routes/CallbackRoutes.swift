@@ -34,7 +34,8 @@ struct CallbackRoutes {
             return .json(writer)
         }
         routes.on(.get, "users/oauth/:provider/deletion/:code") { _, context, application in
-            _ = try context.provider()
+            // A person looks at it, so what can be no provider's is a page, too.
+            guard (try? context.provider()) != nil else { return DeletionPage.unknown }
             return try await status(context.parameters.get("code") ?? "", of: application)
         }
         routes.on(.get, "users/oauth/:provider/webhook") { request, context, application in
