@@ -52,13 +52,16 @@ extension ConfigurationDifference {
         checkColumns(kept, desired.properties, at: document / "properties", &problems)
         // People can log in by it, or a mapping says what of them is wanted.
         for name in Set(desired.providers.keys).union(desired.mappings.keys).sorted(by: { $0.text < $1.text }) {
+            let mapping = desired.mappings[name] ?? .array([])
             guard let kind = desired.kinds.named(desired.providers[name]?.kind ?? name) else {
+                // Of a provider that has been removed an empty mapping is left, for its revisions.
+                guard mapping != .array([]) else { continue }
                 problems.add(document / "mapping" / name.text, "is for a provider that the application does not have")
                 continue
             }
             problems.add(
                 MappingCheck.problems(
-                    of: desired.mappings[name] ?? .array([]),
+                    of: mapping,
                     fields: kind.fields,
                     properties: desired.properties,
                     columns: kept

@@ -57,16 +57,19 @@ extension Administration {
         return try resource(of: provider, in: changed)
     }
 
-    /// Removes the provider with its apps and secrets.
+    /// Removes the provider with its apps and secrets, and the mapping of one that is not called as its kind is: nothing else says of
+    /// what kind its fields are.
     package func removeProvider(
         _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
+        let kinds = kinds
         _ = try await edit(application, if: precondition, by: actor) { desired, stored in
             _ = try stored.configured(provider, kinds)
             desired.providers[provider] = nil
+            if kinds.named(provider) == nil { desired.mappings[provider] = nil }
         }
     }
 

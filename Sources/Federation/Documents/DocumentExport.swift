@@ -28,7 +28,11 @@ enum DocumentExport {
         }
         if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
-        let mappings = application.mappings.sorted { $0.key.text < $1.key.text }.map { name, mapping in
+        // What is left of a provider that has been removed is nothing.
+        let mapped = application.mappings.filter { name, mapping in
+            application.providers[name] != nil || kinds.named(name) != nil || mapping != .array([])
+        }
+        let mappings = mapped.sorted { $0.key.text < $1.key.text }.map { name, mapping in
             JSONObject.Member(name.text, (try? Mapping(mapping))?.json ?? mapping)
         }
         if !mappings.isEmpty { document.append("mapping", .object(JSONObject(mappings))) }
