@@ -111,7 +111,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         curl_multi_cleanup(old)
     }
 
-    /// Ends the thread after the job that calls this, which is the last: the actor's `deinit`.
+    /// Ends the thread after the job or the turn that calls this, which is the last: the actor's `deinit`.
     func stop() {
         isStopped = true
     }
@@ -134,8 +134,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
             }
             guard !isStopped else { return }
             let sleep = turn(polled)
+            // The actor is released within its turn when its last owner lets go of it meanwhile.
             polled = lock.withLock {
-                isAsleep = queue.isEmpty
+                isAsleep = queue.isEmpty && !isStopped
                 return isAsleep
             }
             if polled { poll(milliseconds: sleep) }

@@ -198,4 +198,16 @@ struct ConcurrencyTests {
         #expect(await eventually(within: .seconds(60)) { server.openConnections == 0 })
         #expect(released == nil)
     }
+
+    /// The thread may hold the last reference for the length of a turn, and must not go to sleep after it.
+    @Test("a client that is released within its thread's turn ends as quickly")
+    func releaseWithinTurn() async throws {
+        let server = try ScriptedServer { connection in
+            while connection.readRequest() != nil { connection.reply() }
+        }
+        for _ in 0..<300 {
+            _ = try await CurlClient().send(request(.get, server.url()))
+        }
+        #expect(await eventually(within: .seconds(30)) { server.openConnections == 0 })
+    }
 }
