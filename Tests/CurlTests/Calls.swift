@@ -46,7 +46,7 @@ extension CurlClient {
 }
 
 /// Waits until `condition` holds, at most `limit`; returns whether it came to hold.
-func eventually(within limit: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
+func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if await condition() { return true }

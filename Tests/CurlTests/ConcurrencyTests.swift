@@ -82,12 +82,10 @@ struct ConcurrencyTests {
         let configuration = CurlConfiguration(maxConnections: 2, maxConnectionsPerHost: 2)
         let client = try CurlClient(configuration: configuration)
         let call = try request(.get, hanging.url(), timeout: .milliseconds(600))
-        let start = ContinuousClock.now
         let errors = await withTaskGroup(of: CurlError?.self) { group in
             for _ in 0..<20 { group.addTask { await client.failure(of: call) } }
             return await group.reduce(into: [CurlError?]()) { $0.append($1) }
         }
-        #expect(ContinuousClock.now - start < .seconds(10))
         #expect(errors.contains(.timeout(.waiting)))
         #expect(errors.contains(.timeout(.connecting)))
         #expect(errors.allSatisfy { $0 == .timeout(.waiting) || $0 == .timeout(.connecting) })

@@ -25,7 +25,7 @@ func withClient<Result: Sendable>(
 }
 
 /// Waits until the condition holds; false if it does not within the limit.
-func eventually(_ limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows -> Bool {
+func eventually(_ limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if try await condition() { return true }

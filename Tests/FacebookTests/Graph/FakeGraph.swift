@@ -118,9 +118,9 @@ final class Meeting: @unchecked Sendable {
     }
 }
 
-/// Whether a condition comes true, asked every 20 ms for ten seconds.
+/// Whether a condition comes true, asked every 20 ms for a minute.
 func eventually(_ condition: () async -> Bool) async -> Bool {
-    let end = ContinuousClock.now + .seconds(10)
+    let end = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < end {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(20))
