@@ -111,30 +111,99 @@ let package = Package(
             resources: [.embedInCode("schema.sql")],
             swiftSettings: strict
         ),
+        .target(name: "Secrets", dependencies: ["Store", "Vocabulary", crypto], swiftSettings: strict),
+        .target(
+            name: "Applications",
+            dependencies: ["Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "KeptTokens",
+            dependencies: ["Applications", "Mapping", "Providers", "Secrets", "Store", "Vocabulary"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Notifications",
+            dependencies: ["Applications", "Mailing", "Secrets", "Store", "Vocabulary", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Logins",
+            dependencies: [
+                "Applications", "KeptTokens", "Notifications", "Mailing", "Mapping", "Providers", "Secrets",
+                "SignedTokens",
+                "Store", "Vocabulary", crypto, logging,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Accounts",
+            dependencies: [
+                "Applications", "KeptTokens", "Logins", "Notifications", "Mailing", "Mapping", "Passwords", "Secrets",
+                "Store",
+                "Vocabulary", logging,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Callbacks",
+            dependencies: ["Applications", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Maintenance",
+            dependencies: ["Applications", "Callbacks", "KeptTokens", "Secrets", "Store", "Vocabulary", logging],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Administration",
+            dependencies: [
+                "Applications", "KeptTokens", "Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "Federation",
             dependencies: [
-                "Mailing", "Mapping", "Passwords", "Providers", "SignedTokens", "Store", "Vocabulary", crypto, logging,
-                nioLocks,
+                "Accounts", "Applications", "Callbacks", "KeptTokens", "Logins", "Notifications", "Mailing",
+                "Passwords",
+                "Secrets", "Store", "Vocabulary", logging,
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "HTTP",
+            dependencies: [
+                "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Backendless",
+            dependencies: [
+                "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "KeptTokens", "Logins", "Notifications",
+                "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird,
+            ],
+            resources: [.embedInCode("public.json")],
             swiftSettings: strict
         ),
         .target(
             name: "API",
             dependencies: [
-                "Federation", "Providers", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1,
-                nioHTTPTypes,
-                nioHTTPTypesHTTP1, nioLocks,
+                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Logins", "Notifications",
+                "Providers",
+                "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
-            resources: [.embedInCode("public.json"), .embedInCode("management.json")],
+            resources: [.embedInCode("management.json")],
             swiftSettings: strict
         ),
         .target(name: "Observability", dependencies: ["Vocabulary", logging, nioLocks], swiftSettings: strict),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Curl", "Facebook", "Federation", "Mailing", "Observability", "Passwords", "Postgres",
-                "Providers",
+                "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
+                "Mailing",
+                "Maintenance", "Notifications", "Observability", "Passwords", "Postgres", "Providers", "Secrets",
                 "SignedTokens", "Store", "Twitter", "Vocabulary",
                 argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
                 unixSignals,
@@ -162,8 +231,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "API", "Curl", "Facebook", "Federation", "Mapping", "Postgres", "Providers", "SignedTokens", "Store",
-                "TestSupport", "Vocabulary",
+                "Administration", "Applications", "Curl", "Facebook", "Federation", "HTTP", "Logins", "Mapping",
+                "Postgres",
+                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Vocabulary",
                 argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
@@ -173,10 +243,11 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Curl", "Facebook", "Federation", "Postgres", "Providers", "SignedTokens", "Store",
-                "TestSupport", "Twitter", "Vocabulary",
-                httpTypes,
-                hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
+                "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
+                "Mapping",
+                "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Twitter", "Upstream",
+                "Vocabulary",
+                argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ],
             swiftSettings: strict
         ),
@@ -225,9 +296,9 @@ let package = Package(
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Curl", "Facebook", "Federation", "Mailing", "Mapping", "Postgres", "Providers", "SignedTokens",
-                "Store", "Twitter", "Vocabulary",
-                "TestSupport",
+                "Administration", "Applications", "Callbacks", "Curl", "Facebook", "Federation", "KeptTokens", "Logins",
+                "Mailing", "Mapping", "Notifications", "Postgres", "Providers", "Secrets", "SignedTokens", "Store",
+                "TestSupport", "Twitter", "Vocabulary",
                 logging, nioLocks,
             ],
             swiftSettings: strict

@@ -1,7 +1,8 @@
-// API — the REST interfaces of both listeners: bytes in, bytes out.
+// API — the two listeners: what stands on each, and whatever belongs to no protocol of clients.
 //
-// It owns the connections (`Connection`), routes, the JSON wire of docs/api.md, the few pages that a person sees, CORS,
-// the gate in front of the administration, the headers of every reply, and the table that turns a failure into a status
-// and a code. A request is parsed once, at the edge, into a typed value; handlers below the edge never see HTTP.
+// It owns the public listener, on which protocols of clients stand beside each other, with what all of them share: the
+// pages to which mails lead, and published keys. And it owns the management listener: health, and the administration
+// with its gate.
 //
-// It must not know of SQL, Graph or mappings: it sees Federation and Identity only.
+// It must not know of a protocol of clients, SQL, Graph or mappings: it sees HTTP and the use cases, and is handed the
+// protocols and the error table.

@@ -1,21 +1,27 @@
+package import Administration
 package import Federation
+package import HTTP
 import HTTPTypes
 package import Hummingbird
 import Vocabulary
 
 /// The management listener: health for everybody, administration for operators.
 package enum ManagementAPI {
-    /// The routes, wired to the use cases.
-    package static func router(federation: Federation, administration: Administration) -> Router<APIContext> {
-        let router = Router(context: APIContext.self)
+    /// The routes, wired to the use cases; failures are told by the table.
+    package static func router(
+        federation: Federation,
+        administration: Administration,
+        errors: any ErrorTable
+    ) -> Router<ManagementContext> {
+        let router = Router(context: ManagementContext.self)
         // Operators' sources are those of their connections: nobody writes an address into a header and is another.
-        router.add(middleware: PeerMiddleware(trustedProxies: 0))
-        router.add(middleware: ReplyMiddleware())
-        router.add(middleware: RequestCheck())
+        router.add(middleware: PeerMiddleware<ManagementContext>(trustedProxies: 0))
+        router.add(middleware: ReplyMiddleware<ManagementContext> { _ in errors })
+        router.add(middleware: RequestCheck<ManagementContext>())
         // Never asks the database: load or an outage must not make a supervisor restart the process.
         router.get("/health/live") { _, _ in health("live") }
         router.get("/health/ready") { _, _ in
-            let readiness = await federation.readiness()
+            let readiness = await federation.health.readiness()
             guard readiness.reason != nil else { return health("ready", readiness) }
             return health("not ready", readiness, status: .serviceUnavailable)
         }

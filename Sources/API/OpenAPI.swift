@@ -1,5 +1,5 @@
-/// The OpenAPI documents of docs/openapi/, as they are served; a test holds them to the routes.
+/// The OpenAPI document of the management listener, as docs/openapi/ has it and as it is served; a test holds it to the
+/// routes.
 enum OpenAPI {
-    static let `public` = PackageResources.public_json
     static let management = PackageResources.management_json
 }

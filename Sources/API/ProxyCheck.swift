@@ -1,4 +1,6 @@
+import Applications
 import Federation
+import HTTP
 import HTTPTypes
 import Hummingbird
 

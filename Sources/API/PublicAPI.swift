@@ -1,48 +1,46 @@
+import Secrets
+package import Applications
 package import Federation
+package import HTTP
 package import Hummingbird
 
-/// The public listener: everything that client SDKs call.
+/// The public listener: everything that clients call.
 package enum PublicAPI {
     /// The routes, wired to the use cases.
     ///
     /// - Parameters:
+    ///   - protocols: What clients speak. The first one has the pages and whatever is no path of another's.
     ///   - federation: The use cases.
     ///   - directory: The applications.
     ///   - trustedProxies: How many proxies stand in front, whose word of where a request comes from counts.
     /// - Returns: The router.
     package static func router(
+        of protocols: ClientProtocols,
         federation: Federation,
         directory: ApplicationDirectory,
         trustedProxies: Int = 0
     ) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
-        router.add(middleware: PeerMiddleware(trustedProxies: trustedProxies))
+        router.add(middleware: PeerMiddleware<APIContext>(trustedProxies: trustedProxies))
         // Around all that answers, so that pages of other origins can read errors, too.
-        router.add(middleware: CORSMiddleware(directory: directory))
-        router.add(middleware: ReplyMiddleware())
-        router.add(middleware: RequestCheck())
+        router.add(middleware: CORSMiddleware(protocols: protocols))
+        router.add(middleware: ReplyMiddleware<APIContext> { protocols[$0].errors })
+        router.add(middleware: RequestCheck<APIContext>())
         router.add(middleware: ProxyCheck(trustedProxies: trustedProxies, warnings: federation.warnings))
-        router.get("/openapi.json") { _, _ in Response.json(OpenAPI.public) }
-        let refusals = RefusalLog(pseudonyms: federation.pseudonyms)
-        let routes = ApplicationRoutes(router: router, directory: directory, refusals: refusals)
-        ApplicationInfoRoutes().mount(on: routes)
-        RegistrationRoutes(federation: federation).mount(on: routes)
-        SimpleRegisterRoutes(federation: federation).mount(on: routes)
-        LoginRoutes(federation: federation).mount(on: routes)
-        DialogRoutes(federation: federation).mount(on: routes)
-        PasswordRoutes(federation: federation).mount(on: routes)
-        PasswordMailRoutes(federation: federation).mount(on: routes)
-        LinkPages(federation: federation, directory: directory, refusals: refusals).mount(on: router)
-        NonceRoutes(federation: federation).mount(on: routes)
-        SessionRoutes(federation: federation).mount(on: routes)
-        TokenRoutes(federation: federation, directory: directory).mount(on: routes)
-        OwnSessionRoutes(federation: federation).mount(on: routes)
-        IdentityRoutes(federation: federation).mount(on: routes)
-        ReverseAuthRoutes(federation: federation).mount(on: routes)
-        UserRoutes(federation: federation).mount(on: routes)
-        RoleRoutes(federation: federation).mount(on: routes)
-        ServerRoutes(federation: federation).mount(on: routes)
-        CallbackRoutes(federation: federation).mount(on: routes)
+        let pseudonyms = federation.pseudonyms
+        let refusals = RefusalLog { pseudonyms.pseudonym(of: $0, in: $1) }
+        for client in protocols.all { client.mount(on: router, refusals: refusals) }
+        let segments = protocols.applicationSegments
+        LinkPages(
+            passwordReset: federation.passwordReset,
+            confirmation: federation.confirmation,
+            reversal: federation.reversal,
+            directory: directory,
+            refusals: refusals,
+            page: LinkPage(errors: protocols.first.errors)
+        )
+        .mount(on: router, below: segments)
+        PublishedKeys(tokens: federation.tokens, directory: directory).mount(on: router, below: segments)
         router.add(middleware: MethodNotAllowed(router))
         return router
     }

@@ -1,7 +1,7 @@
-import API
 import ArgumentParser
 import Curl
 import FoundationEssentials
+import HTTP
 import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers

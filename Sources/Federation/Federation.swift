@@ -1,85 +1,73 @@
-// Federation — the use cases, one file each, and the only orchestrator.
+// Federation — the use cases of clients, wired together.
 //
-// It owns the order in which providers, the rules (Mapping) and the database (Store) are asked: for logins by
-// every credential, accounts with a password, login through the server's dialog, sessions, what providers call (`Callbacks`), the care of
-// kept tokens while nobody waits (`Maintenance`), and all that operators do (`Administration`, `Documents`). Further the copy of every
-// application's configuration that logins work with, the master keys, and what the log says of all this.
+// It owns which use case holds what: each is a type of `Logins`, `Accounts` or `Callbacks` that gets exactly what it uses.
 //
-// It must not know of HTTP, of SQL, or of any provider: those are found by their kinds, and asked by what they can do. API and Server call it; API sees nothing below it.
+// It must not know how any of them works, nor of HTTP, of SQL, or of any provider. API and Server use it.
 
-import Vocabulary
+package import Accounts
+package import Applications
+package import Callbacks
+import KeptTokens
 package import Logging
+package import Logins
 package import Mailing
+import Notifications
 package import Passwords
+package import Secrets
 package import Store
 
-/// The use cases of the service; each is an extension in a file of its own.
+/// The use cases of clients, and of providers that call.
 package struct Federation: Sendable {
-    let store: Store
-    let directory: ApplicationDirectory
-    let masterKeys: MasterKeys
-    let passwords: PasswordHasher
-    /// Where the public listener is reached from outside, like `https://users.example.com`; nil when the deployment does not say.
-    let publicURL: String?
-    /// Nil when the deployment sends no mails.
-    let mailer: Mailer?
-    let limits: Limits
-    let concurrency: ConcurrencyLimit
-    /// Before the statements that count attempts: more of them at once would not be done sooner, and logins would wait for them.
-    let counting = Semaphore(width: 4)
-    /// Counts what goes on when its request has been answered.
-    let afterReplies = ConcurrencyLimit(limit: 256)
-    let tokenKeys: TokenKeys
+    // Logging in.
+    package let signIn: SignIn
+    package let dialog: LoginDialog
+    package let passwordLogins: PasswordLogins
+    package let serverLogin: ServerLogin
+    package let nonces: Nonces
+    package let reverseAuthorization: ReverseAuthorization
+    package let linking: Linking
+    package let sessions: Sessions
+    package let tokens: TokenIssuer
+    package let providerTokens: ProviderTokens
+    // Accounts.
+    package let registrations: Registrations
+    package let accountUpdate: AccountUpdate
+    package let roles: Roles
+    package let reauthentication: Reauthentication
+    package let passwordReset: PasswordReset
+    package let confirmation: EmailConfirmation
+    package let reversal: ChangeReversal
+    // What providers call.
+    package let deauthorizations: Deauthorizations
+    package let deletions: DeletionRequests
+    package let webhooks: PermissionWebhooks
+
+    /// Where the public listener is reached from outside.
+    package let address: PublicAddress
     /// What operators should know of this instance.
     package let warnings: Warnings
     /// What the log has in place of logins, tokens and keys.
     package let pseudonyms: Pseudonyms
+    package let health: Health
 
-    var banKey: BanKey { directory.banKey }
+    /// Mails that are asked for at once; who asks does not wait for them.
+    private static let mailsAskedFor = 256
 
-    /// Limits of whole use cases (decision D9).
-    package struct Limits: Sendable {
-        /// A login in all, from the parsed request to the written session.
-        package var login: Duration
-        /// What of it is kept back for the database after Facebook has answered.
-        package var storeReserve: Duration
-        /// Logins at once; one more is refused (decision D10).
-        package var concurrentLogins: Int
-
-        package init(
-            login: Duration = .seconds(5),
-            storeReserve: Duration = .seconds(1),
-            concurrentLogins: Int = 2048
-        ) {
-            self.login = login
-            self.storeReserve = storeReserve
-            self.concurrentLogins = concurrentLogins
-        }
-    }
-
-    /// Does something with an application, and does it again with what has become of it as often as it failed because the application
-    /// had been changed meanwhile: a column that a statement names may be gone.
+    /// Wires the use cases.
     ///
-    /// Nothing is begun after the end, which is that of a login unless told otherwise. What has an effect beside the statements that
-    /// name columns belongs in front of this: it would happen again.
-    func withCurrent<Result>(
-        _ loaded: LoadedApplication,
-        until end: ContinuousClock.Instant? = nil,
-        _ body: (LoadedApplication) async throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        let end = end ?? .now + limits.login
-        var loaded = loaded
-        while true {
-            do throws(Failure) {
-                return try await body(loaded)
-            } catch {
-                guard error.isOutdated, .now < end, let current = try await directory.successor(of: loaded, until: end)
-                else { throw error }
-                loaded = current
-            }
-        }
-    }
-
+    /// - Parameters:
+    ///   - store: The database.
+    ///   - directory: The applications.
+    ///   - masterKeys: What secrets are sealed under.
+    ///   - passwords: Hashes passwords.
+    ///   - publicURL: Where the public listener is reached from outside, like `https://users.example.com`; nil when the deployment does
+    ///     not say.
+    ///   - mailer: Nil when the deployment sends no mails.
+    ///   - limits: Of whole use cases.
+    ///   - clock: The time of day.
+    ///   - random: Where what must not be guessed comes from.
+    ///   - observer: Hears how every login went.
+    ///   - logger: Of what no request causes.
     package init(
         store: Store,
         directory: ApplicationDirectory,
@@ -88,18 +76,185 @@ package struct Federation: Sendable {
         publicURL: String? = nil,
         mailer: Mailer? = nil,
         limits: Limits,
+        clock: WallClock = .system,
+        random: RandomSource = .system,
+        observer: @escaping @Sendable (LoginOutcome) -> Void = { _ in },
         logger: Logger
     ) {
-        self.store = store
-        self.directory = directory
-        self.masterKeys = masterKeys
-        self.passwords = passwords
-        self.publicURL = publicURL
-        self.mailer = mailer
-        self.limits = limits
-        concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
-        pseudonyms = Pseudonyms(masterKeys.current)
-        tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
+        address = PublicAddress(url: publicURL)
         warnings = Warnings(logger: logger)
+        pseudonyms = Pseudonyms(masterKeys.current)
+        health = Health(store: store, directory: directory, warnings: warnings, clock: clock)
+        let concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
+        let attempts = AttemptCounter(store: store)
+        let events = EventLog(pseudonyms: pseudonyms)
+        let log = LoginLog(pseudonyms: pseudonyms, observer: observer)
+        let revoker = PermissionRevoker(store: store, masterKeys: masterKeys)
+        let banKey = directory.banKey
+
+        // What people are told by mail.
+        let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
+        let links = MailedLinks(
+            store: store,
+            queue: queue,
+            attempts: attempts,
+            address: address,
+            pseudonyms: pseudonyms,
+            afterReplies: ConcurrencyLimit(limit: Self.mailsAskedFor),
+            limits: limits,
+            random: random
+        )
+        let notices = Notices(
+            store: store,
+            queue: queue,
+            links: links,
+            attempts: attempts,
+            limits: limits,
+            random: random
+        )
+
+        // Logging in.
+        sessions = Sessions(store: store, directory: directory, limits: limits)
+        nonces = Nonces(masterKeys: masterKeys, clock: clock, random: random)
+        let codes = LoginCodes(store: store, masterKeys: masterKeys, random: random)
+        let authenticator = Authenticator(
+            store: store,
+            directory: directory,
+            codes: codes,
+            nonces: nonces,
+            random: random
+        )
+        let writer = SignInWriter(store: store, masterKeys: masterKeys, random: random, banKey: banKey)
+        signIn = SignIn(
+            authenticator: authenticator,
+            writer: writer,
+            concurrency: concurrency,
+            log: log,
+            limits: limits
+        )
+        dialog = LoginDialog(
+            store: store,
+            masterKeys: masterKeys,
+            authenticator: authenticator,
+            writer: writer,
+            codes: codes,
+            challenges: DialogChallenges(store: store),
+            address: address,
+            concurrency: concurrency,
+            log: log,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        linking = Linking(
+            store: store,
+            sessions: sessions,
+            authenticator: authenticator,
+            writer: writer,
+            notices: notices,
+            revoker: revoker,
+            concurrency: concurrency,
+            events: events,
+            limits: limits
+        )
+        reverseAuthorization = ReverseAuthorization(concurrency: concurrency, limits: limits)
+        tokens = TokenIssuer(
+            store: store,
+            sessions: sessions,
+            tokenKeys: TokenKeys(store: store, masterKeys: masterKeys),
+            address: address,
+            clock: clock,
+            random: random
+        )
+        providerTokens = ProviderTokens(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            masterKeys: masterKeys,
+            check: TokenCheck(store: store, masterKeys: masterKeys, clock: clock),
+            concurrency: concurrency,
+            limits: limits,
+            clock: clock
+        )
+
+        // Accounts.
+        let verifier = PasswordVerifier(
+            store: store,
+            masterKeys: masterKeys,
+            passwords: passwords,
+            attempts: attempts,
+            limits: limits
+        )
+        passwordLogins = PasswordLogins(
+            store: store,
+            directory: directory,
+            verifier: verifier,
+            log: log,
+            limits: limits,
+            random: random
+        )
+        serverLogin = ServerLogin(store: store, directory: directory, events: events, limits: limits, random: random)
+        reauthentication = Reauthentication(store: store, sessions: sessions, verifier: verifier, limits: limits)
+        passwordReset = PasswordReset(
+            store: store,
+            verifier: verifier,
+            links: links,
+            notices: notices,
+            revoker: revoker,
+            events: events,
+            limits: limits
+        )
+        confirmation = EmailConfirmation(
+            store: store,
+            verifier: verifier,
+            links: links,
+            resets: passwordReset,
+            events: events,
+            limits: limits
+        )
+        reversal = ChangeReversal(
+            store: store,
+            verifier: verifier,
+            resets: passwordReset,
+            notices: notices,
+            revoker: revoker,
+            events: events,
+            limits: limits
+        )
+        registrations = Registrations(
+            store: store,
+            directory: directory,
+            verifier: verifier,
+            links: links,
+            confirmation: confirmation,
+            attempts: attempts,
+            events: events,
+            limits: limits,
+            random: random
+        )
+        accountUpdate = AccountUpdate(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            verifier: verifier,
+            reauthentication: reauthentication,
+            notices: notices,
+            confirmation: confirmation,
+            registrations: registrations,
+            events: events,
+            limits: limits
+        )
+        roles = Roles(store: store, sessions: sessions)
+
+        // What providers call.
+        deauthorizations = Deauthorizations(store: store)
+        deletions = DeletionRequests(
+            store: store,
+            erasures: Erasures(store: store, revoker: revoker, banKey: banKey),
+            address: address,
+            clock: clock,
+            random: random
+        )
+        webhooks = PermissionWebhooks(store: store)
     }
 }

@@ -14,4 +14,10 @@ package struct ProviderKinds: Sendable {
     }
 
     package var names: [ProviderName] { all.map(\.name) }
+
+    /// The answer where neither a kind nor a provider of the application has a name.
+    package func unknown(_ name: ProviderName, beside names: some Sequence<ProviderName>) -> Failure {
+        let known = Set(self.names).union(names).map(\.text).sorted().joined(separator: ", ")
+        return Failure(.notFound, "There is no such login provider. Known are: \(known).")
+    }
 }

@@ -1,3 +1,6 @@
+import Maintenance
+import Applications
+import Secrets
 import Configuration
 import Curl
 import Federation
@@ -279,9 +282,9 @@ struct ConfigurationReader {
         )
     }
 
-    private mutating func limits() -> Federation.Limits {
+    private mutating func limits() -> Limits {
         let login = milliseconds("login", default: 5000)
-        return Federation.Limits(
+        return Limits(
             login: login,
             storeReserve: min(.seconds(1), login / 5),
             concurrentLogins: integer("concurrent.logins", default: 2048, in: 1...100_000)

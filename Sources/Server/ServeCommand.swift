@@ -1,3 +1,4 @@
+import Applications
 import ArgumentParser
 import Federation
 import Glibc

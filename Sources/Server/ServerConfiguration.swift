@@ -1,3 +1,6 @@
+import Maintenance
+import Applications
+import Secrets
 import Curl
 import Federation
 import Facebook
@@ -14,7 +17,7 @@ struct ServerConfiguration: Sendable {
     var curl: CurlConfiguration
     var graph: GraphConfiguration
     var twitter: TwitterConfiguration
-    var limits: Federation.Limits
+    var limits: Limits
     /// Nil when this instance does no work in the background.
     var maintenance: Maintenance.Settings?
     /// Hashes of passwords computed at once.

@@ -1,6 +1,12 @@
+import Administration
+import Notifications
+import Maintenance
+import Applications
 import API
+import Backendless
 import Curl
 import Federation
+import HTTP
 import Providers
 import Hummingbird
 import HummingbirdCore
@@ -86,17 +92,23 @@ enum Wiring {
             )
             background.append(MailDeliveryService(delivery: delivery))
         }
+        let backendless = Backendless(federation: federation, directory: directory)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
         let databases = [DatabaseService(client: postgres), DatabaseService(client: administrationPostgres)]
         return databases + background + [
             listener(
-                ManagementAPI.router(federation: federation, administration: administration),
+                ManagementAPI.router(
+                    federation: federation,
+                    administration: administration,
+                    errors: backendless.errors
+                ),
                 on: configuration.managementListen,
                 configuration: configuration,
                 logger: logger
             ),
             listener(
                 PublicAPI.router(
+                    of: ClientProtocols(backendless, beside: []),
                     federation: federation,
                     directory: directory,
                     trustedProxies: configuration.trustedProxies
@@ -109,7 +121,7 @@ enum Wiring {
     }
 
     private static func listener(
-        _ router: Router<APIContext>,
+        _ router: Router<some HTTPContext>,
         on address: ListenAddress,
         configuration: ServerConfiguration,
         logger: Logger

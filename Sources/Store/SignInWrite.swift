@@ -172,18 +172,18 @@ extension SignInStatement.Refusal {
         case .replayed:
             Failure(
                 .credentialReplayed,
-                "This ID token has been used already, and it counts once. Log in with Facebook again."
+                "This ID token has been used already, and it counts once. Log in with the provider again."
             )
         case .ended:
             Failure(
                 .credentialRevoked,
-                "Facebook has ended the access, or the user was erased, since this ID token was issued. Log in with Facebook again."
+                "The provider has ended the access, or the user was erased, since this ID token was issued. Log in with the provider again."
             )
         case .nonceUnusable:
             Failure(
                 .credentialInvalid,
                 """
-                The nonce of this ID token has been used already. Get another one from users/nonce and log in with Facebook again.
+                The nonce of this ID token has been used already. Get another one from users/nonce and log in with the provider again.
                 """
             )
         }

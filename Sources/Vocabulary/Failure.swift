@@ -1,7 +1,8 @@
 /// Why a use case did not succeed: a stable reason for programs, a message for people, and what a program needs beside it.
 ///
-/// `API/Problem` is the only place that turns a failure into a response. `cause` is for our log and never leaves the process;
-/// neither it nor the message may hold a token, a secret, an e-mail or a value of a property (decision D11).
+/// Only the error table of a protocol, such as `Backendless/Problem`, turns a failure into a response. `cause` is for
+/// our log and never leaves the process; neither it nor the message may hold a token, a secret, an e-mail or a value of
+/// a property (decision D11).
 package struct Failure: Error, Sendable {
     /// The reasons of docs/api.md#errors, by their names on the wire.
     package enum Reason: String, Sendable, CaseIterable {

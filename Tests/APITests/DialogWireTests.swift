@@ -1,11 +1,15 @@
+import Logins
 import Providers
 import Federation
+import Secrets
+import Secrets
 import FoundationEssentials
 import HTTPTypes
 import Vocabulary
 import Testing
 
-@testable import API
+@testable import Backendless
+@testable import HTTP
 
 @Suite("Where a dialog sends a browser")
 struct DialogWireTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import API
+@testable import HTTP
 
 @Suite("Failed attempts, as a trace of events")
 struct FailedAttemptsTests {

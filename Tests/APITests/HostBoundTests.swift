@@ -1,10 +1,9 @@
+import Applications
 import Federation
 import HTTPTypes
 import Vocabulary
 import TestSupport
 import Testing
-
-@testable import API
 
 @Suite("The base path /api")
 struct HostBoundTests {

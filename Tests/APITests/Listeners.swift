@@ -1,9 +1,16 @@
-import SignedTokens
 import Providers
 import API
+import Backendless
 import Curl
+import Administration
+import Applications
+import Administration
+import Applications
 import Federation
+import Secrets
+import Secrets
 import Facebook
+import HTTP
 import HTTPTypes
 import Hummingbird
 import Vocabulary
@@ -15,26 +22,47 @@ import Store
 import Testing
 import Twitter
 
+@testable import Server
+
 /// Both listeners in this process, wired as the service wires them, without sockets in front.
 struct Listeners: Sendable {
     let publicAPI: RouterResponder<APIContext>
-    let management: RouterResponder<APIContext>
+    let management: RouterResponder<ManagementContext>
     let parts: Parts
 
     /// On a database; without one nothing answers there, and whatever asks for it fails.
-    init(database url: String = Parts.nowhere, trustedProxies: Int = 0) throws {
-        parts = try Parts(database: url, trustedProxies: trustedProxies)
-        publicAPI = parts.publicRouter.buildResponder()
+    ///
+    /// - Parameters:
+    ///   - url: The database.
+    ///   - trustedProxies: How many proxies stand in front.
+    ///   - further: Kinds of providers beside the usual ones.
+    ///   - others: Makes what stands beside Backendless.
+    /// - Throws: What makes a client of libcurl fail.
+    init(
+        database url: String = Parts.nowhere,
+        trustedProxies: Int = 0,
+        knowing further: [any ProviderKind] = [],
+        beside others: (Parts) -> [any ClientProtocol] = { _ in [] }
+    ) throws {
+        parts = try Parts(database: url, trustedProxies: trustedProxies, knowing: further)
+        publicAPI = parts.publicRouter(beside: others(parts)).buildResponder()
         management = parts.managementRouter.buildResponder()
     }
 
-    /// Lends listeners on a database, whose connections live as long.
+    /// Lends listeners on a database, whose connections live as long, with kinds of providers beside those of the service.
     static func onDatabase(
         _ url: String,
         trustedProxies: Int = 0,
+        knowing further: [any ProviderKind] = [],
+        beside others: (Parts) -> [any ClientProtocol] = { _ in [] },
         _ body: @escaping @Sendable (Listeners) async throws -> Void
     ) async throws {
-        let listeners = try Listeners(database: url, trustedProxies: trustedProxies)
+        let listeners = try Listeners(
+            database: url,
+            trustedProxies: trustedProxies,
+            knowing: further,
+            beside: others
+        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listeners.parts.postgres.run() }
             defer { listeners.parts.postgres.shutdown() }
@@ -65,7 +93,7 @@ struct Listeners: Sendable {
     }
 
     private static func send(
-        to responder: RouterResponder<APIContext>,
+        to responder: RouterResponder<some HTTPContext>,
         _ method: HTTPRequest.Method,
         _ path: String,
         host: String? = nil,
@@ -76,14 +104,13 @@ struct Listeners: Sendable {
         let channel = NIOAsyncTestingChannel()
         channel.remoteAddress = try SocketAddress(ipAddress: address, port: 4711)
         let head = HTTPRequest(method: method, scheme: "http", authority: host, path: path, headerFields: headers)
+        let source = ApplicationRequestContextSource(
+            channel: channel,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         let response = try await responder.respond(
             to: Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body))),
-            context: APIContext(
-                source: ApplicationRequestContextSource(
-                    channel: channel,
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-                )
-            )
+            context: .init(source: source)
         )
         let content = Content()
         try await response.body.write(content)
@@ -96,12 +123,16 @@ struct Parts: Sendable {
     let postgres: PostgresClient
     let directory: ApplicationDirectory
     let administration: Administration
-    private let federation: Federation
+    let federation: Federation
     private let trustedProxies: Int
 
     static let nowhere = "postgres://nobody@127.0.0.1:1/nothing"
 
-    init(database url: String = nowhere, trustedProxies: Int = 0) throws {
+    init(
+        database url: String = nowhere,
+        trustedProxies: Int = 0,
+        knowing further: [any ProviderKind] = []
+    ) throws {
         self.trustedProxies = trustedProxies
         var configuration = try PostgresConfiguration(url: url)
         // No test is about these, and a busy machine takes its time.
@@ -111,15 +142,14 @@ struct Parts: Sendable {
         postgres = PostgresClient(configuration: configuration)
         let store = Store(postgres: postgres)
         let curl = try CurlClient()
-        let graph = GraphClient(curl: curl, configuration: try GraphConfiguration())
         let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let keys = SigningKeys(issuer: "Facebook", logger: silent) { (deadline) throws(Failure) in
-            try await graph.signingKeys(deadline: deadline)
-        }
-        let kinds = ProviderKinds([
-            FacebookKind(graph: graph, keys: keys, clock: { 0 }),
-            TwitterKind(client: TwitterClient(curl: curl, configuration: try TwitterConfiguration())),
-        ])
+        let usual = ProviderKinds.all(
+            curl: curl,
+            graph: try GraphConfiguration(),
+            twitter: try TwitterConfiguration(),
+            logger: silent
+        )
+        let kinds = ProviderKinds(usual.all + further)
         let key = try MasterKey(base64: Secret("a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleTE="))
         directory = ApplicationDirectory(
             store: store,
@@ -132,17 +162,24 @@ struct Parts: Sendable {
             store: store,
             directory: directory,
             masterKeys: MasterKeys(current: key),
-            limits: Federation.Limits(),
+            limits: Limits(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
 
-    var publicRouter: Router<APIContext> {
-        PublicAPI.router(federation: federation, directory: directory, trustedProxies: trustedProxies)
+    private var backendless: Backendless { Backendless(federation: federation, directory: directory) }
+
+    func publicRouter(beside others: [any ClientProtocol] = []) -> Router<APIContext> {
+        PublicAPI.router(
+            of: ClientProtocols(backendless, beside: others),
+            federation: federation,
+            directory: directory,
+            trustedProxies: trustedProxies
+        )
     }
 
-    var managementRouter: Router<APIContext> {
-        ManagementAPI.router(federation: federation, administration: administration)
+    var managementRouter: Router<ManagementContext> {
+        ManagementAPI.router(federation: federation, administration: administration, errors: backendless.errors)
     }
 }
 

@@ -19,7 +19,7 @@ struct OpenAPITests {
     @Test("the one of the public listener has its routes and methods, under each base path, and no others")
     func publicRoutes() throws {
         let document = try OpenAPIDocument("public")
-        let routes = Set(try Parts().publicRouter.routes.map(Self.label))
+        let routes = Set(try Parts().publicRouter().routes.map(Self.label))
         // The router spells the provider as a parameter everywhere; what one provider alone has stands under its name here.
         var expected: Set<String> = []
         for label in document.operations.keys {
@@ -125,7 +125,7 @@ struct OpenAPITests {
 
     private static let methods: Set<Substring> = ["GET", "PUT", "POST", "PATCH", "DELETE"]
 
-    private static func label(_ route: Router<APIContext>.RouteDescription) -> String {
+    private static func label<Context>(_ route: Router<Context>.RouteDescription) -> String {
         label(route.method, route.path.description[...])
     }
 

@@ -3,6 +3,7 @@ import Vocabulary
 import Testing
 
 @testable import API
+@testable import Backendless
 
 @Suite("Without a token that counts")
 struct OperatorGateTests {

@@ -1,5 +1,8 @@
+import Administration
+import Administration
 import Federation
 import HTTPTypes
+import Providers
 import Vocabulary
 import Testing
 import TestSupport
@@ -12,9 +15,12 @@ struct Operators: Sendable {
     let database: TestDatabase
     private let tokens: [OperatorRole: String]
 
-    static func lend(_ body: @escaping @Sendable (Operators) async throws -> Void) async throws {
+    static func lend(
+        knowing further: [any ProviderKind] = [],
+        _ body: @escaping @Sendable (Operators) async throws -> Void
+    ) async throws {
         try await withDatabase(.schema) { database in
-            try await Listeners.onDatabase(database.url) { listeners in
+            try await Listeners.onDatabase(database.url, knowing: further) { listeners in
                 var tokens: [OperatorRole: String] = [:]
                 for role in OperatorRole.allCases {
                     let made = try await listeners.parts.administration.createOperator(

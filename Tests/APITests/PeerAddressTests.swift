@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import API
+@testable import HTTP
 
 @Suite("Where a request comes from")
 struct PeerAddressTests {

@@ -1,3 +1,4 @@
+import Applications
 import Federation
 import HTTPTypes
 import Vocabulary

@@ -3,7 +3,7 @@ import NIOEmbedded
 import NIOHTTP1
 import Testing
 
-@testable import API
+@testable import HTTP
 
 @Suite("How a request arrives")
 struct RequestArrivalTests {

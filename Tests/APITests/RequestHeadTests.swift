@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Testing
 
-@testable import API
+@testable import HTTP
 
 @Suite("What a request must be, whatever it asks for")
 struct RequestHeadTests {

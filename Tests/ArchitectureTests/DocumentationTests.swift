@@ -45,7 +45,7 @@ struct DocumentationTests {
     @Test("docs/api.md and docs/administration.md list every reason with its code and status")
     func errors() throws {
         let names = CodeFacts.rawValues(in: try source("Sources/Vocabulary/Failure.swift"))
-        let table = CodeFacts.rows(in: try source("Sources/API/Problem.swift"))
+        let table = CodeFacts.rows(in: try source("Sources/Backendless/Problem.swift"))
         #expect(names.count == table.count)
         var listed: Set<String> = []
         for page in ["docs/api.md", "docs/administration.md"] {

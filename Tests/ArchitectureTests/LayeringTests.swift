@@ -47,13 +47,43 @@ struct LayeringTests {
         #expect(own("Twitter") == ["Curl", "Mapping", "Providers", "Upstream", "Vocabulary"])
         #expect(own("Mailing") == ["Curl", "Vocabulary"])
         #expect(own("Store") == ["Vocabulary", "Postgres"])
+        let below: Set = ["Applications", "Secrets", "Store", "Vocabulary"]
+        #expect(own("Secrets") == ["Store", "Vocabulary"])
+        #expect(own("Applications") == ["Mapping", "Providers", "Secrets", "Store", "Vocabulary"])
+        #expect(own("KeptTokens") == below.union(["Mapping", "Providers"]))
+        #expect(own("Notifications") == below.union(["Mailing"]))
         #expect(
-            own("Federation") == [
-                "Mailing", "Mapping", "Passwords", "Providers", "SignedTokens", "Store", "Vocabulary",
+            own("Logins")
+                == below.union(["KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens"])
+        )
+        #expect(
+            own("Accounts")
+                == below.union(["KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords"])
+        )
+        #expect(own("Callbacks") == below.union(["KeptTokens", "Providers"]))
+        #expect(own("Maintenance") == below.union(["Callbacks", "KeptTokens", "Providers"]))
+        #expect(own("Administration") == below.union(["KeptTokens", "Mapping", "Providers"]))
+        #expect(own("HTTP") == ["Vocabulary"])
+        #expect(
+            own("Backendless") == [
+                "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "KeptTokens", "Logins", "Notifications",
+                "Providers", "Vocabulary",
             ]
         )
-        #expect(own("API") == ["Federation", "Providers", "Vocabulary"])
+        #expect(
+            own("API") == [
+                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Logins", "Notifications",
+                "Secrets", "Vocabulary",
+            ]
+        )
         #expect(own("Observability") == ["Vocabulary"])
+    }
+
+    @Test("The table lets nothing but the wiring know a protocol of clients")
+    func protocols() {
+        for module in ModuleRules.service {
+            #expect(own(module).isDisjoint(with: ModuleRules.clientProtocols), "\(module)")
+        }
     }
 
     @Test("The table lets nothing of the service know the simulator or the test support")

@@ -18,13 +18,32 @@ enum ModuleRules {
         "Passwords": ["CArgon2", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
         "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
-        "Federation": [
-            "Crypto", "FoundationEssentials", "Logging", "Mailing", "Mapping", "NIOConcurrencyHelpers", "Passwords",
-            "Providers", "SignedTokens", "Store", "Vocabulary",
+        "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
+        "Applications": [
+            "Crypto", "FoundationEssentials", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers", "Secrets",
+            "Store",
+            "Vocabulary",
         ],
+        "KeptTokens": useCases.union(["Mapping", "Providers"]),
+        "Notifications": useCases.union(["Mailing"]),
+        "Logins": useCases.union([
+            "Crypto", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens",
+        ]),
+        "Accounts": useCases.union(["KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords"]),
+        "Callbacks": useCases.union(["KeptTokens", "Providers"]),
+        "Maintenance": useCases.union(["Callbacks", "KeptTokens", "NIOConcurrencyHelpers", "Providers"]),
+        "Administration": useCases.union(["KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Providers"]),
+        "Federation": useCases.union([
+            "Accounts", "Callbacks", "KeptTokens", "Logins", "Mailing", "Notifications", "Passwords",
+        ]),
+        "HTTP": [
+            "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
+            "NIOHTTPTypesHTTP1", "Vocabulary",
+        ],
+        "Backendless": clientProtocol,
         "API": [
-            "Federation", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOConcurrencyHelpers", "NIOCore",
-            "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "Providers", "Vocabulary",
+            "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Logging",
+            "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
         "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers"],
         "Server": service.union([
@@ -55,10 +74,27 @@ enum ModuleRules {
         "Vocabulary",
     ]
 
+    /// What every module of use cases may import.
+    static let useCases: Set<String> = [
+        "Applications", "FoundationEssentials", "Logging", "Secrets", "Store", "Vocabulary",
+    ]
+
+    /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
+    static let clientProtocol: Set<String> = [
+        "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "KeptTokens",
+        "Logins",
+        "Notifications", "Providers", "Vocabulary",
+    ]
+
+    /// The rooms of protocols of clients.
+    static let clientProtocols: Set<String> = ["Backendless"]
+
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Curl", "Facebook", "Federation", "Mailing", "Mapping", "Observability", "Passwords", "Postgres",
-        "Providers", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary",
+        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Facebook",
+        "Federation",
+        "HTTP", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
+        "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.

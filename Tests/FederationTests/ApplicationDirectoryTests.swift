@@ -1,10 +1,16 @@
+import Administration
 import Providers
 import Vocabulary
 import Logging
 import TestSupport
 import Testing
 
+@testable import Applications
+@testable import Administration
+@testable import Applications
 @testable import Federation
+@testable import Secrets
+@testable import Secrets
 
 @Suite("The copy of every application's configuration")
 struct ApplicationDirectoryTests {

@@ -4,6 +4,10 @@ import Testing
 import Vocabulary
 
 @testable import Federation
+@testable import KeptTokens
+@testable import Logins
+@testable import KeptTokens
+@testable import Logins
 
 @Suite("When a kept token is asked about again")
 struct CheckBackoffTests {

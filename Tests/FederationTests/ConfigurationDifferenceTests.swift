@@ -3,7 +3,13 @@ import Facebook
 import Vocabulary
 import Testing
 
+@testable import Administration
+@testable import Applications
+@testable import Administration
+@testable import Applications
 @testable import Federation
+@testable import Secrets
+@testable import Secrets
 @testable import Store
 
 @Suite("From what an application is to what it shall be")

@@ -3,6 +3,8 @@ import Facebook
 import Vocabulary
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
 
 @Suite("The configuration in memory, and looks at the database that overlap")

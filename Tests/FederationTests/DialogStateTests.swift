@@ -5,7 +5,13 @@ import Vocabulary
 import Mapping
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
+@testable import Logins
+@testable import Secrets
+@testable import Logins
+@testable import Secrets
 
 @Suite("What is kept of a login through the server")
 struct DialogStateTests {
@@ -75,7 +81,7 @@ struct DialogStateTests {
         "T-70: a login without a challenge of the client's ends in the browser whose hash is in the state, and in no other"
     )
     func browser() {
-        let kept = OneTimeToken()
+        let kept = OneTimeToken(.system)
         let (redirect, popup) = (
             DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
             DialogEnd.popup(origin: "https://a.example")
@@ -86,7 +92,7 @@ struct DialogStateTests {
         for end in [redirect, popup] {
             #expect(isOf(kept.secret, kept.hash, end))
             #expect(!isOf(nil, kept.hash, end))
-            #expect(!isOf(OneTimeToken().secret, kept.hash, end))
+            #expect(!isOf(OneTimeToken(.system).secret, kept.hash, end))
             #expect(!isOf(kept.secret, nil, end), "a state that is nobody's")
             #expect(!isOf(nil, nil, end))
             #expect(!isOf(Secret(""), [], end))

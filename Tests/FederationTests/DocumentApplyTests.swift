@@ -1,5 +1,7 @@
 import Providers
 import Facebook
+import Administration
+import Administration
 import Federation
 import Vocabulary
 import Store

@@ -1,3 +1,5 @@
+import Administration
+import Administration
 import Federation
 import Vocabulary
 import Testing

@@ -1,3 +1,5 @@
+import Administration
+import Administration
 import Federation
 import FoundationEssentials
 import Vocabulary
@@ -68,6 +70,7 @@ struct DocumentSchemaTests {
     @Test("accepts whatever the reader accepts: every form of every member, at its bounds")
     func right() async throws {
         let long = String(repeating: "x", count: 63)
+        let name = String(repeating: "n", count: 31) + "0"
         let documents = [
             #"{"application":"\#(long)"}"#, #"{"application":"9_-"}"#, #"{"application":"public","schema":"p"}"#,
             #"{"application":"a","$schema":"https://example.com/s.json"}"#, Self.whole(#""schema":"A-b_9""#),
@@ -92,6 +95,10 @@ struct DocumentSchemaTests {
                 #""providers":{"twitter":{"apps":[{"consumerKey":"a_Z-9","consumerSecret":{"env":"A"}},{"consumerKey":"\#(long)9","consumerSecret":{"env":"B"}}]}}"#
             ),
             Self.whole(#""mapping":{"twitter":{},"facebook":[]}"#),
+            Self.whole(
+                #""providers":{"staff":{"kind":"facebook","enabled":false,"nonce":"off"},"\#(name)":{"kind":"twitter","enabled":false}},"mapping":{"staff":{"email":"email"},"\#(name)":[]}"#
+            ),
+            Self.whole(#""providers":{"facebook":{"kind":"facebook","enabled":false}}"#),
             Self.whole(#""mapping":{"twitter":[{"from":"@{screen_name}","to":"name","sync":"ifEmpty"}]}"#),
             Self.mapping("[]"), Self.mapping("{}"),
             Self.mapping(#"{"a.b_1.c":"pJSON","{a}{{}}{b.c} \u4e2d":"pTEXT","{{{id}}}":"pSTRING"}"#),
@@ -221,6 +228,12 @@ struct DocumentSchemaTests {
             Self.whole(#""keys":[{"label":"a","key":{"env":""}}]"#),
             Self.whole(#""keys":[{"label":"a","key":{"env":"A","x":1}}]"#),
             Self.whole(#""providers":{"google":{}}"#), Self.whole(#""providers":{"facebook":{}}"#),
+            Self.whole(#""providers":{"staff":{"enabled":false}}"#),
+            Self.whole(#""providers":{"staff":{"kind":"google","enabled":false}}"#),
+            Self.whole(#""providers":{"staff":{"kind":"twitter","enabled":false,"nonce":"off"}}"#),
+            Self.whole(#""providers":{"password":{"kind":"facebook","enabled":false}}"#),
+            Self.whole(#""providers":{"Staff":{"kind":"facebook","enabled":false}}"#),
+            Self.whole(#""providers":{"staff-":{"kind":"facebook","enabled":false}}"#),
             Self.whole(#""providers":{"twitter":{}}"#), Self.whole(#""providers":{"twitter":{"apps":[]}}"#),
             Self.whole(#""providers":{"twitter":{"enabled":false,"keepTokens":false}}"#),
             Self.whole(#""providers":{"twitter":{"apps":[{"appId":"1","appSecret":{"env":"A"}}]}}"#),
@@ -251,7 +264,7 @@ struct DocumentSchemaTests {
             Self.whole(#""properties":{"p":{"type":"INT","required":null}}"#),
             Self.whole(#""properties":{"email":{"type":"TEXT"}}"#),
             Self.whole(#""properties":{"name":{"type":"INT"}}"#),
-            Self.whole(#""mapping":[]"#), Self.whole(#""mapping":{"google":{}}"#), Self.mapping("null"),
+            Self.whole(#""mapping":[]"#), Self.whole(#""mapping":{"Google":{}}"#), Self.mapping("null"),
             Self.mapping("7"),
             Self.mapping("[7]"), Self.mapping("[[]]"), Self.mapping(#"{"x":7}"#), Self.mapping(#"{"x":null}"#),
             Self.mapping(#"{"":"pINT"}"#), Self.mapping(#"{"X":"pINT"}"#), Self.mapping(#"{"a..b":"pINT"}"#),

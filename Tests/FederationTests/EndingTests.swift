@@ -5,6 +5,8 @@ import Vocabulary
 import TestSupport
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
 
 @Suite("What ends in the settings of applications")

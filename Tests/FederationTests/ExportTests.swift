@@ -1,8 +1,11 @@
+import Secrets
 import Providers
 import Facebook
 import Vocabulary
 import Testing
 
+@testable import Administration
+@testable import Administration
 @testable import Federation
 @testable import Store
 
@@ -19,6 +22,7 @@ struct ExportTests {
             of: document.id,
             stored: stored,
             masterKeys: try Sample.masterKeys(),
+            clock: .system,
             environment: { environment[$0] }
         )
         let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
@@ -184,7 +188,12 @@ struct ExportTests {
         let stored = try Sample(keys: ["ios"], apps: ["1"]).stored()
         func desired(_ text: String) throws -> (DesiredApplication, DocumentProblems) {
             let document = try ApplicationDocument(text: Array(text.utf8), origin: .request, kinds: try .outOfReach())
-            var secrets = DocumentSecrets(of: document.id, stored: stored, masterKeys: try Sample.masterKeys())
+            var secrets = DocumentSecrets(
+                of: document.id,
+                stored: stored,
+                masterKeys: try Sample.masterKeys(),
+                clock: .system
+            )
             let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
             var problems = secrets.problems
             problems.add(ConfigurationDifference.problems(from: stored, to: desired, columns: []))

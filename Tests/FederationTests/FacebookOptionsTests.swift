@@ -4,6 +4,10 @@ import Facebook
 import Vocabulary
 import Testing
 
+@testable import Administration
+@testable import Applications
+@testable import Administration
+@testable import Applications
 @testable import Federation
 @testable import Store
 

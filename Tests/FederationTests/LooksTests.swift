@@ -2,6 +2,8 @@ import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
 
 @Suite("Looks that many share")

@@ -1,6 +1,14 @@
+import Administration
 import Providers
 import Curl
+import Applications
+import Administration
+import Applications
 import Federation
+import Notifications
+import Secrets
+import Notifications
+import Secrets
 import FoundationEssentials
 import Vocabulary
 import Logging
@@ -28,6 +36,8 @@ struct MailDeliveryTests {
                     try await office.column("state") == ["sent", "sent"]
                 }
             }
+            // The server tells of a mail after it has taken it.
+            try await eventually("the server has told of both") { try office.server.mails.count == 2 }
             let mails = try office.server.mails
             #expect(mails.map(\.to) == [["ann@example.com"], ["ann@example.com"]])
             #expect(mails.allSatisfy { $0.content.contains("https://users.example.com/canary") })
@@ -145,7 +155,7 @@ struct MailDeliveryTests {
     @Test("without a mail server, and for what is no address, nothing is enqueued")
     func refused() async throws {
         try await PostOffice.lend { office in
-            let off = try office.federation(mailer: nil)
+            let off = try office.queue(mailer: nil)
             #expect(!off.canSendMail)
             let silent = try await failure { try await office.enqueue("a", to: "ann@example.com", by: off) }
             #expect(silent?.reason == .mailOff)
@@ -239,21 +249,19 @@ private struct PostOffice {
         }
     }
 
-    func federation(mailer: Mailer?) throws -> Federation {
-        try Federation(
+    func queue(mailer: Mailer?) throws -> MailQueue {
+        MailQueue(
             store: office.store,
-            directory: directory,
-            masterKeys: Self.keys([Office.oldKey]),
+            masterKeys: try Self.keys([Office.oldKey]),
             mailer: mailer,
-            limits: Federation.Limits(),
-            logger: Logger(label: "test") { _ in log }
+            clock: .system,
+            random: .system
         )
     }
 
-    func enqueue(_ event: String, to address: String, minutes: Int = 30, by federation: Federation? = nil) async throws
-    {
+    func enqueue(_ event: String, to address: String, minutes: Int = 30, by queue: MailQueue? = nil) async throws {
         let link = Secret("https://users.example.com/canary")
-        try await (try federation ?? self.federation(mailer: try mailer)).enqueue(
+        try await (try queue ?? self.queue(mailer: try mailer)).enqueue(
             .passwordReset(link: link, minutes: minutes, name: "Ann"),
             event: event,
             to: address,

@@ -1,5 +1,9 @@
 import Curl
+import Administration
+import Administration
 import Federation
+import Secrets
+import Secrets
 import Facebook
 import FoundationEssentials
 import Logging

@@ -1,5 +1,9 @@
 import Facebook
+import Administration
+import Administration
 import Federation
+import Logins
+import Logins
 import FoundationEssentials
 import Vocabulary
 import Mapping

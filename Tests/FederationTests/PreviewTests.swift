@@ -1,4 +1,6 @@
+import Administration
 import Facebook
+import Administration
 import Federation
 import Vocabulary
 import TestSupport

@@ -3,6 +3,8 @@ import Facebook
 import Vocabulary
 import Testing
 
+@testable import Administration
+@testable import Administration
 @testable import Federation
 @testable import Store
 

@@ -1,4 +1,6 @@
 import Facebook
+import Administration
+import Administration
 import Federation
 import Vocabulary
 import TestSupport

@@ -3,7 +3,13 @@ import Providers
 import Testing
 import Vocabulary
 
+@testable import Administration
+@testable import Applications
+@testable import Administration
+@testable import Applications
 @testable import Federation
+@testable import Secrets
+@testable import Secrets
 @testable import Store
 
 /// An application as the database might hold it, made part by part.

@@ -4,7 +4,13 @@ import Vocabulary
 import TestSupport
 import Testing
 
+@testable import Administration
+@testable import Applications
+@testable import Administration
+@testable import Applications
 @testable import Federation
+@testable import Secrets
+@testable import Secrets
 @testable import Store
 
 /// Told by the webhook's verify token of Facebook, which is the one that there is.
@@ -211,6 +217,7 @@ struct SecretOptionTests {
                 of: document.id,
                 stored: stored,
                 masterKeys: try Sample.masterKeys(),
+                clock: .system,
                 environment: { environment[$0] }
             )
             let desired = DesiredApplication(document, stored: stored, secrets: &secrets)

@@ -1,3 +1,6 @@
+import KeptTokens
+import Applications
+import Administration
 import Facebook
 import FoundationEssentials
 import Vocabulary
@@ -6,7 +9,12 @@ import Store
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import Federation
+@testable import Logins
+@testable import Secrets
+@testable import Logins
+@testable import Secrets
 
 @Suite("Master keys")
 struct SecretRotationTests {

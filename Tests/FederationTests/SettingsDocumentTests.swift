@@ -1,3 +1,5 @@
+import Applications
+import Applications
 import Federation
 import Vocabulary
 import Testing

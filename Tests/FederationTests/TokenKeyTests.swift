@@ -4,7 +4,11 @@ import Vocabulary
 import Store
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
+@testable import Secrets
+@testable import Secrets
 
 @Suite("Keys of signed tokens")
 struct TokenKeyTests {

@@ -2,6 +2,8 @@ import Vocabulary
 import NIOConcurrencyHelpers
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
 
 @Suite("A turnstile")

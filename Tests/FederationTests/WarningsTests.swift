@@ -1,6 +1,8 @@
 import Logging
 import Testing
 
+@testable import Applications
+@testable import Applications
 @testable import Federation
 
 @Suite("Warnings to operators")

@@ -1,4 +1,6 @@
+import Administration
 import Federation
+import HTTP
 import HTTPTypes
 import Hummingbird
 import Vocabulary
@@ -37,7 +39,7 @@ struct AdministrationCall: Sendable {
     init(
         _ request: Request,
         of route: AdministrationRoute,
-        context: APIContext,
+        context: ManagementContext,
         caller: Caller,
         administration: Administration
     ) throws(Failure) {
@@ -92,11 +94,15 @@ struct AdministrationCall: Sendable {
     }
 
     /// The body, a JSON document.
+    // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
+    @inline(never)
     func document() async throws(Failure) -> JSONValue {
         try await body(as: ["application/json"])
     }
 
     /// The body, a JSON Merge Patch; many clients can only call it JSON.
+    // As `document`.
+    @inline(never)
     func patch() async throws(Failure) -> JSONValue {
         try await body(as: ["application/merge-patch+json", "application/json"])
     }

@@ -1,3 +1,4 @@
+import Administration
 import Federation
 import Hummingbird
 import Vocabulary
@@ -5,7 +6,7 @@ import Logging
 
 extension AdministrationRoute {
     /// Mounts the route: role, path, query, then what it does.
-    func mount(on router: Router<APIContext>, administration: Administration) {
+    func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
             guard caller.role >= role else {
@@ -39,7 +40,7 @@ extension AdministrationRoute {
     }
 
     /// The application that a refused request was about, if it can be one.
-    private static func application(in context: APIContext) -> String? {
+    private static func application(in context: ManagementContext) -> String? {
         context.parameters["application"].flatMap { PercentEncoding.decode($0) }.flatMap { ApplicationID($0)?.text }
     }
 }

@@ -1,3 +1,5 @@
+import HTTP
+
 /// Slows those down who send operator tokens that do not count.
 ///
 /// From the fifth failure within a minute on, a source has to wait 1 s, 2 s, 4 s … up to a minute after each failure. A success

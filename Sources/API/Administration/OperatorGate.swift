@@ -1,4 +1,8 @@
+import Applications
+import Secrets
+import Administration
 import Federation
+import HTTP
 import HTTPTypes
 import Hummingbird
 import Vocabulary
@@ -25,8 +29,8 @@ struct OperatorGate: RouterMiddleware {
 
     func handle(
         _ request: Request,
-        context: APIContext,
-        next: (Request, APIContext) async throws -> Response
+        context: ManagementContext,
+        next: (Request, ManagementContext) async throws -> Response
     ) async throws -> Response {
         // A path that fits a route has a pattern here; the others are held to their first segment.
         let first = request.uri.path.split(separator: "/", maxSplits: 1).first ?? ""
@@ -40,7 +44,7 @@ struct OperatorGate: RouterMiddleware {
         return try await next(request, context)
     }
 
-    private func caller(of request: Request, _ context: APIContext) async throws(Failure) -> Caller {
+    private func caller(of request: Request, _ context: ManagementContext) async throws(Failure) -> Caller {
         guard let header = request.headers[.authorization] else {
             log(Self.refusal, of: nil, in: context)
             throw Self.refusal
@@ -88,7 +92,7 @@ struct OperatorGate: RouterMiddleware {
         )
     }
 
-    private func log(_ failure: Failure, of header: String?, failures: Int? = nil, in context: APIContext) {
+    private func log(_ failure: Failure, of header: String?, failures: Int? = nil, in context: ManagementContext) {
         var metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)"]
         if let header { metadata["token"] = "\(pseudonyms.pseudonym(of: header, in: nil))" }
         if let failures { metadata["failures"] = "\(failures)" }

@@ -1,3 +1,4 @@
+import HTTP
 import Vocabulary
 
 /// The query of a request, read strictly: a misspelt filter must not become a list of everything.

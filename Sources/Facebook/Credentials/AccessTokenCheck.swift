@@ -27,7 +27,7 @@ package enum AccessTokenCheck {
     package static func verify(
         evidence: AccessTokenEvidence,
         app: ProviderApp,
-        of provider: ProviderName = .facebook,
+        of provider: ProviderName,
         now: Int64
     ) -> Verdict {
         guard app.secret.byteCount > 0 else {

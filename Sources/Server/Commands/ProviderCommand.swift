@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Federation
 import Providers
@@ -113,10 +114,10 @@ struct ProviderCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let id = application.id
-            let title = try await administration.kind(of: provider.name, in: id).title
-            try confirmation.require(id, losing: "the \(title) apps of \(id) and their secrets")
-            try await administration.removeProvider(provider.name, of: id, if: precondition.precondition, by: actor)
-            try Terminal.report("\(title) is removed from \(id).")
+            let name = provider.name
+            try confirmation.require(id, losing: "the apps of \(id) at \(name) and their secrets")
+            try await administration.removeProvider(name, of: id, if: precondition.precondition, by: actor)
+            try Terminal.report("\(name) is removed from \(id).")
         }
     }
 }

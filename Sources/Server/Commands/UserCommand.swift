@@ -1,3 +1,5 @@
+import KeptTokens
+import Administration
 import ArgumentParser
 import Federation
 import Vocabulary

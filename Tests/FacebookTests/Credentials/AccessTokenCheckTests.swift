@@ -222,6 +222,7 @@ struct AccessTokenCheckTests {
         AccessTokenCheck.verify(
             evidence: AccessTokenEvidence(inspection: inspection, profile: profile),
             app: ProviderApp(id: try #require(ProviderAppID("123456789")), secret: Secret(secret)),
+            of: .facebook,
             now: now
         )
     }

@@ -121,6 +121,7 @@ struct GraphTroubleTests {
             case .refused(let failure) = AccessTokenCheck.verify(
                 evidence: await graph.evidence(),
                 app: app,
+                of: .facebook,
                 now: 1_700_000_000
             )
         else {

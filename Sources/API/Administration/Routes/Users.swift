@@ -1,4 +1,6 @@
+import Administration
 import Federation
+import HTTP
 import HTTPTypes
 import Vocabulary
 

@@ -1,0 +1,20 @@
+package import HTTP
+package import Hummingbird
+package import NIOCore
+
+/// What the management listener keeps of one request.
+package struct ManagementContext: HTTPContext {
+    package var coreContext: CoreRequestContextStorage
+    package let requestID: String
+    package let remoteAddress: SocketAddress?
+    package var peer: PeerAddress
+    /// The operator who calls; `OperatorGate` puts it here, and nothing else does.
+    var caller: Caller?
+
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        requestID = source.requestID
+        remoteAddress = source.channel.remoteAddress
+        peer = PeerAddress(remoteAddress)
+    }
+}

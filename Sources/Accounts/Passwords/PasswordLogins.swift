@@ -1,0 +1,109 @@
+package import Logins
+package import Secrets
+package import Applications
+package import Notifications
+package import Vocabulary
+package import Logging
+import Passwords
+package import Store
+
+/// What a client sends to log in with a password, parsed at the edge.
+package struct PasswordLogin: Sendable {
+    /// Empty when the client sent none.
+    package let login: String
+    /// Empty when the client sent none.
+    package let password: Secret
+    /// The session that the client already has; it ends when it is the same user's.
+    package let previousToken: SessionToken?
+    package let source: RequestSource
+
+    package init(login: String, password: Secret, previousToken: SessionToken?, source: RequestSource) {
+        self.login = login
+        self.password = password
+        self.previousToken = previousToken
+        self.source = source
+    }
+}
+
+/// Logins by e-mail address and password.
+package struct PasswordLogins: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let verifier: PasswordVerifier
+    let log: LoginLog
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        directory: ApplicationDirectory,
+        verifier: PasswordVerifier,
+        log: LoginLog,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.directory = directory
+        self.verifier = verifier
+        self.log = log
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Logs a person in by e-mail address and password.
+    ///
+    /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a login that is
+    /// nobody's, and one of an account without a password, takes as long as a wrong password and is counted like one.
+    ///
+    /// - Parameters:
+    ///   - request: What the client sent.
+    ///   - loaded: The application.
+    ///   - logger: Gets one line about how it went.
+    /// - Returns: The user and the session.
+    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password: `account_disabled`,
+    ///   `email_unconfirmed`.
+    package func logIn(
+        _ request: PasswordLogin,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        let deadline = ContinuousClock.now + limits.login
+        return try await log.telling(of: .login(request.login), by: .password, in: loaded, logger) {
+            () throws(Failure) in
+            try await perform(request, to: loaded, deadline: deadline)
+        }
+    }
+
+    private func perform(
+        _ request: PasswordLogin,
+        to loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> SignedIn {
+        guard !request.login.utf8.isEmpty, request.password.byteCount > 0 else {
+            throw Failure(.loginIncomplete, "A login needs the e-mail address as login, and the password.")
+        }
+        // Neither can be anybody's, so nothing is learnt from how fast that is said.
+        guard let email = EmailAddress(request.login), PasswordPolicy.canBePassword(request.password) else {
+            throw Failure.loginInvalid
+        }
+        let guess = PasswordGuess(password: request.password, login: email.login, source: request.source)
+        let stored = try await verifier.check(guess, in: loaded.application, deadline: deadline) { () throws(Failure) in
+            try await store.password(ofLogin: email.login, in: loaded.application)
+        }
+        let token = random.sessionToken()
+        let session = PasswordSession(
+            user: stored.objectID,
+            verifiedHash: stored.hash,
+            login: stored.login,
+            tokenHash: token.hash,
+            previousTokenHash: request.previousToken?.hash
+        )
+        // Nil: the password has been changed since it was checked.
+        let opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
+            try await store.openPasswordSession(session, of: loaded.application)
+        }
+        guard let user = opened else { throw Failure.loginInvalid }
+        return SignedIn(user: user, token: token, created: false)
+    }
+
+}

@@ -1,0 +1,171 @@
+import Secrets
+package import Applications
+package import KeptTokens
+package import Notifications
+package import Vocabulary
+package import Logging
+import Mailing
+import Passwords
+package import Store
+
+/// Where a link of a mail leads.
+package struct LinkedAccount: Sendable {
+    package let email: String
+    /// Whether anybody can log in to it by a provider.
+    package let hasIdentities: Bool
+    /// Whether somebody has chosen a password.
+    package let hasPassword: Bool
+}
+
+/// Passwords set anew by whoever reads the mail of an account.
+package struct PasswordReset: Sendable {
+    let store: Store
+    let verifier: PasswordVerifier
+    let links: MailedLinks
+    let notices: Notices
+    let revoker: PermissionRevoker
+    let events: EventLog
+    let limits: Limits
+
+    package init(
+        store: Store,
+        verifier: PasswordVerifier,
+        links: MailedLinks,
+        notices: Notices,
+        revoker: PermissionRevoker,
+        events: EventLog,
+        limits: Limits
+    ) {
+        self.store = store
+        self.verifier = verifier
+        self.links = links
+        self.notices = notices
+        self.revoker = revoker
+        self.events = events
+        self.limits = limits
+    }
+
+    /// Sends the owner of a login a link under which to choose another password.
+    ///
+    /// Whether there is one shows in nothing. Somebody without a password gets none: the address of a provider is nobody's proof
+    /// (decision D6).
+    ///
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
+    package func restorePassword(
+        of identity: String,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        try await links.mailLink(.passwordReset, toLogin: identity, from: source, in: loaded, logger: logger) { _ in
+            true
+        }
+    }
+
+    /// The account to which a link leads; nothing is used up.
+    ///
+    /// - Throws: `link_invalid`.
+    package func linkedAccount(
+        _ token: String,
+        for purpose: EmailTokenPurpose,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> LinkedAccount {
+        let proof = try await proof(by: token, for: purpose, in: loaded).proof
+        return LinkedAccount(
+            email: proof.email,
+            hasIdentities: try await store.hasIdentities(proof.user, in: loaded.application),
+            hasPassword: try await store.password(of: proof.user, in: loaded.application) != nil
+        )
+    }
+
+    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities, which others may have linked.
+    ///
+    /// Says in one log line how it went, and by mail that the password is another one.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the link.
+    ///   - password: What the person chose.
+    ///   - keepsIdentities: Whether the person has said that the identities of the account are their own.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`; the link stays good then, but for the first.
+    package func resetPassword(
+        by token: String,
+        to password: Secret,
+        keepingIdentities keepsIdentities: Bool,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let proof = try await events.logging("password reset", of: loaded, logger, user: \.user) { () throws(Failure) in
+            try await reset(
+                by: token,
+                for: .passwordReset,
+                to: password,
+                keepingIdentities: keepsIdentities,
+                in: loaded
+            )
+        }
+        await notifyOfReset(by: proof, in: loaded, logger: logger)
+    }
+
+    /// Says by mail that a link has given an account another password.
+    ///
+    /// The password counts by then, and the link does no more: what fails from here on must not tell the person otherwise.
+    func notifyOfReset(
+        by proof: EmailToken,
+        and others: [NoticeAddress] = [],
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async {
+        guard let user = (try? await store.person(proof.user, of: loaded.application))?.user else { return }
+        await notices.notify(.passwordChanged(name: user.name), about: user, and: others, in: loaded, logger: logger)
+    }
+
+    /// Sets the password of the user whose link it is.
+    package func reset(
+        by token: String,
+        for purpose: EmailTokenPurpose,
+        to password: Secret,
+        keepingIdentities keepsIdentities: Bool,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> EmailToken {
+        let (hash, proof) = try await proof(by: token, for: purpose, in: loaded)
+        guard let email = EmailAddress(proof.email) else { throw Failure.linkInvalid }
+        let stored = try await verifier.newPassword(
+            password,
+            email: email,
+            of: proof.user,
+            in: loaded,
+            deadline: .now + limits.login
+        )
+        let lost = try await store.resetPassword(
+            byLink: hash,
+            for: purpose,
+            to: stored,
+            keepingIdentities: keepsIdentities,
+            forgetting: PasswordGuess.accountKey(of: email.login),
+            in: loaded.application
+        )
+        guard let lost else { throw Failure.linkInvalid }
+        _ = await revoker.revokePermissions(
+            by: lost,
+            formerlyOf: proof.user,
+            in: loaded,
+            actor: Actor(name: "user:\(proof.user)", source: "password reset")
+        )
+        return proof
+    }
+
+    /// What a link proves that came back.
+    package func proof(
+        by token: String,
+        for purpose: EmailTokenPurpose,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (hash: [UInt8], proof: EmailToken) {
+        guard let hash = OneTimeToken(received: token)?.hash,
+            let proof = try await store.emailToken(tokenHash: hash, for: purpose, of: loaded.application)
+        else { throw Failure.linkInvalid }
+        return (hash, proof)
+    }
+
+}

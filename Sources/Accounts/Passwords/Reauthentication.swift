@@ -1,0 +1,74 @@
+package import Notifications
+package import Applications
+package import Logins
+package import Vocabulary
+import Passwords
+package import Store
+
+/// Whether whoever holds a session has shown of late to be its user.
+package struct Reauthentication: Sendable {
+    let store: Store
+    let sessions: Sessions
+    let verifier: PasswordVerifier
+    let limits: Limits
+
+    package init(
+        store: Store,
+        sessions: Sessions,
+        verifier: PasswordVerifier,
+        limits: Limits
+    ) {
+        self.store = store
+        self.sessions = sessions
+        self.verifier = verifier
+        self.limits = limits
+    }
+
+    /// Whether the password is that of the session's user, who has then shown who they are.
+    ///
+    /// - Throws: `session_invalid`, `too_many_attempts`, `overloaded`.
+    package func verifyPassword(
+        _ password: Secret,
+        ofSession token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Bool {
+        let user = try await sessions.user(of: token, in: loaded)
+        guard let token, PasswordPolicy.canBePassword(password) else { return false }
+        do throws(Failure) {
+            try await verify(password, of: user, token: token, from: source, in: loaded)
+            return true
+        } catch {
+            guard error.reason == .loginInvalid else { throw error }
+            return false
+        }
+    }
+
+    /// Holds a session to a proof of who its person is that is at most five minutes old.
+    ///
+    /// - Throws: `reauthentication_required`.
+    package func require(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
+        let isAuthenticated = try await store.isAuthenticated(
+            tokenHash: token.hash,
+            within: Sessions.reauthenticationSeconds,
+            in: loaded.application
+        )
+        guard isAuthenticated else { throw .reauthenticationRequired }
+    }
+
+    /// Holds a password against that of a user, and notes that the session's person has shown who they are.
+    private func verify(
+        _ password: Secret,
+        of user: User,
+        token: SessionToken,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let application = loaded.application
+        let stored = try await store.password(of: user.objectID, in: application)
+        // Guesses through a session and guesses at the login are guesses at one password.
+        let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
+        _ = try await verifier.check(guess, in: application, deadline: .now + limits.login) { stored }
+        try await store.noteAuthentication(tokenHash: token.hash, in: application)
+    }
+}

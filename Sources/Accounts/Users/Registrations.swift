@@ -1,0 +1,199 @@
+package import Logins
+package import Secrets
+package import Notifications
+package import Applications
+package import Vocabulary
+package import Logging
+package import Store
+
+/// Accounts that people and guests make.
+package struct Registrations: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let verifier: PasswordVerifier
+    let links: MailedLinks
+    let confirmation: EmailConfirmation
+    let attempts: AttemptCounter
+    let events: EventLog
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        directory: ApplicationDirectory,
+        verifier: PasswordVerifier,
+        links: MailedLinks,
+        confirmation: EmailConfirmation,
+        attempts: AttemptCounter,
+        events: EventLog,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.directory = directory
+        self.verifier = verifier
+        self.links = links
+        self.confirmation = confirmation
+        self.attempts = attempts
+        self.events = events
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Makes an account with an e-mail address and a password.
+    ///
+    /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log line how it went.
+    ///
+    /// - Parameters:
+    ///   - record: The user as the client writes it: `email` and other properties, the password, and the id of a guest.
+    ///   - token: The guest's session.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Of the request.
+    /// - Returns: The user.
+    /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
+    ///   `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid`, `rate_limited`, `too_many_attempts` and
+    ///   their like; nothing is written then.
+    package func register(
+        _ record: UserRecord,
+        token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> User {
+        let login = record.properties.present("email")?.string
+        let user = try await events.logging("registration", of: loaded, logger, login: login, user: \.objectID) {
+            () throws(Failure) in
+            try await makeUser(record, token: token, from: source, in: loaded)
+        }
+        if user.status == .emailConfirmationPending {
+            await confirmation.sendConfirmation(to: user, in: loaded, logger: logger)
+        }
+        return user
+    }
+
+    private func makeUser(
+        _ record: UserRecord,
+        token: SessionToken?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> User {
+        let application = loaded.application
+        try application.requireRegistration()
+        let client = try ClientRecord(record, of: loaded)
+        guard let password = client.password else {
+            throw Failure(.passwordMissing, "An account needs a password. Send it as \"password\".")
+        }
+        let email = try Self.email(in: record)
+        let guest = try client.guest(token)
+        try await count(from: source, of: application)
+        let stored = try await verifier.newPassword(
+            password,
+            email: email,
+            of: guest?.id ?? random.objectID(),
+            names: client.names,
+            in: loaded,
+            deadline: .now + limits.login
+        )
+        let status: UserStatus =
+            application.settings.registration.confirmEmail ? .emailConfirmationPending : .enabled
+        let isMailed = status == .emailConfirmationPending && links.canSend
+        let counts = isMailed ? try await links.countConfirmation(of: email, in: loaded) : []
+        let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+            let application = loaded.application
+            var client = try ClientRecord(record, of: loaded)
+            client.setEmail(email, of: application)
+            try await register(client.newDynamicNames, of: application)
+            let write = RegistrationWrite(password: stored, status: status, given: client.given)
+            guard let guest else { return try await store.register(write, of: application) }
+            return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+        }
+        guard let user else {
+            if isMailed { try await store.withdrawAttempt(for: counts, of: application) }
+            throw Failure(
+                .loginTaken,
+                "There is an account with this e-mail address already. Log in, or restore its password."
+            )
+        }
+        return user
+    }
+
+    /// Makes a guest, who has no way back in but the session that this opens.
+    ///
+    /// - Throws: `registration_disabled`; `property_missing` where a guest would lack a required property.
+    package func registerGuest(
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        try await events.logging("guest", of: loaded, logger, user: \.user.objectID) { () throws(Failure) in
+            try loaded.application.requireRegistration()
+            try await count(from: source, of: loaded.application)
+            let token = random.sessionToken()
+            let guest = try await directory.withCurrent(loaded, until: .now + limits.login) {
+                (loaded) throws(Failure) in
+                try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+            }
+            return SignedIn(user: guest, token: token, created: true)
+        }
+    }
+
+    /// Counts an account that somebody is about to make, for the network that it comes from and for the application.
+    ///
+    /// Nobody uses up what the application takes but from many networks.
+    ///
+    /// - Throws: `rate_limited`.
+    func count(from source: RequestSource, of application: Application) async throws(Failure) {
+        let registration = application.settings.registration
+        let counts = [
+            AttemptCount(
+                for: Digest.sha256("registrations " + source.name),
+                by: .registrations(most: registration.mostPerHour)
+            ),
+            AttemptCount(
+                for: Digest.sha256("registrations in all"),
+                by: .registrations(most: registration.mostPerHourInAll)
+            ),
+        ]
+        let refusal = try await attempts.count(counts, of: application, before: .now + limits.login)
+        guard let refusal else { return }
+        throw Failure(
+            .rateLimited,
+            refusal.position == 0
+                ? "Too many accounts have been made from this network address. Try again later."
+                : "This app has been given as many accounts as it takes within an hour. Try again later.",
+            retryAfter: refusal.seconds
+        )
+    }
+
+    /// Registers names of undeclared properties that a client brings in, as logins do.
+    package func register(_ names: [PropertyName], of application: Application) async throws(Failure) {
+        guard !names.isEmpty else { return }
+        try await store.registerDynamicNames(names, of: application.id)
+    }
+
+    /// The address by which the account is logged in to, whether clients may write that property otherwise or not.
+    private static func email(in record: UserRecord) throws(Failure) -> EmailAddress {
+        guard let value = record.properties.present("email"), value.string?.isEmpty != true else {
+            throw Failure(.loginMissing, "An account needs an e-mail address. Send it as \"email\".")
+        }
+        return try EmailAddress(client: value.string ?? "")
+    }
+}
+
+extension Application {
+    fileprivate func requireRegistration() throws(Failure) {
+        guard settings.registration.enabled else {
+            throw Failure(.registrationDisabled, "This app takes no new accounts. Log in with one that exists.")
+        }
+    }
+}
+
+extension ClientRecord {
+    /// The guest that becomes the user; nil when the record names none.
+    fileprivate func guest(_ token: SessionToken?) throws(Failure) -> (id: ObjectID, token: SessionToken)? {
+        guard let objectID else { return nil }
+        guard let id = objectID.string.flatMap({ ObjectID($0) }), let token else { throw .guestInvalid }
+        return (id, token)
+    }
+}

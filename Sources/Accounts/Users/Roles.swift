@@ -1,0 +1,146 @@
+package import Applications
+package import Logins
+package import Vocabulary
+package import Store
+
+/// Who calls by an API key, for what concerns other users than a session's own.
+package struct ServerCaller: Sendable {
+    package let actor: Actor
+
+    /// Nil unless the key is a server's.
+    package init?(key: APIKey?, source: String) {
+        guard let key, key.isServer else { return nil }
+        actor = Actor(name: "key:\(key.label)", source: source)
+    }
+}
+
+/// Roles of users, and what servers do to users.
+package struct Roles: Sendable {
+    let store: Store
+    let sessions: Sessions
+
+    package init(
+        store: Store,
+        sessions: Sessions
+    ) {
+        self.store = store
+        self.sessions = sessions
+    }
+
+    /// The session's own roles: the one that the system gives, and those that the user was given.
+    package func ownRoles(token: SessionToken?, in loaded: LoadedApplication) async throws(Failure) -> [String] {
+        let user = try await sessions.user(of: token, in: loaded)
+        let given = try await store.roles(of: user.objectID, in: loaded.application)
+        return loaded.application.roles(of: user, given: given)
+    }
+
+    /// The roles of a user: the session's own, or any when a server asks.
+    ///
+    /// - Throws: `not_found` for every other id, whether it exists or not.
+    package func roles(
+        of id: ObjectID?,
+        token: SessionToken?,
+        server: ServerCaller?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [String] {
+        guard let server else {
+            _ = try await sessions.ownUser(id, token: token, in: loaded)
+            return try await ownRoles(token: token, in: loaded)
+        }
+        guard let id, let person = try await store.person(id, of: loaded.application) else { throw .noSuchUser }
+        try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
+        return loaded.application.roles(of: person.user, given: person.roles)
+    }
+
+    /// Gives a user a role, or takes it away; what is so already stays so.
+    ///
+    /// - Parameters:
+    ///   - role: One of the application's.
+    ///   - identity: The user's id, or the e-mail address that the user logs in with.
+    ///   - isGiven: Whether the user shall have it.
+    ///   - server: Who does it.
+    ///   - loaded: The application.
+    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed` or `role_permanent`, `not_found`.
+    package func setRole(
+        _ role: String,
+        of identity: String,
+        isGiven: Bool,
+        by server: ServerCaller?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let server else {
+            throw Failure(.roleAssignmentForbidden, "Roles are given and taken with a server's API key only.")
+        }
+        let application = loaded.application
+        guard case .given(let role) = try application.role(role) else {
+            throw Failure(
+                isGiven ? .roleFixed : .rolePermanent,
+                "This role follows from what a user is. It can be neither given nor taken."
+            )
+        }
+        var id = ObjectID(identity)
+        if id == nil, let email = EmailAddress(identity) {
+            id = try await store.password(ofLogin: email.login, in: application)?.objectID
+        }
+        guard let id else { throw .noSuchUser }
+        try await change(id, of: application, by: server) { _ in isGiven ? .giveRole(role) : .takeRole(role) }
+    }
+
+    /// A page of the users who have a role, with the roles of each; the audit log gets who asked.
+    ///
+    /// - Throws: `server_key_required` without a server's key, `role_unknown`.
+    package func users(
+        havingRole role: String,
+        offset: Int64,
+        limit: Int64,
+        for server: ServerCaller?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [(user: User, roles: [String])] {
+        guard let server else { throw .serverKeyRequired }
+        let application = loaded.application
+        let users = try await store.users(
+            having: try application.role(role),
+            of: application,
+            offset: offset,
+            limit: limit
+        )
+        try await store.recordReading(
+            .search,
+            of: users.count == 1 ? users.first?.user.objectID : nil,
+            ["by": .array([.string("role")]), "found": .integer(Int64(users.count))],
+            in: application.id,
+            by: server.actor
+        )
+        return users.map { ($0.user, application.roles(of: $0.user, given: $0.roles)) }
+    }
+
+    /// Disables a user, which ends the sessions, or enables one again.
+    ///
+    /// - Throws: `server_key_required` without a server's key, `not_found`.
+    package func setStatus(
+        _ status: UserStatus,
+        of id: ObjectID?,
+        by server: ServerCaller?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let server else { throw .serverKeyRequired }
+        guard let id else { throw .noSuchUser }
+        let application = loaded.application
+        try await change(id, of: application, by: server) { application.change(of: $0, to: status) }
+    }
+
+    private func change(
+        _ id: ObjectID,
+        of application: Application,
+        by server: ServerCaller,
+        plan: @escaping @Sendable (StoredPerson) -> PersonChange?
+    ) async throws(Failure) {
+        do {
+            _ = try await store.change(id, of: application, by: server.actor, plan: plan)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.internal, "The change could not be made.", cause: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package import Logins
+package import Secrets
+package import Applications
+package import Vocabulary
+package import Logging
+package import Store
+
+/// Sessions that a server opens for a user.
+package struct ServerLogin: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let events: EventLog
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        directory: ApplicationDirectory,
+        events: EventLog,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.directory = directory
+        self.events = events
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Opens a session of a user for a server, which has no credential of theirs.
+    ///
+    /// Nobody has shown who they are: what needs that needs more than this session.
+    ///
+    /// - Throws: `object_login_forbidden` without a server's key, `not_found`, `account_disabled`, `email_unconfirmed`.
+    package func logIn(
+        as id: ObjectID?,
+        by server: ServerCaller?,
+        previousToken: SessionToken?,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        let key = server.map { ["key": "\($0.actor.name)"] as Logger.Metadata } ?? [:]
+        return try await events.logging("server login", of: loaded, logger, with: key, user: \.user.objectID) {
+            () throws(Failure) in
+            guard server != nil else {
+                throw Failure(
+                    .objectLoginForbidden,
+                    "Login by objectId is for servers only, with an API key of theirs."
+                )
+            }
+            guard let id else { throw .noSuchUser }
+            let token = random.sessionToken()
+            return try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+                let session = PasswordSession(
+                    user: id,
+                    verifiedHash: nil,
+                    login: id.description,
+                    tokenHash: token.hash,
+                    previousTokenHash: previousToken?.hash
+                )
+                guard let user = try await store.openPasswordSession(session, of: loaded.application) else {
+                    throw .noSuchUser
+                }
+                return SignedIn(user: user, token: token, created: false)
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Applications
+import Providers
+package import Vocabulary
+import Store
+
+extension Administration {
+    /// Applications in the order of their ids; each as `application` gives it.
+    package func applications(_ page: PageRequest) async throws(Failure) -> Page {
+        var after: ApplicationID?
+        if let cursor = page.cursor {
+            guard let id = ApplicationID(cursor) else { throw .badCursor }
+            after = id
+        }
+        let found = try await store.applications(after: after, limit: page.limit + 1)
+        return page.page(of: found, cursor: \.id.text) { .object($0.overview) }
+    }
+
+    /// `{"application", "name", "schema", "settings": {…all of them…}, "revision", "created", "updated"}`.
+    package func application(_ id: String) async throws(Failure) -> Resource {
+        let stored = try await existing(id)
+        return stored.resource(.object(stored.overview))
+    }
+
+    /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "settings"?}`.
+    ///
+    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken.
+    package func createApplication(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
+        let desired: DesiredApplication
+        do throws(DocumentProblems) { desired = try DesiredApplication(creating: document, kinds: kinds) } catch {
+            throw error.failure
+        }
+        let created = try await changing {
+            try await change(desired.id, by: actor) { stored, columns in
+                guard stored == nil else {
+                    throw Failure(.conflict, "There is an application \(desired.id) already.")
+                }
+                return try desired.steps(from: nil, columns: columns)
+            }
+        }
+        guard let created else { throw .noSuchApplication }
+        return created.resource(.object(created.overview))
+    }
+
+    /// Changes `name` and `settings` by a merge patch; a setting that is `null` returns to its default.
+    package func changeApplication(
+        _ id: String,
+        patch: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await edit(id, if: precondition, by: actor) { desired, stored in
+            var reader = DocumentReader(origin: .request)
+            let current = stored.overview
+            let merged = reader.merge(
+                patch,
+                into: current,
+                fixed: ["application", "schema", "revision", "created", "updated"]
+            )
+            let settings = JSONPointer() / "settings"
+            // What is set to null is gone from the merged settings, known or not.
+            for member in patch.object?["settings"]?.object?.members ?? [] where member.value.isNull {
+                guard current["settings"]?.object?[member.key] == nil else { continue }
+                reader.problems.add(settings / member.key, "is not a setting")
+            }
+            desired.name = reader.text(merged["name"], at: JSONPointer() / "name") ?? stored.id.text
+            desired.settings = SettingsDocument.parse(
+                merged["settings"] ?? .object([:]),
+                at: settings,
+                problems: &reader.problems
+            )
+            try reader.check()
+        }
+        return changed.resource(.object(changed.overview))
+    }
+
+    /// Removes an application with everything in it: its users, too.
+    ///
+    /// The confirmation must be the id once more.
+    package func deleteApplication(
+        _ id: String,
+        confirmation: String?,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        _ = try await change(id, if: precondition, by: actor) { stored, _ in
+            guard let confirmation, confirmation.hasSameBytes(as: stored.id.text) else {
+                throw Failure.unconfirmed(
+                    "Deleting an application deletes its users, its sessions and its keys",
+                    repeating: stored.id.text
+                )
+            }
+            return ConfigurationDifference.deletion(of: stored)
+        }
+    }
+}
+
+extension DesiredApplication {
+    /// Reads what a new application shall be: without keys, provider, properties and mapping, which come one by one.
+    ///
+    /// - Throws: Every problem and its place.
+    fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {
+        let known = ["application", "name", "schema", "settings"]
+        var reader = DocumentReader(origin: .request)
+        guard let object = reader.object(document, at: JSONPointer(), known: known) else { throw reader.problems }
+        let read = object.members.filter { member in known.contains { $0.hasSameBytes(as: member.key) } }
+        do throws(DocumentProblems) {
+            let document = try ApplicationDocument(.object(JSONObject(read)), origin: .request, kinds: kinds)
+            self.init(id: document.id, name: document.name, schema: document.schema, kinds: kinds)
+            settings = document.settings
+        } catch {
+            reader.problems.add(error)
+            throw reader.problems
+        }
+        try reader.check()
+    }
+}
+
+extension StoredApplication {
+    /// As operators see the application as a whole.
+    fileprivate var overview: JSONObject {
+        let settings = (try? SettingsDocument.parse(settings)) ?? ApplicationSettings()
+        return [
+            "application": .string(id.text), "name": .string(name), "schema": .string(schema),
+            "settings": SettingsDocument.document(of: settings), "revision": .integer(revision),
+            "created": .integer(created), "updated": updated.map(JSONValue.integer) ?? .null,
+        ]
+    }
+}

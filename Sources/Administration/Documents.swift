@@ -1,0 +1,171 @@
+import Applications
+import Providers
+package import Vocabulary
+import NIOConcurrencyHelpers
+package import Store
+
+/// What applying a document does, or would do.
+package struct ApplicationPlan: Sendable {
+    package let application: ApplicationID
+    package let changes: [PlannedChange]
+    /// Declared properties that the document does not name: they stay.
+    package let undeclared: [PropertyName]
+    /// What an operator should know about what the document says.
+    package let warnings: [String]
+
+    package init(
+        application: ApplicationID,
+        changes: [PlannedChange],
+        undeclared: [PropertyName],
+        warnings: [String] = []
+    ) {
+        self.application = application
+        self.changes = changes
+        self.undeclared = undeclared
+        self.warnings = warnings
+    }
+
+    /// `{"application", "changes": [{"action", "target", "from", "to"}], "undeclaredProperties": [name], "warnings": [text]}`.
+    package var json: JSONValue {
+        let changes = changes.map { change in
+            JSONValue.object([
+                "action": .string(change.action), "target": change.target.map(JSONValue.string) ?? .null,
+                "from": change.from ?? .null, "to": change.to ?? .null,
+            ])
+        }
+        return .object([
+            "application": .string(application.text), "changes": .array(changes),
+            "undeclaredProperties": .array(undeclared.map { .string($0.text) }),
+            "warnings": .array(warnings.map(JSONValue.string)),
+        ])
+    }
+}
+
+extension Administration {
+    /// The application as a document that `apply` takes back; keys and secrets as names of environment variables.
+    package func document(of application: String) async throws(Failure) -> Resource {
+        let stored = try await existing(application)
+        return Resource(DocumentExport.document(of: stored, kinds: kinds), tag: stored.tag)
+    }
+
+    /// What applying the document would do.
+    ///
+    /// - Throws: `DocumentProblems` or `Failure`.
+    package func plan(
+        _ document: ApplicationDocument,
+        environment: @escaping @Sendable (String) -> String?
+    ) async throws -> ApplicationPlan {
+        let stored = try await store.application(document.id)
+        let columns = try await store.liveColumns(ofSchema: stored?.schema ?? document.schema)
+        let plan = try plan(document, stored, columns, environment)
+        try await store.refuseTakenHostNames(document.settings.hostNames, of: document.id)
+        return plan
+    }
+
+    /// Makes an application what its document says, in one transaction; what is so already is left alone.
+    ///
+    /// - Throws: `DocumentProblems` with everything that is wrong, or `Failure`; nothing has changed then.
+    package func apply(
+        _ document: ApplicationDocument,
+        environment: @escaping @Sendable (String) -> String?,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws -> ApplicationPlan {
+        // A transaction that has to run again plans again; the last plan is the one that was carried out.
+        let carriedOut = NIOLockedValueBox<ApplicationPlan?>(nil)
+        _ = try await change(document.id, by: actor) { stored, columns in
+            if let stored { try precondition.check(stored.tag) } else { try precondition.checkAbsent() }
+            let plan = try plan(document, stored, columns, environment)
+            carriedOut.withLockedValue { $0 = plan }
+            return plan.changes
+        }
+        return carriedOut.withLockedValue { $0 }
+            ?? ApplicationPlan(application: document.id, changes: [], undeclared: [])
+    }
+
+    /// Reads an application document that came in a request, where it may hold a secret itself.
+    ///
+    /// - Throws: `DocumentProblems` with every problem and its place.
+    package func document(reading value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
+        try ApplicationDocument(value, origin: .request, kinds: kinds)
+    }
+
+    private func plan(
+        _ document: ApplicationDocument,
+        _ stored: StoredApplication?,
+        _ columns: [LiveColumn],
+        _ environment: @escaping @Sendable (String) -> String?
+    ) throws(DocumentProblems) -> ApplicationPlan {
+        var secrets = DocumentSecrets(
+            of: document.id,
+            stored: stored,
+            masterKeys: masterKeys,
+            clock: clock,
+            environment: environment
+        )
+        let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
+        // All at once: an operator should not mend one list of problems to be shown another.
+        var problems = secrets.problems
+        problems.add(ConfigurationDifference.problems(from: stored, to: desired, columns: columns))
+        guard problems.isEmpty else { throw problems }
+        return ApplicationPlan(
+            application: document.id,
+            changes: try ConfigurationDifference.changes(from: stored, to: desired, columns: columns),
+            undeclared: document.undeclared(in: stored).map(\.name),
+            warnings: desired.endings(on: clock.today)
+        )
+    }
+}
+
+extension DesiredApplication {
+    /// What a document says.
+    ///
+    /// Declared properties that it does not name stay, behind those that it names: a column with the data of users never goes
+    /// because a line is missing.
+    init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
+        self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
+        settings = document.settings
+        keys = secrets.keys(document.keys, at: JSONPointer() / "keys")
+        for (name, provider) in document.providers {
+            let place = JSONPointer() / "providers" / name.text
+            providers[name] = secrets.provider(provider, named: name, document.kinds, at: place)
+        }
+        properties = document.properties + document.undeclared(in: stored)
+        mappings = document.mappings
+    }
+}
+
+extension DesiredApplication {
+    fileprivate func endings(on day: CalendarDate?) -> [String] {
+        guard let day else { return [] }
+        return providers.sorted { $0.key.text < $1.key.text }.flatMap { name, provider -> [String] in
+            let setup = ProviderSetup(
+                name: name,
+                application: id,
+                isEnabled: provider.enabled,
+                apps: [],
+                options: provider.options
+            )
+            let value = try? kinds.named(provider.kind)?.provider(setup)
+            guard provider.enabled, let reviewing = value as? any SettingsReviewing else { return [] }
+            return reviewing.endings(on: day)
+        }
+    }
+}
+
+extension ApplicationDocument {
+    fileprivate func undeclared(in stored: StoredApplication?) -> [Property] {
+        (stored?.properties ?? []).filter { old in !properties.contains { $0.name == old.name } }
+    }
+}
+
+extension Precondition {
+    /// Holds the precondition against a resource that does not exist and will be made.
+    fileprivate func checkAbsent() throws(Failure) {
+        guard case .tags = self else { return }
+        throw Failure(
+            .preconditionFailed,
+            "There is nothing with the ETag that you named any more. Leave out If-Match to make it."
+        )
+    }
+}

@@ -1,0 +1,118 @@
+import Applications
+import Vocabulary
+import Mapping
+import Providers
+import Store
+
+/// Writes an application as the document that `apply` takes back.
+///
+/// Settings are complete, so that a later default changes nothing; elsewhere what equals its default is left out.
+enum DocumentExport {
+    package static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
+        let application = DesiredApplication(stored, kinds: kinds)
+        var names = VariableNames(of: application.id)
+        var document: JSONObject = ["application": .string(application.id.text), "name": .string(application.name)]
+        if !application.schema.hasSameBytes(as: application.id.text) {
+            document.append("schema", .string(application.schema))
+        }
+        document.append("settings", SettingsDocument.document(of: application.settings))
+        let keys = application.keys.map { key -> JSONValue in
+            var document: JSONObject = [
+                "label": .string(key.label), "key": .object(["env": .string(names.next(key.label, "API_KEY"))]),
+            ]
+            if key.server { document.append("server", .bool(true)) }
+            return JSONValue.object(document)
+        }
+        document.append("keys", .array(keys))
+        let providers = application.providers.sorted { $0.key.text < $1.key.text }.map { name, settings in
+            JSONObject.Member(name.text, provider(settings, named: name, of: kinds.named(settings.kind), &names))
+        }
+        if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
+        document.append("properties", properties(application.properties))
+        // What is left of a provider that has been removed is nothing.
+        let mapped = application.mappings.filter { name, mapping in
+            application.providers[name] != nil || kinds.named(name) != nil || mapping != .array([])
+        }
+        let mappings = mapped.sorted { $0.key.text < $1.key.text }.map { name, mapping in
+            JSONObject.Member(name.text, (try? Mapping(mapping))?.json ?? mapping)
+        }
+        if !mappings.isEmpty { document.append("mapping", .object(JSONObject(mappings))) }
+        return .object(document)
+    }
+
+    private static func provider(
+        _ provider: DesiredApplication.Provider,
+        named instance: ProviderName,
+        of kind: (any ProviderKind)?,
+        _ names: inout VariableNames
+    ) -> JSONValue {
+        guard let kind else {
+            return .object(["kind": .string(provider.kind.text), "enabled": .bool(provider.enabled)])
+        }
+        let terms = kind.appTerms
+        let apps = provider.apps.enumerated().map { index, app in
+            let part = index == 0 ? instance.text : "\(instance)_\(app.id)"
+            let name = names.next(part, "APP_SECRET")
+            var written: JSONObject = [terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])]
+            terms.write(configID: app.configID, into: &written)
+            return JSONValue.object(written)
+        }
+        let options = provider.options.object?.members ?? []
+        let defaults = kind.defaultOptions.object
+        let exported = options.filter { option in
+            option.value != defaults?[option.key]
+                || kind.exportedOptions.contains { $0.hasSameBytes(as: option.key) }
+        }
+        var settings: JSONObject = instance == kind.name ? [:] : ["kind": .string(kind.name.text)]
+        settings.append("enabled", .bool(provider.enabled))
+        settings.append("apps", .array(apps))
+        let shown = kind.members(of: .object(JSONObject(exported))) { option, _ in
+            .object(["env": .string(names.next(instance.text, option.variable))])
+        }
+        return .object(JSONObject(settings.members + shown))
+    }
+
+    private static func properties(_ properties: [Property]) -> JSONValue {
+        let written = properties.filter { !Property.builtIn.contains($0) }
+        return .object(
+            JSONObject(
+                written.map { property in
+                    var declaration: JSONObject = ["type": .string(property.type.rawValue)]
+                    if property.required { declaration.append("required", .bool(true)) }
+                    if property.clientMappable { declaration.append("clientMappable", .bool(true)) }
+                    return JSONObject.Member(property.name.text, .object(declaration))
+                }
+            )
+        )
+    }
+}
+
+/// Names of environment variables for the keys and secrets of one application, no name twice.
+private struct VariableNames {
+    private let application: String
+    private var taken: Set<String> = []
+    /// What a document may name.
+    private static let mostBytes = 128
+
+    init(of application: ApplicationID) {
+        let name = Self.shellName(application.text)
+        // A shell takes no variable that begins with a digit.
+        self.application = name.utf8.first?.isASCIIDigit == true ? "_" + name : name
+    }
+
+    mutating func next(_ part: String, _ suffix: String) -> String {
+        let start = String("\(application)_\(Self.shellName(part))".prefix(Self.mostBytes - suffix.utf8.count - 5))
+        var name = "\(start)_\(suffix)"
+        var count = 2
+        while !taken.insert(name).inserted {
+            name = "\(start)_\(count)_\(suffix)"
+            count += 1
+        }
+        return name
+    }
+
+    /// Upper case, with `_` for every byte that is no ASCII letter or digit.
+    private static func shellName(_ text: String) -> String {
+        String(decoding: text.utf8.map { $0.isASCIIAlphanumeric ? $0 : UInt8(ascii: "_") }, as: UTF8.self).uppercased()
+    }
+}

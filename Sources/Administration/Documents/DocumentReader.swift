@@ -1,0 +1,262 @@
+import Providers
+import Vocabulary
+
+/// Reads the parts of an application document and gathers what is wrong with their form.
+///
+/// Rules that hold however a change comes in are not here but in `ConfigurationDifference`.
+struct DocumentReader {
+    package let origin: ApplicationDocument.Origin
+    package var problems = DocumentProblems()
+
+    package init(origin: ApplicationDocument.Origin) {
+        self.origin = origin
+    }
+
+    package mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
+        elements(value, at: place).map { index, element in
+            let place = place / index
+            let object = object(element, at: place, known: ["label", "key", "server"])
+            let label = object.flatMap { required($0["label"]?.string, at: place / "label", "must be a text") }
+            let key = object.flatMap { secret($0["key"], at: place / "key") }
+            let server = bool(object?["server"], at: place / "server") ?? false
+            // What cannot be read keeps its position, for the problems of the others; no text of JSON has a NUL in it.
+            return ApplicationDocument.Key(label: label ?? "\0\(index)", key: key ?? .unreadable, server: server)
+        }
+    }
+
+    package mutating func providers(
+        _ value: JSONValue?,
+        _ kinds: ProviderKinds,
+        at place: JSONPointer
+    ) -> [ProviderName: ApplicationDocument.Provider] {
+        var read: [ProviderName: ApplicationDocument.Provider] = [:]
+        guard let value else { return read }
+        guard let providers = value.object else {
+            problems.add(place, "must be an object of names and the settings of providers")
+            return read
+        }
+        for member in providers.members {
+            guard let name = providerName(member.key, at: place) else { continue }
+            read[name] = provider(member.value, named: name, kinds, at: place / member.key)
+        }
+        return read
+    }
+
+    /// The name of a provider, which its operator chooses.
+    private mutating func providerName(_ text: String, at place: JSONPointer) -> ProviderName? {
+        required(
+            ProviderName(text).flatMap { $0 == .password ? nil : $0 },
+            at: place / text,
+            "a provider's name is 1 to 32 of a to z, 0 to 9 and -, beginning with a letter, and not password"
+        )
+    }
+
+    /// Reads the settings of a provider.
+    ///
+    /// `kind` says of which kind it is; one that is called as its kind is need not say so.
+    package mutating func provider(
+        _ value: JSONValue,
+        named name: ProviderName,
+        _ kinds: ProviderKinds,
+        at place: JSONPointer
+    ) -> ApplicationDocument.Provider? {
+        let given = value.object?["kind"]
+        let kind = given == nil ? kinds.named(name) : given?.string.flatMap(ProviderName.init).flatMap(kinds.named)
+        guard let kind else {
+            let known = kinds.names.map(\.text).joined(separator: ", ")
+            problems.add(
+                given == nil ? place : place / "kind",
+                given == nil
+                    ? "is not known here; known are \(known), or give the kind of the provider as kind"
+                    : "must be one of \(known)"
+            )
+            return nil
+        }
+        guard let object = object(value, at: place, known: ["kind", "enabled", "apps"] + kind.allOptionNames) else {
+            return nil
+        }
+        let enabled = bool(object["enabled"], at: place / "enabled") ?? true
+        let options = kind.options(in: object, at: place, problems: &problems)
+        var secrets: [String: ApplicationDocument.GivenSecret] = [:]
+        for option in kind.secretOptions {
+            secrets[option.name] = secret(option, object[option.name], at: place / option.name)
+        }
+        let before = problems.problems.count
+        let apps = elements(object["apps"], at: place / "apps").compactMap { index, element in
+            app(element, in: kind.appTerms, at: place / "apps" / index, orElse: Self.unreadable(index))
+        }
+        // An app that cannot be read is the problem then, not that an enabled provider has none.
+        let areRead = problems.problems.count == before
+        return ApplicationDocument.Provider(
+            kind: kind.name,
+            enabled: enabled && areRead,
+            options: options,
+            secrets: secrets,
+            apps: apps
+        )
+    }
+
+    /// How a document gives a secret option; nil when what is stored stays.
+    private mutating func secret(
+        _ option: SecretOption,
+        _ value: JSONValue?,
+        at place: JSONPointer
+    ) -> ApplicationDocument.GivenSecret? {
+        guard let value else { return origin == .file ? .removed : nil }
+        guard !value.isNull else { return .removed }
+        // A file may hold the text itself, since files of earlier versions do.
+        let given = value.string.map { .value(Secret($0)) } ?? secret(value, at: place) ?? .unreadable
+        guard case .value(let text) = given, let problem = option.problem(of: text) else { return given }
+        problems.add(place, problem)
+        return .unreadable
+    }
+
+    private mutating func app(
+        _ value: JSONValue,
+        in terms: AppTerms,
+        at place: JSONPointer,
+        orElse unreadable: ProviderAppID?
+    ) -> ApplicationDocument.Provider.App? {
+        let object = object(value, at: place, known: [terms.id, terms.secret] + (terms.configID.map { [$0] } ?? []))
+        let id = object.flatMap { object in
+            required(
+                object[terms.id]?.string.flatMap { terms.isID($0) ? ProviderAppID($0) : nil },
+                at: place / terms.id,
+                terms.idRule
+            )
+        }
+        let given = object.flatMap { secret($0[terms.secret], at: place / terms.secret) }
+        let configID = terms.configID.flatMap { name -> String? in
+            guard let value = object?.present(name) else { return nil }
+            return required(value.string.flatMap { terms.isID($0) ? $0 : nil }, at: place / name, terms.idRule)
+        }
+        return (id ?? unreadable).map { id in
+            ApplicationDocument.Provider.App(id: id, secret: given ?? .unreadable, configID: configID)
+        }
+    }
+
+    /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.
+    private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
+
+    package mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
+        var properties = Property.builtIn
+        guard let value else { return properties }
+        guard let members = value.object?.members else {
+            problems.add(place, "must be an object of names and their declarations")
+            return properties
+        }
+        for member in members {
+            let place = place / member.key
+            let name = required(
+                PropertyName(member.key),
+                at: place,
+                "a property's name is 1 to 63 ASCII letters, digits or _, beginning with a letter"
+            )
+            guard let object = object(member.value, at: place, known: ["type", "required", "clientMappable"]) else {
+                continue
+            }
+            let type = word(PropertyType.self, object["type"], at: place / "type", isRequired: true)
+            guard let name else { continue }
+            let builtIn = Property.builtIn.firstIndex { $0.name == name }
+            let property = Property(
+                name: name,
+                // A type that cannot be read fits whatever the mapping writes, so that it is the only problem.
+                type: type ?? builtIn.map { Property.builtIn[$0].type } ?? .json,
+                required: bool(object["required"], at: place / "required") ?? false,
+                clientMappable: bool(object["clientMappable"], at: place / "clientMappable") ?? false
+            )
+            if let builtIn { properties[builtIn] = property } else { properties.append(property) }
+        }
+        return properties
+    }
+
+    package mutating func mappings(_ value: JSONValue?, at place: JSONPointer) -> [ProviderName: JSONValue] {
+        var mappings: [ProviderName: JSONValue] = [:]
+        guard let value else { return mappings }
+        guard let providers = value.object else {
+            problems.add(place, "must be an object of providers' names and their mappings")
+            return mappings
+        }
+        for member in providers.members {
+            if let name = providerName(member.key, at: place) { mappings[name] = member.value }
+        }
+        return mappings
+    }
+
+    // MARK: Shapes
+
+    /// An object without members that nobody knows: a misspelt one would be silently ignored.
+    package mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
+        guard let object = value.object else {
+            problems.add(place, "must be an object")
+            return nil
+        }
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(place / member.key, "is not known here; known are \(known.joined(separator: ", "))")
+        }
+        return object
+    }
+
+    /// The elements of a list with their positions; none when it is absent.
+    private mutating func elements(_ value: JSONValue?, at place: JSONPointer) -> [(Int, JSONValue)] {
+        guard let value else { return [] }
+        guard let elements = value.array else {
+            problems.add(place, "must be a list")
+            return []
+        }
+        return Array(elements.enumerated())
+    }
+
+    package mutating func required<Value>(_ value: Value?, at place: JSONPointer, _ rule: String) -> Value? {
+        if value == nil { problems.add(place, rule) }
+        return value
+    }
+
+    package mutating func text(_ value: JSONValue?, at place: JSONPointer) -> String? {
+        guard let value else { return nil }
+        return required(value.string, at: place, "must be a text")
+    }
+
+    package mutating func bool(_ value: JSONValue?, at place: JSONPointer) -> Bool? {
+        guard let value else { return nil }
+        return required(value.bool, at: place, "must be true or false")
+    }
+
+    /// One of the words of an enumeration; nil when absent or wrong.
+    package mutating func word<Words>(
+        _ words: Words.Type,
+        _ value: JSONValue?,
+        at place: JSONPointer,
+        isRequired: Bool = false
+    ) -> Words? where Words: RawRepresentable<String> & CaseIterable {
+        guard value != nil || isRequired else { return nil }
+        let found = value?.string.flatMap { text in Words.allCases.first { $0.rawValue.hasSameBytes(as: text) } }
+        return required(found, at: place, "must be one of " + Words.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+
+    private mutating func secret(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.GivenSecret? {
+        switch origin {
+        case .file:
+            let rule = "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
+            let name = value?.object?.members.count == 1 ? value?.object?["env"]?.string : nil
+            return required(name.flatMap(Self.variable), at: place, rule)
+        case .request:
+            guard let value, !value.isNull else { return .stored }
+            if let text = value.string ?? value.object?["value"]?.string { return .value(Secret(text)) }
+            // What was read is sent back: the name of a variable, or that the secret is set.
+            let isAsRead = value.object?["env"] != nil || value.object?["set"] != nil
+            return required(
+                isAsRead ? .stored : nil,
+                at: place,
+                "must be a text or {\"value\": \"…\"}; leave it out to keep what is stored"
+            )
+        }
+    }
+
+    private static func variable(_ name: String) -> ApplicationDocument.GivenSecret? {
+        guard (1...128).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") })
+        else { return nil }
+        return .variable(name)
+    }
+}

@@ -1,0 +1,148 @@
+import Secrets
+import Applications
+import Providers
+import Vocabulary
+import Store
+
+/// Turns the keys and secrets that a document gives into what is stored of them.
+struct DocumentSecrets {
+    package let application: ApplicationID
+    /// The application as it is; nil when there is none.
+    package let stored: StoredApplication?
+    let masterKeys: MasterKeys
+    let clock: WallClock
+    package let environment: @Sendable (String) -> String?
+    package var problems = DocumentProblems()
+
+    package init(
+        of application: ApplicationID,
+        stored: StoredApplication?,
+        masterKeys: MasterKeys,
+        clock: WallClock,
+        environment: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) {
+        self.application = application
+        self.stored = stored
+        self.masterKeys = masterKeys
+        self.clock = clock
+        self.environment = environment
+    }
+
+    package mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
+        keys.enumerated().map { index, key in
+            DesiredApplication.Key(
+                label: key.label,
+                hash: hash(of: key, at: place / index / "key"),
+                server: key.server
+            )
+        }
+    }
+
+    package mutating func provider(
+        _ provider: ApplicationDocument.Provider,
+        named name: ProviderName,
+        _ kinds: ProviderKinds,
+        at place: JSONPointer
+    ) -> DesiredApplication.Provider? {
+        guard let kind = kinds.named(provider.kind) else { return nil }
+        let apps = provider.apps.enumerated().map { index, app in
+            let secret = appSecret(of: app, at: name, kind, place / "apps" / index / kind.appTerms.secret)
+            return DesiredApplication.App(id: app.id, secret: secret, configID: app.configID)
+        }
+        let options = kind.options(provider.options) { option in
+            self.option(option, given: provider.secrets[option.name], at: name, place / option.name)?.json
+        }
+        return DesiredApplication.Provider(
+            kind: kind.name,
+            enabled: provider.enabled,
+            options: options,
+            apps: apps
+        )
+    }
+
+    /// What is wrong with the text of an API key, for people; nil when nothing is.
+    ///
+    /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be guessed.
+    package static func problem(ofKey key: Secret, from source: String = "") -> String? {
+        let isURLSafe = key.reveal().utf8.allSatisfy {
+            $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+        guard !isURLSafe || !(16...128).contains(key.byteCount) else { return nil }
+        return "the API key\(source) must be 16 to 128 letters, digits, - or _"
+    }
+
+    private mutating func hash(of key: ApplicationDocument.Key, at place: JSONPointer) -> [UInt8] {
+        if case .stored = key.key {
+            if let stored = stored?.keys.first(where: { $0.label.hasSameBytes(as: key.label) }) { return stored.hash }
+            problems.add(place, "must be given: none is stored under this label")
+            return []
+        }
+        guard let given = secret(key.key, at: place) else { return [] }
+        if let problem = Self.problem(ofKey: given.secret, from: given.source) {
+            problems.add(given.place, problem)
+            return []
+        }
+        return Digest.sha256(given.secret.reveal())
+    }
+
+    private mutating func appSecret(
+        of app: ApplicationDocument.Provider.App,
+        at name: ProviderName,
+        _ kind: any ProviderKind,
+        _ place: JSONPointer
+    ) -> DesiredApplication.AppSecret {
+        let nothing = SealedSecret(bytes: [], keyID: "")
+        if case .stored = app.secret { return .unchanged }
+        guard let given = secret(app.secret, at: place) else { return .sealed(nothing) }
+        if let problem = given.secret.problem(as: kind.appTerms.secretTitle + given.source, bytes: 1...256) {
+            problems.add(given.place, problem)
+            return .sealed(nothing)
+        }
+        return masterKeys.desired(given.secret, of: app.id, at: name, in: application, stored: stored)
+    }
+
+    /// What is stored of a secret option; nil when there shall be none.
+    private mutating func option(
+        _ option: SecretOption,
+        given: ApplicationDocument.GivenSecret?,
+        at name: ProviderName,
+        _ place: JSONPointer
+    ) -> StoredSecretOption? {
+        let old = StoredSecretOption(stored?.providers[name]?.options.object?[option.name])
+        let row = MasterKey.Place.secretOption(application: application, provider: name, option: option.name)
+        if case .stored = given, old == nil { problems.add(place, "must be given: none is stored") }
+        switch given {
+        case nil, .stored:
+            // The text itself goes with the first change.
+            return old.map { old in
+                old.json.string.map { masterKeys.stored(Secret($0), insteadOf: old, at: row, clock) } ?? old
+            }
+        case .some(let given):
+            // Nothing, too, for one that shall be removed.
+            guard let given = secret(given, at: place) else { return nil }
+            if let problem = option.problem(of: given.secret, from: given.source) {
+                problems.add(given.place, problem)
+                return nil
+            }
+            return masterKeys.stored(given.secret, insteadOf: old, at: row, clock)
+        }
+    }
+
+    /// The text itself, the place of what gave it, and the variable that it came from, for a sentence.
+    private mutating func secret(
+        _ given: ApplicationDocument.GivenSecret,
+        at place: JSONPointer
+    ) -> (secret: Secret, place: JSONPointer, source: String)? {
+        switch given {
+        case .stored, .removed, .unreadable: return nil
+        case .value(let secret): return (secret, place, "")
+        case .variable(let name):
+            let place = place / "env"
+            guard let text = environment(name), !text.isEmpty else {
+                problems.add(place, "the environment variable \(name) is not set; the document takes a secret from it")
+                return nil
+            }
+            return (Secret(text), place, " in \(name)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package import Vocabulary
+import Store
+
+/// An operator as operators see it.
+extension StoredOperator {
+    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "lastUsed"}]}`.
+    package var json: JSONObject {
+        object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
+    }
+
+    /// All but when tokens were used.
+    package var tag: String { EntityTag.of(.object(object { _, _ in })) }
+
+    package var resource: Resource { Resource(.object(json), tag: tag) }
+
+    private func object(_ complete: (Token, inout JSONObject) -> Void) -> JSONObject {
+        [
+            "name": .string(name.text),
+            "role": .string(role.rawValue),
+            "created": .integer(created),
+            "tokens": .array(
+                tokens.map { token in
+                    var json = token.json
+                    complete(token, &json)
+                    return .object(json)
+                }
+            ),
+        ]
+    }
+}
+
+extension StoredOperator.Token {
+    /// `{"id", "created", "expires"}`.
+    package var json: JSONObject {
+        ["id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null]
+    }
+}
+
+/// Reads what operators write about operators, and gathers what is wrong with it.
+struct OperatorDocument {
+    private let object: JSONObject
+    package private(set) var problems = DocumentProblems()
+
+    /// From a minute to 366 days: more than a year is a permanent credential.
+    private static let lifetimes: ClosedRange<Int64> = 60...31_622_400
+
+    /// - Throws: `document_invalid` when it is no object.
+    package init(_ document: JSONValue, known: [String]) throws(Failure) {
+        guard let object = document.object else {
+            throw DocumentProblems(JSONPointer(), "must be an object").failure
+        }
+        self.object = object
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(
+                JSONPointer() / member.key,
+                "is not known here; known are \(known.joined(separator: ", "))"
+            )
+        }
+    }
+
+    package mutating func name() -> OperatorName? {
+        let rule = "must be 1 to 64 ASCII letters, digits or .-_@+, beginning with a letter or digit"
+        return required("name", object["name"]?.string.flatMap { OperatorName($0) }, rule)
+    }
+
+    package mutating func role() -> OperatorRole? {
+        let role = object["role"]?.string.flatMap { text in
+            OperatorRole.allCases.first { $0.rawValue.hasSameBytes(as: text) }
+        }
+        return required("role", role, "must be one of viewer, editor, owner")
+    }
+
+    /// Seconds that a token lives; nil when it never expires.
+    package mutating func lifetime() -> Int64? {
+        guard let value = object.present("expiresInSeconds") else { return nil }
+        let rule = "must be whole seconds from \(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
+        return required("expiresInSeconds", value.integer.flatMap { Self.lifetimes.contains($0) ? $0 : nil }, rule)
+    }
+
+    private mutating func required<Value>(_ key: String, _ value: Value?, _ rule: String) -> Value? {
+        if value == nil { problems.add(JSONPointer() / key, rule) }
+        return value
+    }
+}

@@ -1,0 +1,241 @@
+import Applications
+package import KeptTokens
+package import Vocabulary
+import Store
+
+extension Administration {
+    /// User objects as clients see them, with `emailVerified` beside.
+    ///
+    /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it is one.
+    package func users(
+        of application: String,
+        matching wanted: UserSearch,
+        _ page: PageRequest,
+        by actor: Actor
+    ) async throws(Failure) -> Page {
+        let owner = try await owner(application)
+        let search = try wanted.parsed(properties: owner.properties)
+        var after: ObjectID?
+        if let cursor = page.cursor {
+            guard let id = ObjectID(cursor) else { throw .badCursor }
+            after = id
+        }
+        let users = try await store.people(matching: search, of: owner, after: after, limit: page.limit + 1)
+        let count = min(users.count, page.limit)
+        try await store.recordReading(
+            .search,
+            of: count == 1 ? users.first?.objectID : nil,
+            ["by": .array(wanted.filters.map(JSONValue.string)), "found": .integer(Int64(count))],
+            in: owner.id,
+            by: actor
+        )
+        return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
+    }
+
+    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "declinedScopes",
+    /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "password": {"login", "changed"} or `null`,
+    /// "roles": [name], "sessions": [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
+    package func user(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
+        let owner = try await owner(application)
+        let person = try await person(id, of: owner)
+        try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
+        return person.resource
+    }
+
+    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all sessions, and who is
+    /// enabled may still have to confirm the address.
+    package func changeUser(
+        _ id: String,
+        of application: String,
+        patch: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let status = try UserPatch(patch).status
+        let changed = try await change(id, of: application, if: precondition, by: actor) { person, owner in
+            owner.change(of: person, to: status)
+        }
+        guard let person = changed.person else { throw .noSuchUser }
+        // What changes nothing shows the person all the same.
+        if !changed.isRecorded {
+            let application = try await owner(application)
+            try await store.recordReading(.read, of: person.user.objectID, in: application.id, by: actor)
+        }
+        return person.resource
+    }
+
+    /// Ends one session, or all of them.
+    package func endSessions(
+        of id: String,
+        session: String?,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        _ = try await change(id, of: application, if: precondition, by: actor) { person, _ in
+            guard let session else { return .endSessions }
+            guard person.sessions.contains(where: { $0.id.hasSameBytes(as: session) }) else {
+                throw Failure(.notFound, "This user has no such session, or it has ended.")
+            }
+            return .endSession(id: session)
+        }
+    }
+
+    /// Takes an identity away from a user, and gives up our permissions at Facebook if a token is kept.
+    ///
+    /// - Returns: What became of the permissions; the audit log has it, too.
+    /// - Throws: `conflict` for the last way in: nobody could log in to the account any more.
+    package func unlink(
+        provider: String,
+        app: String,
+        subject: String,
+        from id: String,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> [PermissionRevocation] {
+        let changed = try await change(id, of: application, if: precondition, by: actor) { person, _ in
+            let isLinked = person.identities.contains {
+                $0.provider.hasSameBytes(as: provider) && $0.app.hasSameBytes(as: app)
+                    && $0.subject.hasSameBytes(as: subject)
+            }
+            guard isLinked else { throw Failure(.notFound, "This user has no such identity.") }
+            guard person.loginMethods > 1 else {
+                throw Failure(
+                    .conflict,
+                    "This is the only way in that the user has: nobody could log in to the account any more. "
+                        + "Disable or erase the user instead."
+                )
+            }
+            return .unlink(provider: provider, app: app, subject: subject)
+        }
+        return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
+    }
+
+    /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by the stored mapping.
+    ///
+    /// - Returns: The user as it is then.
+    /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when Facebook refuses all
+    ///   the tokens, which marks their identities as revoked where it means that.
+    package func refreshUser(
+        _ id: String,
+        of application: String,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let loaded = LoadedApplication(try await existing(application), masterKeys: masterKeys, kinds: kinds)
+        let owner = loaded.application
+        let person = try await person(id, of: owner)
+        guard person.user.status != .disabled else {
+            throw Failure(.conflict, "This user is disabled, so its profile is not read. Enable the user first.")
+        }
+        let identities = try await store.keptIdentities(of: person.user.objectID, in: owner)
+            .filter { $0.token.kind == .access }
+        guard !identities.isEmpty else {
+            throw Failure(
+                .conflict,
+                "No access token is kept of this user. The provider's option keepTokens keeps those of later logins."
+            )
+        }
+        try await store.recordRefresh(of: person.user.objectID, in: owner.id, by: actor)
+        let check = TokenCheck(store: store, masterKeys: masterKeys, clock: clock)
+        var refusal: Failure?
+        var isRefreshed = false
+        for identity in identities {
+            do throws(Failure) {
+                let reading = try await check.read(identity, of: loaded, deadline: .now + Self.providerPatience)
+                _ = try await check.write(reading, of: identity, in: loaded)
+                isRefreshed = true
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        if let refusal, !isRefreshed { throw refusal }
+        return try await self.person(id, of: owner).resource
+    }
+
+    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the login of its
+    /// password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
+    package func exportUser(
+        _ id: String,
+        of application: String,
+        by actor: Actor
+    ) async throws(Failure) -> JSONValue {
+        let owner = try await owner(application)
+        let person = try await person(id, of: owner)
+        try await store.recordReading(.export, of: person.user.objectID, in: owner.id, by: actor)
+        let target = person.user.objectID.description
+        let filter = AuditFilter(application: owner.id.text, target: target)
+        return person.export(audit: try await store.audit(matching: filter, before: nil, limit: 1000))
+    }
+
+    /// Removes a user with identities and sessions, and gives up our permissions at Facebook where a token is kept.
+    ///
+    /// The identities of a disabled user stay banned; see `liftBans`.
+    /// The confirmation must be the objectId once more.
+    ///
+    /// - Returns: What became of the permissions; the audit log has it, too.
+    /// - Throws: `conflict` while rows of the operator's own tables refer to the user.
+    package func eraseUser(
+        _ id: String,
+        of application: String,
+        confirmation: String?,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> [PermissionRevocation] {
+        guard let confirmed = confirmation.flatMap({ ObjectID($0) }), confirmed == ObjectID(id) else {
+            throw .unconfirmed("Erasing a user removes its identities and sessions", repeating: id)
+        }
+        let owner = try await owner(application)
+        let hash = try await banKey.hasher(of: owner.id)
+        let changed = try await change(id, of: application, if: precondition, by: actor) { _, _ in
+            .erase(banningBy: hash)
+        }
+        return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
+    }
+
+    // MARK: What all of them need
+
+    private func owner(_ id: String) async throws(Failure) -> Application {
+        try Application(try await existing(id))
+    }
+
+    private func person(_ id: String, of owner: Application) async throws(Failure) -> StoredPerson {
+        guard let id = ObjectID(id), let person = try await store.person(id, of: owner) else { throw .noSuchUser }
+        return person
+    }
+
+    private func change(
+        _ id: String,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredPerson, Application) throws -> PersonChange?
+    ) async throws(Failure) -> ChangedPerson {
+        let owner = try await owner(application)
+        guard let id = ObjectID(id) else { throw .noSuchUser }
+        return try await changing {
+            try await store.change(id, of: owner, by: actor) { person in
+                try precondition.check(person.tag)
+                return try plan(person, owner)
+            }
+        }
+    }
+
+    /// The application is read anew only where there is something to give up.
+    private func revokePermissions(
+        lostBy change: ChangedPerson,
+        formerlyOf id: String,
+        of application: String,
+        by actor: Actor
+    ) async -> [PermissionRevocation] {
+        guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await existing(application) else {
+            return []
+        }
+        return await PermissionRevoker(store: store, masterKeys: masterKeys).revokePermissions(
+            by: change.tokens,
+            formerlyOf: user,
+            in: LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds),
+            actor: actor
+        )
+    }
+}

@@ -1,0 +1,101 @@
+import Applications
+package import Vocabulary
+package import Store
+
+/// A person as operators see it.
+extension StoredPerson {
+    /// `{"user", "identities", "password", "roles", "sessions"}`, guarded by status and identities: logins change all else.
+    package var resource: Resource { Resource(.object(json(identities.map(\.json))), tag: tag) }
+
+    package var tag: String {
+        EntityTag.of(
+            .object([
+                "objectId": .string(user.objectID.description),
+                "userStatus": .string(user.status.rawValue),
+                "identities": .array(identities.map { .object($0.key) }),
+            ])
+        )
+    }
+
+    /// The same as `resource`, with what the mapping wrote last.
+    package func export(audit: [AuditEntry]) -> JSONValue {
+        let identities = identities.map { identity in
+            var json = identity.json
+            json.append("written", .object(identity.written))
+            return json
+        }
+        var person = json(identities)
+        person.append("audit", .array(audit.map(\.json)))
+        return .object(person)
+    }
+
+    private func json(_ identities: [JSONObject]) -> JSONObject {
+        [
+            "user": user.operatorJSON,
+            "identities": .array(identities.map(JSONValue.object)),
+            "password": password.map(\.json) ?? .null,
+            "roles": .array(roles.map(JSONValue.string)),
+            "sessions": .array(sessions.map(\.json)),
+        ]
+    }
+}
+
+extension User {
+    /// The user, with the members by which client SDKs know one (docs/protocols/backendless.md §3.1), on which scripts of operators
+    /// rely, and `emailVerified` behind; a property of that name takes its place.
+    var operatorJSON: JSONValue {
+        var object: JSONObject = [
+            "___class": .string("Users"),
+            "objectId": .string(objectID.description),
+            "ownerId": .string(objectID.description),
+            "created": .integer(created),
+            "updated": updated.map(JSONValue.integer) ?? .null,
+            "lastLogin": lastLogin.map(JSONValue.integer) ?? .null,
+            "userStatus": .string(status.rawValue),
+            "socialAccount": socialAccount.map(JSONValue.string) ?? .null,
+            "accountType": socialAccount.map(JSONValue.string) ?? .null,
+            "blUserLocale": locale.map(JSONValue.string) ?? .null,
+        ]
+        for (name, value) in properties { object.append(name.text, value?.json ?? .null) }
+        for member in dynamic.members { object.append(member.key, member.value) }
+        if object["emailVerified"] == nil { object.append("emailVerified", .bool(emailVerified)) }
+        return .object(object)
+    }
+}
+
+extension StoredPerson.Identity {
+    /// What makes it this identity.
+    fileprivate var key: JSONObject {
+        ["provider": .string(provider), "appId": .string(app), "subject": .string(subject)]
+    }
+
+    fileprivate var json: JSONObject {
+        var object = key
+        object.append("created", .integer(created))
+        object.append("lastUsed", .integer(lastUsed))
+        object.append("grantedScopes", .array(grantedScopes.map(JSONValue.string)))
+        object.append("declinedScopes", .array(declinedScopes.map(JSONValue.string)))
+        object.append("dataAccessExpires", dataAccessExpires.map(JSONValue.integer) ?? .null)
+        object.append("revoked", revoked.map(JSONValue.integer) ?? .null)
+        object.append("revokedBy", revokedBy.map(JSONValue.string) ?? .null)
+        object.append("tokenKept", .bool(tokenKept))
+        object.append("tokenExpires", tokenExpires.map(JSONValue.integer) ?? .null)
+        object.append("checked", checked.map(JSONValue.integer) ?? .null)
+        return object
+    }
+}
+
+extension StoredPerson.Password {
+    fileprivate var json: JSONValue { .object(["login": .string(login), "changed": .integer(changed)]) }
+}
+
+extension StoredPerson.Session {
+    fileprivate var json: JSONValue {
+        .object([
+            "id": .string(id),
+            "created": .integer(created),
+            "lastSeen": .integer(lastSeen),
+            "expires": .integer(expires),
+        ])
+    }
+}

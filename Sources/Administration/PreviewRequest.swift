@@ -1,0 +1,90 @@
+import Vocabulary
+import Mapping
+import Store
+
+/// What a preview is to be made of.
+struct PreviewRequest {
+    /// Whose profile it is made with.
+    package enum Person {
+        /// As given; the scopes are nil when unknown.
+        case profile(JSONObject, scopes: [String]?)
+        /// The one whom the provider vouches for.
+        case credential(CredentialFields, appID: String?)
+    }
+
+    package let person: Person
+    /// A candidate for the stored mapping, in either form.
+    package let mapping: JSONValue?
+    /// The client's mapping.
+    package let clientMapping: JSONValue?
+    /// The objectId of an existing user, as received.
+    package let user: String?
+
+    /// Whether it shows what a provider says of somebody.
+    var isOfPerson: Bool {
+        if case .credential = person { true } else { false }
+    }
+
+    /// Reads a request.
+    ///
+    /// - Throws: Every problem and its place.
+    package init(_ document: JSONValue) throws(DocumentProblems) {
+        var reader = DocumentReader(origin: .request)
+        let place = JSONPointer()
+        let known = [
+            "profile", "scopes", "accessToken", "accessTokenSecret", "appId", "mapping", "fieldsMapping", "user",
+        ]
+        guard let object = reader.object(document, at: place, known: known) else { throw reader.problems }
+        let token = reader.text(object.present("accessToken"), at: place / "accessToken")
+        let tokenSecret = reader.text(object.present("accessTokenSecret"), at: place / "accessTokenSecret")
+        let appID = reader.text(object.present("appId"), at: place / "appId")
+        let profile = object.present("profile")
+        let scopes = reader.scopes(object.present("scopes"), at: place / "scopes")
+        if (profile == nil) == (object.present("accessToken") == nil) {
+            reader.problems.add(place, "must hold either a profile or an accessToken")
+        }
+        if let profile, profile.object == nil {
+            reader.problems.add(place / "profile", "must be an object: a person as the provider tells of them")
+        }
+        if profile == nil, scopes != nil {
+            reader.problems.add(place / "scopes", "goes with a profile; the provider says which ones a token has")
+        }
+        for (name, value) in [("appId", appID), ("accessTokenSecret", tokenSecret)] where profile != nil && value != nil
+        {
+            reader.problems.add(place / name, "goes with an accessToken")
+        }
+        mapping = object.present("mapping")
+        clientMapping = reader.clientMapping(object.present("fieldsMapping"), at: place / "fieldsMapping")
+        user = reader.text(object.present("user"), at: place / "user")
+        try reader.check()
+        if let profile = profile?.object {
+            person = .profile(profile, scopes: scopes)
+        } else {
+            person = .credential(
+                CredentialFields(accessToken: token ?? "", accessTokenSecret: tokenSecret),
+                appID: appID
+            )
+        }
+    }
+}
+
+extension DocumentReader {
+    fileprivate mutating func scopes(_ value: JSONValue?, at place: JSONPointer) -> [String]? {
+        guard let value else { return nil }
+        let texts = value.array?.compactMap(\.string)
+        guard let texts, texts.count == value.array?.count, texts.count <= 100 else {
+            problems.add(place, "must be a list of at most 100 texts, the permissions that are granted")
+            return nil
+        }
+        return texts
+    }
+
+    /// A client may send its mapping as a text that holds it.
+    fileprivate mutating func clientMapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue? {
+        guard let text = value?.string else { return value }
+        do throws(JSONError) { return try JSONParser.parse(text, limits: .request) } catch {
+            problems.add(place, "is a text that should hold a JSON object: \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package import Vocabulary
+import Store
+
+/// A property as an operator declares or changes it, read from a document of its own.
+struct PropertyDeclaration {
+    package let property: Property
+
+    /// Reads the members of a declaration; the property that it replaces is nil when it makes one.
+    ///
+    /// - Throws: Every problem, those that the reader has noted before included.
+    package init(
+        _ object: JSONObject,
+        replacing old: Property?,
+        reader: inout DocumentReader
+    ) throws(DocumentProblems) {
+        let document = JSONPointer()
+        let name = reader.required(
+            object["name"]?.string.flatMap { PropertyName($0) },
+            at: document / "name",
+            "must be 1 to 63 ASCII letters, digits or _, beginning with a letter"
+        )
+        if let name, name.isReserved { reader.problems.add(document / "name", "is reserved for the system") }
+        let type = reader.word(PropertyType.self, object["type"], at: document / "type", isRequired: true)
+        if let old, old.name.isBuiltIn {
+            if let name, name != old.name {
+                reader.problems.add(document / "name", "cannot be changed: it always exists")
+            }
+            if let type, type != old.type {
+                reader.problems.add(document / "type", "cannot be changed: it always exists")
+            }
+        }
+        let isRequired = reader.bool(object["required"], at: document / "required")
+        let clientMappable = reader.bool(object["clientMappable"], at: document / "clientMappable")
+        guard reader.problems.isEmpty, let name, let type else { throw reader.problems }
+        property = Property(
+            name: name,
+            type: type,
+            required: isRequired ?? false,
+            clientMappable: clientMappable ?? false
+        )
+    }
+}
+
+extension Property {
+    /// As operators see it.
+    package var document: JSONObject {
+        [
+            "name": .string(name.text), "type": .string(type.rawValue), "required": .bool(required),
+            "clientMappable": .bool(clientMappable), "builtIn": .bool(name.isBuiltIn),
+        ]
+    }
+}

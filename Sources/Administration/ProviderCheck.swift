@@ -1,0 +1,101 @@
+import Secrets
+import FoundationEssentials
+import Providers
+package import Vocabulary
+import Store
+
+extension Administration {
+    /// Checks id and secret of every app against the provider:
+    /// `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "warnings": [text]}`.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
+        let stored = try await existing(application)
+        let (kind, settings) = try stored.configured(provider, kinds)
+        let value = self.provider(settings, named: provider, of: kind, application: stored.id)
+        let verdicts = await withTaskGroup(of: (Int, AppVerdict).self) { group in
+            var verdicts = [AppVerdict](repeating: AppVerdict(), count: settings.apps.count)
+            for (index, app) in settings.apps.enumerated() {
+                if index >= Self.checksAtOnce, let (index, verdict) = await group.next() { verdicts[index] = verdict }
+                group.addTask { (index, await verdict(on: app, at: value, named: provider, of: stored)) }
+            }
+            for await (index, verdict) in group { verdicts[index] = verdict }
+            return verdicts
+        }
+        let apps = zip(settings.apps, verdicts).map { app, verdict in verdict.json(of: app.id, as: kind.appTerms) }
+        var warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
+        if !(value is any AppChecking) {
+            warnings.append(
+                "\(kind.title) cannot be asked about an app: ok says no more than that its secret opens here."
+            )
+        }
+        warnings += verdicts.flatMap(\.warnings)
+        return .object(["apps": .array(apps), "warnings": .array(warnings.map(JSONValue.string))])
+    }
+
+    private static let checksAtOnce = 8
+
+    private func verdict(
+        on app: StoredApplication.App,
+        at provider: (any Provider)?,
+        named name: ProviderName,
+        of application: StoredApplication
+    ) async -> AppVerdict {
+        let place = MasterKey.Place.appSecret(application: application.id, provider: name, app: app.id)
+        guard let secret = masterKeys.open(app.secret, at: place) else {
+            return AppVerdict(problem: (masterKeys.problem(of: app), .providerMisconfigured))
+        }
+        guard let checking = provider as? any AppChecking else { return AppVerdict() }
+        let app = ProviderApp(id: app.id, secret: secret)
+        var verdict = await checking.check(app, deadline: .now + Self.providerPatience)
+        if let dialogs = provider as? any DialogOffering, dialogs.dialogChallenge == .auto,
+            let warning = await warning(ofLostChallenge: app.id, at: dialogs, in: application.schema)
+        {
+            verdict.warnings.append(warning)
+        }
+        return verdict
+    }
+
+    /// Nothing when the database cannot be asked.
+    private func warning(
+        ofLostChallenge app: ProviderAppID,
+        at provider: any DialogOffering,
+        in schema: String
+    ) async -> String? {
+        let hash = Digest.sha256(app.text)
+        guard let until = try? await store.lostChallenge(of: hash, inSchema: schema) else { return nil }
+        let time = Date(timeIntervalSince1970: Double(until / 1000)).ISO8601Format()
+        return """
+            \(provider.title) has forgotten the code_challenge of a login dialog of the app \(app): until \(time) its dialogs are opened \
+            without. When that goes on, set pkce to off; to on, when somebody tampers with dialogs.
+            """
+    }
+}
+
+extension MasterKeys {
+    /// Why the secret of an app does not open, and what to do.
+    fileprivate func problem(of app: StoredApplication.App) -> String {
+        let keyID = app.secret.keyID
+        return ids.contains(keyID)
+            ? "The secret of this app does not open: it was changed by other means. Set it anew."
+            : """
+            The secret of this app is under the master key \(keyID), which is not at hand. Give that key as \
+            FEDERATION_MASTER_KEY_PREVIOUS, or set the secret anew.
+            """
+    }
+}
+
+extension AppVerdict {
+    /// All is well unless there is a problem.
+    fileprivate func json(of app: ProviderAppID, as terms: AppTerms) -> JSONValue {
+        var object: JSONObject = [terms.id: .string(app.text), "ok": .bool(problem == nil)]
+        let texts = [
+            ("name", name), ("problem", problem?.text), ("reason", problem?.reason.rawValue),
+            ("answeredVersion", answeredVersion),
+        ]
+        for (key, text) in texts {
+            if let text { object.append(key, .string(text)) }
+        }
+        return .object(object)
+    }
+}

@@ -1,0 +1,243 @@
+import Applications
+import FoundationEssentials
+package import Providers
+package import Vocabulary
+package import Store
+
+extension Administration {
+    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}], …options, "warnings": [text]}`; how the
+    /// members of an app are called, and which options there are, is the provider's to say.
+    ///
+    /// A secret option is shown as an app's secret is.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func provider(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try resource(of: provider, in: try await existing(application))
+    }
+
+    /// Makes the provider's settings what the document says.
+    ///
+    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays. So it is with secret
+    /// options, but that `null` removes one.
+    package func putProvider(
+        _ provider: ProviderName,
+        of application: String,
+        _ document: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { _, _ in
+            document.withoutWarnings
+        }
+        return try resource(of: provider, in: changed)
+    }
+
+    /// Changes the provider's settings by a merge patch.
+    ///
+    /// `apps` is replaced as a whole, secrets as in `putProvider`.
+    package func changeProvider(
+        _ provider: ProviderName,
+        of application: String,
+        patch: JSONValue,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
+        let changed = try await edit(provider, of: application, if: precondition, by: actor) { stored, reader in
+            let (kind, settings) = try stored.configured(provider, kinds)
+            var merged = reader.merge(
+                patch.withoutWarnings,
+                into: settings.document(of: kind, named: provider),
+                fixed: []
+            )
+            // Left out, a secret would stay.
+            for option in kind.secretOptions where patch.object?[option.name]?.isNull == true {
+                merged.append(option.name, .null)
+            }
+            return .object(merged)
+        }
+        return try resource(of: provider, in: changed)
+    }
+
+    /// Removes the provider with its apps and secrets, and the mapping of one that is not called as its kind is: nothing else says of
+    /// what kind its fields are.
+    package func removeProvider(
+        _ provider: ProviderName,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        let kinds = kinds
+        _ = try await edit(application, if: precondition, by: actor) { desired, stored in
+            guard let settings = stored.providers[provider] else { throw stored.lacks(provider, kinds) }
+            desired.providers[provider] = nil
+            if kinds.named(provider)?.name != settings.kind { desired.mappings[provider] = nil }
+        }
+    }
+
+    /// Makes the provider's settings what a document says that the closure gives.
+    private func edit(
+        _ provider: ProviderName,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor,
+        _ document: @escaping @Sendable (StoredApplication, inout DocumentReader) throws -> JSONValue
+    ) async throws(Failure) -> StoredApplication {
+        let (masterKeys, kinds) = (masterKeys, kinds)
+        let part = JSONPointer() / "providers" / provider.text
+        return try await edit(application, part: part, if: precondition, by: actor) { desired, stored in
+            var reader = DocumentReader(origin: .request)
+            let document = try document(stored, &reader)
+            guard let settings = reader.provider(document, named: provider, kinds, at: JSONPointer()) else {
+                throw reader.problems
+            }
+            var secrets = DocumentSecrets(of: stored.id, stored: stored, masterKeys: masterKeys, clock: clock)
+            desired.providers[provider] = secrets.provider(settings, named: provider, kinds, at: JSONPointer())
+            reader.problems.add(secrets.problems)
+            // All at once: an operator should not mend one list of problems to be shown another.
+            let rest = ConfigurationDifference.problems(from: stored, to: desired, columns: [])
+            reader.problems.add(rest.moved(from: part))
+            try reader.check()
+        }
+    }
+
+    private func resource(
+        of provider: ProviderName,
+        in stored: StoredApplication
+    ) throws(Failure) -> Resource {
+        let (kind, settings) = try stored.configured(provider, kinds)
+        var body = settings.document(of: kind, named: provider)
+        let warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
+        body.append("warnings", .array(warnings.map(JSONValue.string)))
+        return stored.resource(.object(body))
+    }
+}
+
+extension Administration {
+    /// The kind of that name.
+    ///
+    /// - Throws: `not_found`.
+    package func kind(named name: ProviderName) throws(Failure) -> any ProviderKind {
+        guard let kind = kinds.named(name) else { throw kinds.unknown(name, beside: []) }
+        return kind
+    }
+
+    /// The kind of a provider of an application.
+    ///
+    /// - Throws: `not_found` when the provider is not configured.
+    package func kind(
+        of provider: ProviderName,
+        in application: String
+    ) async throws(Failure) -> any ProviderKind {
+        try await existing(application).configured(provider, kinds).kind
+    }
+
+    /// A provider of an application as a value; nil when its settings cannot be read.
+    ///
+    /// Its apps are without secrets, since nobody logs in by it.
+    package func provider(
+        _ settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> (any Provider)? {
+        let apps = settings.apps.map { ProviderApp(id: $0.id, secret: Secret(""), configID: $0.configID) }
+        func setup(_ options: JSONValue) -> ProviderSetup {
+            ProviderSetup(
+                name: name,
+                application: application,
+                isEnabled: settings.enabled,
+                apps: apps,
+                options: options
+            )
+        }
+        return (try? kind.provider(setup(settings.options))) ?? (try? kind.provider(setup(kind.defaultOptions)))
+    }
+
+    /// What an operator should know about stored settings.
+    package func warnings(
+        about settings: StoredApplication.Provider,
+        named name: ProviderName,
+        of kind: any ProviderKind,
+        application: ApplicationID
+    ) -> [String] {
+        guard let today = clock.today,
+            let reviewing = provider(settings, named: name, of: kind, application: application)
+                as? any SettingsReviewing
+        else { return [] }
+        return reviewing.warnings(on: today)
+    }
+}
+
+extension StoredApplication {
+    /// A provider's settings.
+    ///
+    /// - Throws: `not_found`.
+    package func configured(
+        _ name: ProviderName,
+        _ kinds: ProviderKinds
+    ) throws(Failure) -> (kind: any ProviderKind, settings: Provider) {
+        guard let settings = providers[name] else { throw lacks(name, kinds) }
+        guard let kind = kinds.named(settings.kind) else {
+            throw Failure(
+                .notFound,
+                "\(name) is of the kind \(settings.kind), which this version does not know. It can be removed, and nothing else."
+            )
+        }
+        return (kind, settings)
+    }
+
+    /// The answer where a provider is not set up.
+    fileprivate func lacks(_ name: ProviderName, _ kinds: ProviderKinds) -> Failure {
+        guard let kind = kinds.named(name) else { return kinds.unknown(name, beside: providers.keys) }
+        return Failure(
+            .notFound,
+            """
+            Login with \(kind.title) is not set up for this application. It begins with \(kind.appTerms.id) and \
+            \(kind.appTerms.secret) of an app.
+            """
+        )
+    }
+}
+
+extension StoredApplication.Provider {
+    /// As operators see the provider; a secret is told by when it came and under which master key it is.
+    fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
+        let apps = apps.map { app in
+            var document: JSONObject = [
+                kind.appTerms.id: .string(app.id.text),
+                kind.appTerms.secret: .object([
+                    "set": .bool(true), "changed": .integer(app.secretChanged), "keyId": .string(app.secret.keyID),
+                ]),
+            ]
+            kind.appTerms.write(configID: app.configID, into: &document)
+            return JSONValue.object(document)
+        }
+        var settings: JSONObject = name == kind.name ? [:] : ["kind": .string(kind.name.text)]
+        settings.append("enabled", .bool(enabled))
+        settings.append("apps", .array(apps))
+        return JSONObject(settings.members + kind.members(of: readOptions(of: kind)) { $1.shown })
+    }
+
+    /// All the options, with the defaults of those that are not stored; as they are stored when they cannot be read.
+    ///
+    /// Secret ones are as they are stored in any case: not to be shown.
+    func readOptions(of kind: any ProviderKind) -> JSONValue {
+        var problems = DocumentProblems()
+        let place = JSONPointer()
+        guard let object = options.object else { return options }
+        let known = kind.allOptionNames
+        for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(place / member.key, "is not an option")
+        }
+        let read = kind.options(in: object, at: place, problems: &problems)
+        return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
+    }
+}
+
+extension JSONValue {
+    /// The settings as somebody read them, without what the service adds by itself.
+    fileprivate var withoutWarnings: JSONValue {
+        guard let object else { return self }
+        return .object(JSONObject(object.members.filter { !$0.key.hasSameBytes(as: "warnings") }))
+    }
+}

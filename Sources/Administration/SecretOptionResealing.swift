@@ -1,0 +1,94 @@
+import Applications
+import Secrets
+import Providers
+import Vocabulary
+import NIOConcurrencyHelpers
+import Store
+
+extension Administration {
+    /// How many secret options are sealed under each master key.
+    func secretOptionsByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
+        let options = try await store.configuration(changedAfter: 0).changed.flatMap { $0.secretOptions(kinds) }
+        return Dictionary(grouping: options.compactMap(\.sealed?.keyID), by: \.self)
+            .map { (keyID: $0.key, count: $0.value.count) }.sorted { $0.keyID < $1.keyID }
+    }
+
+    /// Seals secret options under the current master key, each application's in a transaction of its own.
+    ///
+    /// - Returns: How many were sealed.
+    func resealSecretOptions(by actor: Actor) async throws -> Int {
+        let (masterKeys, kinds) = (masterKeys, kinds)
+        var count = 0
+        for application in try await store.configuration(changedAfter: 0).changed
+        where application.secretOptions(kinds).contains(where: masterKeys.isToBeResealed) {
+            // A transaction that has to run again plans again; the last plan is the one that was carried out.
+            let sealed = NIOLockedValueBox(0)
+            _ = try await change(application.id, by: actor) { stored, _ in
+                guard let stored else { return [] }
+                let steps = try stored.providers.compactMap { name, provider in
+                    try masterKeys.resealing(of: stored, provider, named: name, kinds: kinds)
+                }
+                sealed.withLockedValue { $0 = steps.reduce(0) { $0 + $1.count } }
+                return steps.map(\.step)
+            }
+            count += sealed.withLockedValue { $0 }
+        }
+        return count
+    }
+}
+
+extension MasterKeys {
+    /// Whether it can be sealed anew and is not under the current key.
+    fileprivate func isToBeResealed(_ option: StoredSecretOption) -> Bool {
+        guard let keyID = option.sealed?.keyID else { return true }
+        return keyID != current.id && ids.contains(keyID)
+    }
+
+    /// The step that seals the secret options of a provider anew, and how many they are; nil when there is nothing to do.
+    ///
+    /// The secrets themselves stay the same, and so do the times of their last change.
+    ///
+    /// - Throws: `provider_misconfigured` when one is under a key of ours and yet does not open.
+    fileprivate func resealing(
+        of application: StoredApplication,
+        _ provider: StoredApplication.Provider,
+        named name: ProviderName,
+        kinds: ProviderKinds
+    ) throws(Failure) -> (step: PlannedChange, count: Int)? {
+        guard let kind = kinds.named(provider.kind) else { return nil }
+        var former: [String] = []
+        let members = try kind.members(of: provider.options) { option, stored throws(Failure) in
+            guard isToBeResealed(stored) else { return stored.json }
+            let place = MasterKey.Place.secretOption(
+                application: application.id,
+                provider: name,
+                option: option.name
+            )
+            guard let secret = open(stored, at: place) else {
+                throw Failure(
+                    .providerMisconfigured,
+                    """
+                    The \(option.name) at \(name) of \(application.id) does not open although its master key is at hand: it was changed \
+                    by other means. Set it anew, then rotate again.
+                    """
+                )
+            }
+            former.append(stored.sealed?.keyID ?? "none")
+            return StoredSecretOption(seal(secret, for: place), changed: stored.changed).json
+        }
+        guard !former.isEmpty else { return nil }
+        let change = PlannedChange(
+            .setProvider(
+                name,
+                kind: provider.kind,
+                enabled: provider.enabled,
+                options: .object(JSONObject(members))
+            ),
+            action: "secrets.reseal",
+            target: nil,
+            from: .object(["keyIds": .array(Set(former).sorted().map(JSONValue.string))]),
+            to: .object(["keyId": .string(current.id), "secrets": .integer(Int64(former.count))])
+        )
+        return (change, former.count)
+    }
+}

@@ -1,0 +1,97 @@
+import Applications
+package import Vocabulary
+import Store
+
+extension Administration {
+    /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed tokens, the newest
+    /// first; a key of the time when applications had one together has the application null.
+    package func tokenKeys() async throws(Failure) -> JSONValue {
+        let keys = try await store.tokenKeys()
+        let published = Set(TokenKeyRing.published(among: keys).map(\.id))
+        let signing = Set(
+            Set(keys.map(\.application)).compactMap { application in
+                TokenKeyRing.signing(among: keys.filter { $0.application == nil || $0.application == application })?.id
+            }
+        )
+        return .object([
+            "items": .array(
+                keys.reversed().map { key in
+                    .object([
+                        "id": .string(key.id),
+                        "application": key.application.map { .string($0.text) } ?? .null,
+                        "created": .integer(key.created),
+                        "retired": key.retired.map(JSONValue.integer) ?? .null,
+                        "signs": .bool(signing.contains(key.id)), "published": .bool(published.contains(key.id)),
+                        "keyId": .string(key.secret.keyID),
+                    ])
+                }
+            )
+        ])
+    }
+
+    /// Makes new keys of signed tokens; the ones before them sign until the new ones are known everywhere.
+    ///
+    /// - Parameters:
+    ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens or has a key;
+    ///     `atOnce` removes all former keys, so that no token of theirs counts any more.
+    ///   - actor: Who does it.
+    /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
+    /// - Throws: `document_invalid`, `store_unavailable` and its like; what has been replaced by then stays so.
+    package func rotateTokenKeys(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+        var problems = DocumentProblems()
+        var atOnce = false
+        var named: ApplicationID?
+        guard let members = document.object?.members else {
+            throw Failure(.documentInvalid, "The body must be an object, such as {} or {\"atOnce\": true}.")
+        }
+        for member in members {
+            let place = JSONPointer() / member.key
+            switch member.key {
+            case "application":
+                guard !member.value.isNull else { break }
+                if let id = member.value.string.flatMap({ ApplicationID($0) }) {
+                    named = try await store.application(id)?.id
+                }
+                if named == nil { problems.add(place, "must be the id of an application that there is") }
+            case "atOnce": problems.take(member.value, at: place, into: &atOnce)
+            default: problems.add(place, "is not known here")
+            }
+        }
+        guard problems.isEmpty else { throw problems.failure }
+        let applications = if let named { [named] } else { try await applicationsWithTokens() }
+        var items: [JSONValue] = []
+        for application in applications {
+            let key = TokenKey()
+            try await store.rotateTokenKeys(
+                to: key.stored(for: application, under: masterKeys),
+                atOnce: atOnce,
+                keptSeconds: Int64(TokenKeyRing.keptSeconds),
+                by: actor
+            )
+            let signsAtOnce = TokenKeyRing.signing(among: try await store.tokenKeys(of: application))?.id == key.id
+            items.append(
+                .object([
+                    "application": .string(application.text), "id": .string(key.id),
+                    "signsInSeconds": .integer(signsAtOnce ? 0 : Int64(TokenKeyRing.overlapSeconds)),
+                ])
+            )
+        }
+        return .object(["atOnce": .bool(atOnce), "items": .array(items)])
+    }
+
+    /// The applications that give out signed tokens or have a key for them, in the order of their ids.
+    private func applicationsWithTokens() async throws(Failure) -> [ApplicationID] {
+        let haveKeys = Set(try await store.tokenKeys().compactMap(\.application))
+        var found: [ApplicationID] = []
+        var last: ApplicationID?
+        repeat {
+            let some = try await store.applications(after: last, limit: 100)
+            found += some.filter { stored in
+                let settings = try? SettingsDocument.parse(stored.settings)
+                return settings?.tokens.enabled ?? false || haveKeys.contains(stored.id)
+            }.map(\.id)
+            last = some.last?.id
+        } while last != nil
+        return found
+    }
+}

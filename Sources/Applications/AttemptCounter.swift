@@ -1,0 +1,46 @@
+package import Store
+package import Vocabulary
+
+/// Counts attempts in the database: those at passwords, registrations, and mails that somebody causes.
+package struct AttemptCounter: Sendable {
+    package let store: Store
+    /// More statements that count at once would not be done sooner, and logins would wait for them.
+    package let turn = Semaphore(width: 4)
+
+    package init(store: Store) {
+        self.store = store
+    }
+
+    /// Counts, unless one of the counts is full.
+    ///
+    /// - Returns: Which one is full and for how long; nothing was counted then. Nil when all were counted.
+    /// - Throws: `overloaded` when the deadline is over first; `store_unavailable` and its like.
+    package func count(
+        _ counts: [AttemptCount],
+        of application: Application,
+        before deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> AttemptRefusal? {
+        try await turn.pass(before: deadline) { () throws(Failure) in
+            try await store.countAttempt(for: counts, of: application)
+        }
+    }
+
+    /// Takes back what was counted.
+    package func withdraw(
+        _ counts: [AttemptCount],
+        of application: Application,
+        before deadline: ContinuousClock.Instant
+    ) async throws(Failure) {
+        try await turn.pass(before: deadline) { () throws(Failure) in
+            try await store.withdrawAttempt(for: counts, of: application)
+        }
+    }
+
+    /// Does something that counts by itself, when it is its turn.
+    package func counting<Result>(
+        before deadline: ContinuousClock.Instant,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await turn.pass(before: deadline, body)
+    }
+}

@@ -1,0 +1,156 @@
+package import Vocabulary
+
+/// The `settings` of an application document, and how they are stored.
+package enum SettingsDocument {
+    /// The longest that a session may live: more than a year is a permanent credential.
+    private static let sessionSeconds: ClosedRange<Int64> = 60...366 * 86_400
+    private static let mostSessions: ClosedRange<Int64> = 1...1000
+    private static let banDays: ClosedRange<Int64> = 0...3650
+    private static let mostOrigins = 100
+    private static let mostHostNames = 20
+    private static let mostRoles = 100
+
+    /// Reads settings; what is absent keeps its default.
+    ///
+    /// - Throws: `DocumentProblems` with every problem, as in a document that holds them under `settings`.
+    package static func parse(_ document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
+        var problems = DocumentProblems()
+        let settings = parse(document, at: JSONPointer() / "settings", problems: &problems)
+        guard problems.isEmpty else { throw problems }
+        return settings
+    }
+
+    package static func parse(
+        _ document: JSONValue,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> ApplicationSettings {
+        var settings = ApplicationSettings()
+        guard let object = document.object else {
+            problems.add(place, "must be an object")
+            return settings
+        }
+        for member in object.members {
+            let place = place / member.key
+            let value = member.value
+            switch member.key {
+            case "clientMapping": problems.take(value, at: place, into: &settings.clientMapping)
+            case "dynamicProperties": problems.take(value, at: place, into: &settings.dynamicProperties)
+            case "sessionIdleSeconds":
+                problems.take(value, at: place, into: &settings.sessionIdleSeconds, sessionSeconds, "seconds")
+            case "sessionAbsoluteSeconds":
+                problems.take(value, at: place, into: &settings.sessionAbsoluteSeconds, sessionSeconds, "seconds")
+            case "multipleLogins": problems.take(value, at: place, into: &settings.multipleLogins)
+            case "mostSessions":
+                if !value.isNull {
+                    var most: Int64 = 0
+                    problems.take(value, at: place, into: &most, mostSessions, "sessions")
+                    settings.mostSessions = most
+                }
+            case "banDays": problems.take(value, at: place, into: &settings.banDays, banDays, "days")
+            case "tokens": settings.tokens = TokenSettings(value, at: place, problems: &problems)
+            case "allowedOrigins":
+                settings.allowedOrigins = problems.texts(value, at: place, most: mostOrigins) { text in
+                    isOrigin(text) ? nil : "must be an origin like https://app.example.com, in lower case"
+                }
+            case "hostNames":
+                settings.hostNames = problems.texts(value, at: place, most: mostHostNames) { text in
+                    isHostName(text) ? nil : "must be a DNS name in lower case without port, like users.example.com"
+                }
+            case "registration": settings.registration = registration(value, at: place, problems: &problems)
+            case "roles":
+                settings.roles = problems.texts(value, at: place, most: mostRoles) { roleProblem($0) }
+                if Set(settings.roles).count != settings.roles.count { problems.add(place, "names a role twice") }
+            default: problems.add(place, "is not a setting")
+            }
+        }
+        if object["sessionIdleSeconds"] == nil {
+            settings.sessionIdleSeconds = min(settings.sessionIdleSeconds, settings.sessionAbsoluteSeconds)
+        }
+        return settings
+    }
+
+    /// The settings as they are stored and exported: all of them.
+    package static func document(of settings: ApplicationSettings) -> JSONValue {
+        .object([
+            "clientMapping": .bool(settings.clientMapping),
+            "dynamicProperties": .bool(settings.dynamicProperties),
+            "sessionIdleSeconds": .integer(settings.sessionIdleSeconds),
+            "sessionAbsoluteSeconds": .integer(settings.sessionAbsoluteSeconds),
+            "multipleLogins": .bool(settings.multipleLogins),
+            "mostSessions": settings.mostSessions.map(JSONValue.integer) ?? .null,
+            "banDays": .integer(settings.banDays),
+            "tokens": settings.tokens.document,
+            "allowedOrigins": .array(settings.allowedOrigins.map(JSONValue.string)),
+            "hostNames": .array(settings.hostNames.map(JSONValue.string)),
+            "registration": .object([
+                "enabled": .bool(settings.registration.enabled),
+                "confirmEmail": .bool(settings.registration.confirmEmail),
+                "mostPerHour": .integer(settings.registration.mostPerHour),
+                "mostPerHourInAll": .integer(settings.registration.mostPerHourInAll),
+            ]),
+            "roles": .array(settings.roles.map(JSONValue.string)),
+        ])
+    }
+
+    private static func registration(
+        _ document: JSONValue,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> Registration {
+        var registration = Registration()
+        guard let object = document.object else {
+            problems.add(place, "must be an object")
+            return registration
+        }
+        for member in object.members {
+            let place = place / member.key
+            switch member.key {
+            case "enabled": problems.take(member.value, at: place, into: &registration.enabled)
+            case "confirmEmail": problems.take(member.value, at: place, into: &registration.confirmEmail)
+            case "mostPerHour":
+                problems.take(member.value, at: place, into: &registration.mostPerHour, 1...1_000_000, "accounts")
+            case "mostPerHourInAll":
+                problems.take(member.value, at: place, into: &registration.mostPerHourInAll, 1...1_000_000, "accounts")
+            default:
+                problems.add(
+                    place,
+                    "is not a setting of registration; known are enabled, confirmEmail, mostPerHour, mostPerHourInAll"
+                )
+            }
+        }
+        return registration
+    }
+
+    /// What is wrong with the name of a role; it stands in paths, so it is plain.
+    private static func roleProblem(_ name: String) -> String? {
+        guard (1...100).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) })
+        else { return "must be 1 to 100 letters, digits, -, _ or ., beginning with a letter or digit" }
+        return SystemRole(name: name) == nil ? nil : "is a role that the system gives"
+    }
+
+    /// Scheme, host and port in lower case without a path, as browsers send it.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard text.utf8.count <= 253 else { return false }
+        let schemes = ["https://", "http://"]
+        guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
+        let host = text.utf8.dropFirst(scheme.utf8.count)
+        return !host.isEmpty && host.allSatisfy { isLowerAlphanumeric($0) || ".-:[]".utf8.contains($0) }
+    }
+
+    /// Labels of letters, digits and inner hyphens, at most 63 bytes each, with dots between them (RFC 1123 §2.1).
+    private static func isHostName(_ text: String) -> Bool {
+        let labels = text.utf8.prefix(254).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let hyphen = UInt8(ascii: "-")
+        return text.utf8.count <= 253
+            && labels.allSatisfy { label in
+                (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
+                    && label.allSatisfy { isLowerAlphanumeric($0) || $0 == hyphen }
+            }
+    }
+
+    private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
+        byte.isASCIIDigit || (byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z"))
+    }
+}

@@ -1,0 +1,80 @@
+package import Secrets
+package import Vocabulary
+import NIOConcurrencyHelpers
+package import Store
+
+/// The keys of signed tokens, as an instance knows them: a copy that is at most some seconds old.
+package final class TokenKeys: Sendable {
+    private struct Copy {
+        let keys: [StoredTokenKey]
+        let signing: TokenKey?
+        let read: ContinuousClock.Instant
+    }
+
+    private let store: Store
+    private let masterKeys: MasterKeys
+    /// By the application; those of all together under nil.
+    private let copies = NIOLockedValueBox<[ApplicationID?: Copy]>([:])
+
+    /// How old the copy may be: then a rotation counts on every instance.
+    private static let freshness: Duration = .seconds(5)
+
+    package init(store: Store, masterKeys: MasterKeys) {
+        self.store = store
+        self.masterKeys = masterKeys
+    }
+
+    /// The key that signs an application's tokens; its first one is made when it is needed.
+    ///
+    /// - Throws: `internal` when no master key at hand opens it; `store_unavailable` and its like.
+    package func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
+        var copy = try await fresh(application)
+        if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
+            try await store.addFirstTokenKey(TokenKey().stored(for: application, under: masterKeys))
+            copy = try await read(application)
+        }
+        guard let key = copy.signing else {
+            throw Failure(
+                .internal,
+                "The service cannot sign tokens.",
+                cause: """
+                    the key that signs tokens is under a master key that is not at hand: give that, or make another key by \
+                    federation token-key rotate \(application) --at-once
+                    """
+            )
+        }
+        return key
+    }
+
+    /// The keys that are published: an application's, or those of all.
+    ///
+    /// - Throws: `store_unavailable` and its like, when nothing is known; else what is known is good while the database is away.
+    package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
+        do throws(Failure) {
+            return TokenKeyRing.published(among: try await fresh(application).keys)
+        } catch {
+            guard let known = copies.withLockedValue({ $0[application] }) else { throw error }
+            return TokenKeyRing.published(among: known.keys)
+        }
+    }
+
+    private func fresh(_ application: ApplicationID?) async throws(Failure) -> Copy {
+        if let known = copies.withLockedValue({ $0[application] }), .now - known.read < Self.freshness { return known }
+        return try await read(application)
+    }
+
+    private func read(_ application: ApplicationID?) async throws(Failure) -> Copy {
+        let asked = ContinuousClock.now
+        let keys = try await store.tokenKeys(of: application)
+        var signing: TokenKey?
+        if application != nil {
+            signing = TokenKeyRing.signing(among: keys).flatMap { TokenKey($0, masterKeys: masterKeys) }
+        }
+        let read = Copy(keys: keys, signing: signing, read: asked)
+        copies.withLockedValue { copies in
+            // What was asked later knows more.
+            if copies[application].map({ $0.read < asked }) ?? true { copies[application] = read }
+        }
+        return read
+    }
+}

@@ -1,0 +1,146 @@
+import Logins
+import Applications
+import Federation
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Vocabulary
+
+/// Login through the server: where a client gets the address that a browser opens, the page that leads from there to Facebook's dialog, and
+/// where the dialog sends the browser back.
+struct DialogRoutes {
+    let dialog: LoginDialog
+    let address: PublicAddress
+
+    func mount(on routes: ApplicationRoutes) {
+        for path in ["users/oauth/:provider/request_url", "users/social/oauth/:provider/request_url"] {
+            routes.on(.post, path) { request, context, application in
+                try await open(request, context, application)
+            }
+        }
+        let refusals = routes.refusals
+        routes.on(.get, "users/oauth/:provider/start") { request, context, application in
+            await start(request, context, application, refusals)
+        }
+        for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
+            routes.on(.get, path) { request, context, application in
+                await close(request, context, application)
+            }
+        }
+    }
+
+    private func open(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> Response {
+        let body = try DialogBody(
+            try await request.jsonBodyIfAny(upTo: Request.bodyLimit),
+            origin: request.headers[.origin],
+            base: try context.base(of: request)
+        )
+        let url = try await dialog.openDialog(body.dialog, of: context.provider(), for: application)
+        if body.redirect { return .seeOther(url) }
+        // Plain text: client SDKs take a JSON text with its quotes (docs/protocols/backendless.md §2.4).
+        return .text(url)
+    }
+
+    /// A person looks at whatever comes of this and of `close`, so failures are pages.
+    private func start(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication,
+        _ refusals: RefusalLog
+    ) async -> Response {
+        let isSecure = address.isReachedByTLS
+        do throws(Failure) {
+            let started = try await dialog.startDialog(
+                DialogQuery.ticket(in: request.uri.query) ?? "",
+                of: context.provider(),
+                in: DialogCookie.read(request.headers, isSecure: isSecure),
+                for: application
+            )
+            var response = Response.seeOther(started.address)
+            response.headers[.setCookie] = DialogCookie.written(
+                started.browser,
+                seconds: started.seconds,
+                isSecure: isSecure
+            )
+            return response
+        } catch {
+            let facts = RefusalLog.Facts(application: application.application.id)
+            return WebPage.failure(refusals.logged(error, facts, in: context), by: Problem())
+        }
+    }
+
+    private func close(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async -> Response {
+        let outcome: DialogOutcome
+        do throws(Failure) {
+            let answer = DialogQuery.parse(request.uri.query)
+            outcome = try await dialog.closeDialog(
+                answer,
+                of: context.provider(),
+                from: DialogCookie.read(request.headers, isSecure: address.isReachedByTLS),
+                in: application,
+                logger: context.logger
+            )
+        } catch {
+            return WebPage.failure(error, by: Problem())
+        }
+        switch outcome {
+        case .redirect(let url, .success(let code)):
+            return .seeOther(Self.adding([("loginCode", code.reveal())], to: url))
+        case .redirect(let url, .failure(let failure)):
+            let code = String(Problem.row(of: failure.reason).code)
+            return .seeOther(Self.adding([("error", code), ("reason", failure.reason.rawValue)], to: url))
+        case .popup(let origin, .success(let signedIn)):
+            return WebPage.handOver(UserReply.writeWithHeaders(signedIn).bytes, to: origin, succeeded: true)
+        case .popup(let origin, .failure(let failure)):
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.key("fault")
+                Problem().write(failure, requestID: context.requestID, into: &writer)
+            }
+            return WebPage.handOver(writer.bytes, to: origin, succeeded: false)
+        }
+    }
+
+    /// The address with parameters behind those that it has; an address of the operator's has no fragment.
+    static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        var url = url
+        for (name, value) in parameters {
+            let separator =
+                !url.utf8.contains(UInt8(ascii: "?")) ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
+            url += separator + name + "=" + PercentEncoding.encode(value)
+        }
+        return url
+    }
+}
+
+extension APIContext {
+    /// The provider that the path names, in any case, as client SDKs write it.
+    ///
+    /// - Throws: `not_found` for what can be no provider's name.
+    func provider() throws(Failure) -> ProviderName {
+        try ProviderName(inPath: parameters.get("provider"))
+    }
+
+    /// By which base a request has found its application; addresses of ours begin with it that browsers are sent to.
+    ///
+    /// - Throws: `malformed_request` for a server's key, which everybody would then read in the browser.
+    func base(of request: Request) throws(Failure) -> PublicBase {
+        guard let apiKey else { return .host(String(request.hostName ?? "")) }
+        guard !apiKey.isServer else {
+            throw Failure(
+                .malformedRequest,
+                "The addresses that this leads to hold the API key, and people's browsers show them. Call it with a key that is no server's.",
+                cause: "a server's key in an address that browsers are sent to"
+            )
+        }
+        return .key(apiKey.text.reveal())
+    }
+}

@@ -1,0 +1,145 @@
+import Logins
+import Accounts
+import Applications
+import Federation
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Vocabulary
+
+/// The simple register contract that small apps know: one call, whatever a person comes by.
+///
+/// `access_type` says by what: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login, or the person's id or name at the provider,
+/// which nothing is believed of; `passcode` is the password, or the provider's token.
+struct SimpleRegisterRoutes {
+    let registrations: Registrations
+    let signIn: SignIn
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.post, "register") { request, context, application in
+            let fields = try SimpleRegisterFields(try await members(of: request))
+            switch fields.accessType {
+            case .password: return try await registerByPassword(fields, request, context, application)
+            case .facebook: return try await logIn(by: .facebookPath, fields, request, context, application)
+            case .twitter:
+                return try await logIn(by: ProviderName(known: "twitter"), fields, request, context, application)
+            }
+        }
+    }
+
+    /// The fields of a form, or the members of a JSON object.
+    private func members(of request: Request) async throws(Failure) -> JSONObject {
+        if let type = request.headers[.contentType], Request.essence(of: type, is: "application/x-www-form-urlencoded")
+        {
+            let form = try await request.formBody(upTo: Request.bodyLimit)
+            var members = JSONObject()
+            for name in SimpleRegisterFields.names {
+                if let value = try form.value(name) { members.append(name, .string(value)) }
+            }
+            return members
+        }
+        do throws(Failure) {
+            return try await request.jsonObject()
+        } catch {
+            guard error.reason == .unsupportedMediaType else { throw error }
+            throw Failure(
+                .unsupportedMediaType,
+                "The body must be a form (Content-Type: application/x-www-form-urlencoded) or JSON (application/json)."
+            )
+        }
+    }
+
+    private func registerByPassword(
+        _ fields: SimpleRegisterFields,
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> Response {
+        do throws(Failure) {
+            let user = try await registrations.register(
+                UserRecord(
+                    properties: ["email": .string(fields.passkey)],
+                    password: .string(fields.passcode.reveal())
+                ),
+                token: nil,
+                from: context.source,
+                in: application,
+                logger: context.logger
+            )
+            return Self.reply(created: true, user)
+        } catch {
+            guard error.reason == .loginTaken else { throw error }
+            return Self.reply(created: false, nil)
+        }
+    }
+
+    private func logIn(
+        by provider: ProviderName,
+        _ fields: SimpleRegisterFields,
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> Response {
+        let login = LoginRequest(
+            provider: provider,
+            credential: CredentialFields(accessToken: fields.passcode.reveal()),
+            mapping: nil,
+            appID: nil,
+            previousToken: request.userToken
+        )
+        let signedIn = try await signIn.signIn(login, to: application, logger: context.logger)
+        return Self.reply(created: signedIn.created, signedIn.user, token: signedIn.token)
+    }
+
+    private static func reply(created: Bool, _ user: User?, token: SessionToken? = nil) -> Response {
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writer in
+            writer.member("result", created ? "created" : "existed")
+            guard let user else { return }
+            writer.key("user")
+            UserReply.write(user, token: token, into: &writer)
+        }
+        return .json(writer, status: created ? .created : .ok)
+    }
+}
+
+/// The three fields of the contract.
+private struct SimpleRegisterFields {
+    enum AccessType: String, CaseIterable {
+        case password = "0"
+        case facebook = "1"
+        case twitter = "2"
+    }
+
+    let accessType: AccessType
+    let passkey: String
+    let passcode: Secret
+
+    static let names = ["access_type", "passkey", "passcode"]
+
+    /// - Throws: `malformed_request`, with the fields that are missing in `errorData.missing`.
+    init(_ members: JSONObject) throws(Failure) {
+        var texts: [String: String] = [:]
+        for name in Self.names {
+            guard let value = members.present(name) else { continue }
+            guard let text = value.string ?? value.integer.map(String.init) else {
+                throw Failure(.malformedRequest, "\(name) must be a text or a whole number, it is \(value.kind).")
+            }
+            if !text.isEmpty { texts[name] = text }
+        }
+        guard let type = texts["access_type"], let passkey = texts["passkey"], let passcode = texts["passcode"] else {
+            let missing = Self.names.filter { texts[$0] == nil }
+            throw Failure(
+                .malformedRequest,
+                "Fields are missing: \(missing.joined(separator: ", ")).",
+                details: ["missing": .array(missing.map(JSONValue.string))]
+            )
+        }
+        guard let accessType = AccessType.allCases.first(where: { $0.rawValue.hasSameBytes(as: type) }) else {
+            throw Failure(.malformedRequest, "access_type must be 0 (password), 1 (Facebook) or 2 (Twitter).")
+        }
+        self.accessType = accessType
+        self.passkey = passkey
+        self.passcode = Secret(passcode)
+    }
+}

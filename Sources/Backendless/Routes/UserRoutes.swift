@@ -1,0 +1,86 @@
+import Logins
+import Accounts
+import Applications
+import Federation
+import HTTP
+import Hummingbird
+import Vocabulary
+
+/// The session's own user, by the paths that client SDKs use.
+struct UserRoutes {
+    let accountUpdate: AccountUpdate
+    let sessions: Sessions
+
+    func mount(on routes: ApplicationRoutes) {
+        routes.on(.get, "data/:table/:objectId") { request, context, application in
+            try context.requireUsersTable()
+            return .json(UserReply.write(try await ownUser(request, context, application)))
+        }
+        routes.on(.get, "users/:objectId") { request, context, application in
+            let user = try await ownUser(request, context, application)
+            let properties = request.uri.queryParameters.get("props")
+            return .json(UserReply.write(user, selection: UserReply.Selection(properties)))
+        }
+        routes.on(.put, "data/:table/:objectId") { request, context, application in
+            try context.requireUsersTable()
+            return try await updateNamedInPath(request, context, application)
+        }
+        routes.on(.put, "users/:objectId", use: updateNamedInPath)
+        routes.on(.put, "data/:table") { request, context, application in
+            try context.requireUsersTable()
+            let record = try await request.jsonObject()
+            guard let id = record.present("objectId") else {
+                throw Failure(
+                    .malformedRequest,
+                    "The body needs the objectId of the session's own user. A new user is made by POST users/register."
+                )
+            }
+            return try await update(id.string.flatMap { ObjectID($0) }, with: record, request, context, application)
+        }
+    }
+
+    @Sendable private func updateNamedInPath(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws -> Response {
+        try await update(context.objectID, with: try await request.jsonObject(), request, context, application)
+    }
+
+    private func update(
+        _ id: ObjectID?,
+        with record: JSONObject,
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws -> Response {
+        let user = try await accountUpdate.update(
+            id,
+            with: UserRecord(body: record),
+            token: request.userToken,
+            from: context.source,
+            in: application,
+            logger: context.logger
+        )
+        return .json(UserReply.write(user))
+    }
+
+    private func ownUser(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> User {
+        try await sessions.ownUser(context.objectID, token: request.userToken, in: application)
+    }
+}
+
+extension APIContext {
+    /// The user that the path names; nil when that cannot be one.
+    var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
+
+    fileprivate func requireUsersTable() throws(Failure) {
+        guard parameters.get("table") == "Users" else {
+            throw Failure(.notFound, "There is no such table. Known is: Users.")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Logins
+import Federation
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Vocabulary
+
+/// The user object of replies.
+enum UserReply {
+    /// Writes the object, with the `user-token` of a login, and only the members that were asked for if some were.
+    static func write(_ user: User, token: SessionToken? = nil, selection: Selection? = nil) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writeMembers(of: user, token: token, selection: selection, into: &$0) }
+        return writer
+    }
+
+    /// Writes the object of a login with what the headers of its reply tell, for a way that has none.
+    ///
+    /// Names of properties have no hyphen, so no member stands in the way of another.
+    static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writer in
+            writeMembers(of: signedIn.user, token: signedIn.token, selection: nil, into: &writer)
+            writer.member("user-created", .bool(signedIn.created))
+            writer.member("missing-permissions", .array(signedIn.missingPermissions.map(JSONValue.string)))
+        }
+        return writer
+    }
+
+    /// Writes the object inside another value, with the user's roles if they were asked for.
+    static func write(
+        _ user: User,
+        token: SessionToken? = nil,
+        roles: [String]? = nil,
+        into writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            writeMembers(of: user, token: token, selection: nil, into: &writer)
+            if let roles { writer.member("roles", .array(roles.map(JSONValue.string))) }
+        }
+    }
+
+    private static func writeMembers(
+        of user: User,
+        token: SessionToken?,
+        selection: Selection?,
+        into writer: inout JSONWriter
+    ) {
+        user.forEachMember { key, value in
+            if selection?.contains(key) ?? true { writer.member(key, value()) }
+        }
+        if let token { writer.member("user-token", token.secret.reveal()) }
+    }
+
+    /// The members that a caller asked for by `props=a,b`.
+    struct Selection {
+        private let names: [Substring]
+
+        /// As many names as an object of ours may have members.
+        private static let most = 512
+
+        /// Reads the list; nil when it names nothing, and then every member is meant.
+        init?(_ list: String?) {
+            let names = (list ?? "").split(separator: ",", maxSplits: Self.most)
+            guard !names.isEmpty else { return nil }
+            self.names = names
+        }
+
+        func contains(_ key: String) -> Bool {
+            names.contains { $0.utf8.elementsEqual(key.utf8) }
+        }
+    }
+}
+
+extension Response {
+    /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping missed.
+    static func signedIn(_ signedIn: SignedIn) -> Response {
+        var headers = HTTPFields.missing(signedIn.missingPermissions)
+        headers[.userCreated] = signedIn.created ? "true" : "false"
+        return .json(UserReply.write(signedIn.user, token: signedIn.token), headers: headers)
+    }
+}
+
+extension HTTPFields {
+    /// The header that names permissions which the mapping missed; none when it missed none.
+    static func missing(_ permissions: [String]) -> HTTPFields {
+        permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
+    }
+}

@@ -1,0 +1,49 @@
+import KeptTokens
+package import Applications
+package import Vocabulary
+package import Logging
+import Providers
+package import Store
+
+/// Providers that say that a person has removed the app.
+package struct Deauthorizations: Sendable {
+    let store: Store
+
+    package init(
+        store: Store
+    ) {
+        self.store = store
+    }
+
+    /// Takes the news that a person has removed the app at a provider.
+    ///
+    /// The identity is marked, its kept token forgotten, and the sessions that rest on it end if the application wants that. News
+    /// of nobody we know are taken alike, and so are those that a later login has made void.
+    ///
+    /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has changed then.
+    package func deauthorize(
+        _ call: String,
+        by provider: ProviderName,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let caller = try loaded.caller(provider)
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
+        let revocation = IdentityRevocation(
+            of: removal.identity,
+            .access(until: removal.issuedAt),
+            by: "deauthorize",
+            endsSessions: caller.endsSessionsWhenRevoked
+        )
+        let revoked = try await store.revoke(
+            revocation,
+            of: loaded.application,
+            by: .provider(provider, by: "deauthorize")
+        )
+        var metadata: Logger.Metadata = [
+            "application": "\(loaded.application.id)", "outcome": revoked == nil ? "unchanged" : "revoked",
+        ]
+        if let revoked { metadata["user"] = "\(revoked.user)" }
+        logger.info("deauthorize", metadata: metadata)
+    }
+}

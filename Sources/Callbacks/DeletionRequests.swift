@@ -1,0 +1,144 @@
+package import Secrets
+package import Applications
+package import Vocabulary
+package import Logging
+package import Store
+import Providers
+
+/// What a provider shows a person who asked for the deletion of their data.
+package struct DeletionReceipt: Sendable {
+    package let code: String
+    /// Where the person sees how far it is.
+    package let statusURL: String
+}
+
+/// How far a request for deletion is.
+package struct DeletionStatus: Sendable {
+    package enum State: Sendable {
+        /// Milliseconds since 1970 UTC.
+        case done(Int64)
+        /// Until when it will be done, milliseconds since 1970 UTC.
+        case waiting(until: Int64)
+        /// It should have been done, and something stands in the way.
+        case inProgress
+    }
+
+    /// What the operator calls the application.
+    package let application: String
+    /// Milliseconds since 1970 UTC.
+    package let received: Int64
+    package let state: State
+}
+
+/// Providers that ask for a person's data to be deleted.
+package struct DeletionRequests: Sendable {
+    let store: Store
+    let erasures: Erasures
+    let address: PublicAddress
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        erasures: Erasures,
+        address: PublicAddress,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.erasures = erasures
+        self.address = address
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Takes a person's request, made at a provider, to delete what we have of them.
+    ///
+    /// It is written down first, and erased at once unless the application lets that wait. What goes wrong with the erasure is the
+    /// operator's to mend, so the provider gets its receipt all the same, and the request stays open. The same call gets the
+    /// same receipt for ever, and erases nothing a second time.
+    ///
+    /// - Parameters:
+    ///   - call: As received.
+    ///   - provider: Who calls.
+    ///   - base: By which the request came.
+    ///   - loaded: The application that was called.
+    ///   - logger: Of the request.
+    /// - Returns: The receipt.
+    /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does not say its own
+    ///   address, `store_unavailable` and its like; nothing is written then.
+    package func requestDeletion(
+        _ call: String,
+        by provider: ProviderName,
+        at base: PublicBase,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DeletionReceipt {
+        let caller = try loaded.caller(provider)
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
+        guard address.url != nil else {
+            throw Failure(
+                .providerMisconfigured,
+                """
+                The service does not know its own public address, which the person needs to see how far the deletion is. The \
+                operator has to set FEDERATION_PUBLIC_URL.
+                """,
+                retryAfter: 60,
+                cause: "FEDERATION_PUBLIC_URL is not set; a request for deletion was turned away"
+            )
+        }
+        let base = try address.base(of: base, for: loaded.application)
+        let stored = try await store.openDeletion(
+            NewDeletionRequest(
+                code: DeletionCode.make(random),
+                hash: removal.hash,
+                identity: removal.identity,
+                issued: removal.issuedAt,
+                days: caller.eraseAfterDays
+            ),
+            of: loaded.application
+        )
+        logger.info(
+            "deletion requested",
+            metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
+        )
+        if stored.done == nil, stored.due <= stored.requested {
+            _ = await erasures.erase(code: stored.code, by: provider, of: loaded, logger: logger)
+        }
+        return DeletionReceipt(
+            code: stored.code,
+            statusURL: base + "/users/oauth/\(provider)/deletion/" + stored.code
+        )
+    }
+
+    /// How far the request with a code is; nil when there is none, or the text is no code.
+    package func deletionStatus(
+        of code: String,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> DeletionStatus? {
+        guard DeletionCode.isCode(code),
+            let stored = try await store.deletion(code: code, of: loaded.application)
+        else { return nil }
+        let state: DeletionStatus.State =
+            if let done = stored.done { .done(done) } else if stored.due > clock.milliseconds {
+                .waiting(until: stored.due)
+            } else {
+                .inProgress
+            }
+        return DeletionStatus(application: loaded.application.name, received: stored.requested, state: state)
+    }
+}
+
+/// The code of a request for deletion: 26 characters of base32, 130 random bits.
+private enum DeletionCode {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+    private static let length = 26
+
+    static func make(_ random: RandomSource) -> String {
+        String(decoding: random.bytes(length).map { alphabet[Int($0 & 31)] }, as: UTF8.self)
+    }
+
+    static func isCode(_ text: String) -> Bool {
+        text.utf8.count == length && text.utf8.allSatisfy(alphabet.contains)
+    }
+}

@@ -1,0 +1,102 @@
+import KeptTokens
+package import Applications
+package import Vocabulary
+package import Logging
+package import Store
+import Providers
+
+/// Providers that report changes of permissions.
+package struct PermissionWebhooks: Sendable {
+    let store: Store
+
+    package init(
+        store: Store
+    ) {
+        self.store = store
+    }
+
+    /// Answers a provider's question whether the webhook's address is ours.
+    ///
+    /// - Parameters:
+    ///   - mode: `hub.mode`, as it was found; so the others.
+    ///   - challenge: `hub.challenge`.
+    ///   - verifyToken: `hub.verify_token`.
+    ///   - provider: Who asks.
+    ///   - loaded: The application that was called.
+    /// - Returns: The challenge.
+    /// - Throws: `callback_refused`, `malformed_request`; `provider_misconfigured` when the token does not open.
+    package func confirmWebhook(
+        mode: String?,
+        challenge: String?,
+        verifyToken: String?,
+        by provider: ProviderName,
+        of loaded: LoadedApplication
+    ) throws(Failure) -> String {
+        let caller = try loaded.caller(provider)
+        if !caller.hasWebhook, let defect = loaded.defect { throw .unusableConfiguration(cause: defect) }
+        return try caller.confirmWebhook(mode: mode, challenge: challenge, verifyToken: verifyToken)
+    }
+
+    /// Bytes of the largest body of a provider's webhook.
+    package func webhookLimit(of provider: ProviderName, in loaded: LoadedApplication) throws(Failure) -> Int {
+        try loaded.caller(provider).webhookLimit
+    }
+
+    /// Takes the news of a webhook: which permissions people have granted or taken back, and that they have removed the app.
+    ///
+    /// Each event is a transaction of its own. They may come twice and in any order, so nothing is lost when the provider sends all of
+    /// them again because one could not be written.
+    ///
+    /// - Parameters:
+    ///   - body: The bytes as received.
+    ///   - signature: The header that signs it.
+    ///   - provider: Who calls.
+    ///   - loaded: The application that was called.
+    ///   - logger: Of the request.
+    /// - Throws: `malformed_request` when it is not the provider's, and then nothing has changed; `store_unavailable` and its like.
+    package func receiveWebhook(
+        _ body: [UInt8],
+        signature: String?,
+        by provider: ProviderName,
+        of loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let caller = try loaded.caller(provider)
+        let changes = try loaded.verified(caller) { (caller) throws(Failure) in
+            try caller.changes(in: body, signature: signature)
+        }
+        var news = 0
+        for change in changes { news += try await take(change, of: caller, in: loaded) }
+        logger.info(
+            "webhook",
+            metadata: ["application": "\(loaded.application.id)", "events": "\(changes.count)", "news": "\(news)"]
+        )
+    }
+
+    /// Writes a change down.
+    ///
+    /// - Returns: How much of it was news.
+    private func take(
+        _ change: ReportedChange,
+        of caller: any RemovalReporting,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Int {
+        let changes = change.permissions.map { PermissionChange($0.name, isGranted: $0.isGranted) }
+        var news = 0
+        if !changes.isEmpty {
+            news += try await store.note(changes, at: change.time, for: change.identity, of: loaded.application)
+        }
+        if change.isRemoval {
+            let revocation = IdentityRevocation(
+                of: change.identity,
+                .access(until: change.time),
+                by: "webhook",
+                endsSessions: caller.endsSessionsWhenRevoked
+            )
+            let actor = Actor.provider(caller.name, by: "webhook")
+            let revoked = try await store.revoke(revocation, of: loaded.application, by: actor)
+            news += revoked == nil ? 0 : 1
+        }
+        return news
+    }
+}

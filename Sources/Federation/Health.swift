@@ -1,0 +1,46 @@
+import Applications
+import Secrets
+import Store
+import Vocabulary
+
+/// Whether an instance should get traffic.
+package struct Readiness: Sendable {
+    /// Why it should not; nil when it is ready: database reachable, schema current, configuration read.
+    package var reason: String?
+    /// What an operator should know all the same.
+    package var warnings: [String]
+}
+
+/// How an instance is.
+package struct Health: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let warnings: Warnings
+    let clock: WallClock
+
+    /// Whether this instance should get traffic, and what an operator should know.
+    package func readiness() async -> Readiness {
+        Readiness(reason: await reasonNotReady(), warnings: warnings.texts() + endings)
+    }
+
+    private func reasonNotReady() async -> String? {
+        do throws(Failure) {
+            let version = try await store.schemaVersion()
+            guard version == store.expectedSchemaVersion else {
+                return "the schema has version \(version), this binary needs \(store.expectedSchemaVersion): "
+                    + "run federation migrate"
+            }
+        } catch {
+            return "the database cannot be asked"
+        }
+        return directory.isLoaded ? nil : "the configuration has not been read yet"
+    }
+
+    /// Looked up each time, so that what has been mended is gone at once; the log names the applications.
+    private var endings: [String] {
+        Ending.all(in: directory.applications, on: clock.today).map { ending in
+            let count = ending.applications.count
+            return "\(count == 1 ? "1 application" : "\(count) applications"): \(ending.text)"
+        }
+    }
+}

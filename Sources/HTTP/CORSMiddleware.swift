@@ -1,0 +1,48 @@
+import HTTPTypes
+package import Hummingbird
+
+/// Lets browser pages of other origins call the public API.
+///
+/// No ambient authority exists (no cookie opens anything), so every origin may call unless the operator listed some.
+package struct CORSMiddleware: RouterMiddleware {
+    private let protocols: ClientProtocols
+
+    package init(protocols: ClientProtocols) {
+        self.protocols = protocols
+    }
+
+    package func handle(
+        _ request: Request,
+        context: APIContext,
+        next: (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        guard let origin = request.headers[.origin], request.fault == nil else {
+            return try await next(request, context)
+        }
+        let client = protocols[request]
+        let allowed = Self.allowed(origin, by: client.allowedOrigins(of: request))
+        guard request.method == .options, request.headers[.accessControlRequestMethod] != nil else {
+            var response = try await next(request, context)
+            if let allowed {
+                response.headers[.accessControlAllowOrigin] = allowed
+                response.headers[.accessControlExposeHeaders] = client.exposedHeaders
+            }
+            response.headers[.vary] = "Origin"
+            return response
+        }
+        var headers: HTTPFields = [.vary: "Origin"]
+        if let allowed {
+            headers[.accessControlAllowOrigin] = allowed
+            headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
+            headers[.accessControlAllowHeaders] = client.allowedHeaders
+            headers[.accessControlMaxAge] = "3600"
+        }
+        return Response(status: .noContent, headers: headers)
+    }
+
+    /// What to answer to the origin; nil when the application does not allow it.
+    private static func allowed(_ origin: String, by listed: [String]?) -> String? {
+        guard let listed, !listed.isEmpty else { return "*" }
+        return listed.contains { $0.utf8.elementsEqual(origin.utf8) } ? origin : nil
+    }
+}

@@ -1,0 +1,28 @@
+import HTTPTypes
+package import Hummingbird
+import Logging
+
+/// Finds out where a request comes from, once: what is counted for a source counts for that, and each line that the request leaves in the
+/// log has it as `source`.
+package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
+    private let trustedProxies: PeerAddress.TrustedProxies
+
+    package init(trustedProxies: PeerAddress.TrustedProxies) {
+        self.trustedProxies = trustedProxies
+    }
+
+    package func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        context.peer = PeerAddress(
+            forwarded: request.headers[values: .xForwardedFor],
+            behind: trustedProxies,
+            of: context.remoteAddress
+        )
+        context.logger[metadataKey: "source"] = "\(context.peer.text)"
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,71 @@
+package import HTTPTypes
+package import Hummingbird
+import Vocabulary
+import Logging
+
+/// The layer of both listeners around all handlers: errors become replies by a table, every reply gets its headers.
+package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
+    private let errors: @Sendable (Request) -> any ErrorTable
+
+    /// - Parameter errors: The table for a request.
+    package init(errors: @escaping @Sendable (Request) -> any ErrorTable) {
+        self.errors = errors
+    }
+
+    package func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch let failure as Failure {
+            if let cause = failure.cause {
+                let level: Logger.Level = failure.reason == .internal ? .error : .notice
+                let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
+                context.logger.log(level: level, "request failed", metadata: metadata)
+            }
+            response = errors(request).response(to: failure, requestID: context.requestID)
+        } catch let error as any HTTPResponseError {
+            response = errors(request).response(to: Failure(httpStatus: error.status), requestID: context.requestID)
+        } catch {
+            context.logger.error("request failed", metadata: ["cause": "\(type(of: error))"])
+            response = errors(request).response(to: .unexpected, requestID: context.requestID)
+        }
+        response.headers[.xRequestID] = context.requestID
+        response.headers[.xContentTypeOptions] = "nosniff"
+        // As it came from whoever wants no further reply, or from `RequestRules`, behind which there is none.
+        if request.headers[.connection] == "close" { response.headers[.connection] = "close" }
+        // A body would be taken for the beginning of the next reply on the connection.
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+}
+
+extension HTTPField.Name {
+    static let xRequestID = HTTPField.Name(known: "X-Request-Id")
+    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
+    package static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
+
+    /// A name that is one.
+    package init(known name: String) {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
+        self = name
+    }
+}
+
+extension Failure {
+    static let unexpected = Failure(.internal, "The service failed. The request id finds the cause in its log.")
+
+    /// What the HTTP library refuses before a handler runs.
+    fileprivate init(httpStatus: HTTPResponse.Status) {
+        switch httpStatus {
+        case .notFound:
+            self.init(.notFound, "There is nothing at this path.")
+        case .contentTooLarge:
+            self.init(.payloadTooLarge, "The body is larger than \(Request.bodyLimit) bytes.")
+        default:
+            self.init(.malformedRequest, "The request is not one that this service understands.")
+        }
+    }
+}

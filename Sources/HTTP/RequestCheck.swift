@@ -1,0 +1,26 @@
+package import Hummingbird
+import Vocabulary
+
+/// Refuses what is at fault, and paths with empty segments.
+///
+/// The router would take `users//login` and `users/login/` for `users/login`, and a proxy in front that has a rule for that path would not.
+package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
+    package init() {}
+
+    package func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        if let fault = request.fault { throw fault.failure }
+        guard Self.isPlain(request.uri.path) else { throw Failure(.notFound, "There is nothing at this path.") }
+        return try await next(request, context)
+    }
+
+    /// Whether something stands behind every slash, or the path is one slash alone.
+    static func isPlain(_ path: String) -> Bool {
+        let slash = UInt8(ascii: "/")
+        let isDoubled = zip(path.utf8, path.utf8.dropFirst()).contains { $0 == slash && $1 == slash }
+        return !isDoubled && (path.utf8.last != slash || path.utf8.count == 1)
+    }
+}

@@ -1,0 +1,72 @@
+import Providers
+import Vocabulary
+
+/// What is decided when a login through the server begins, and still holds when it ends.
+struct DialogPlan: Sendable {
+    /// Whose dialog it is: what one provider sends back is nothing to another.
+    package let provider: ProviderName
+    /// The app at the provider that the person logs in to.
+    package let appID: String
+    /// Where the provider sends the browser back to, which the exchange of the code has to repeat.
+    package let redirectURI: String
+    package let mapping: JSONValue?
+    package let end: DialogEnd
+
+    /// Most bytes of a mapping that travels in addresses.
+    static let mostMappingBytes = 2048
+
+    private enum Key {
+        static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
+        static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
+    }
+
+    package init(provider: ProviderName, appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+        self.provider = provider
+        self.appID = appID
+        self.redirectURI = redirectURI
+        self.mapping = mapping
+        self.end = end
+    }
+
+    /// Its members in what is sealed.
+    package var members: [JSONObject.Member] {
+        var object: JSONObject = [
+            Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
+        ]
+        if let mapping { object.append(Key.mapping, mapping) }
+        switch end {
+        case .redirect(let url, let codeChallenge):
+            object.append(Key.returnURL, .string(url))
+            if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
+        case .popup(let origin): object.append(Key.origin, .string(origin))
+        }
+        return object.members
+    }
+
+    /// Nil when the members are not there.
+    package init?(_ object: JSONObject) {
+        guard let provider = object[Key.provider]?.string.flatMap(ProviderName.init),
+            let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string
+        else { return nil }
+        if let origin = object[Key.origin]?.string {
+            end = .popup(origin: origin)
+        } else if let url = object[Key.returnURL]?.string {
+            end = .redirect(to: url, codeChallenge: object[Key.codeChallenge]?.string)
+        } else {
+            return nil
+        }
+        self.provider = provider
+        self.appID = appID
+        self.redirectURI = redirectURI
+        mapping = object[Key.mapping]
+    }
+
+    /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still lists it.
+    package func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
+        guard self.provider == provider.name else { return false }
+        return end.isListed(
+            returnURLs: provider.returnURLs,
+            allowedOrigins: application.settings.allowedOrigins
+        )
+    }
+}

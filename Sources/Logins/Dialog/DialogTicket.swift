@@ -1,0 +1,47 @@
+import Providers
+import Vocabulary
+
+/// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads there.
+///
+/// It is no state: the browser that comes by with it gets one of its own.
+struct DialogTicket: SealedInAddress {
+    static let keyName = "federation: tickets of login dialogs"
+
+    package let plan: DialogPlan
+    package let wishes: DialogWishes
+    let endsAt: Int64
+
+    /// Seconds between a client's request and the opening of the dialog.
+    package static let seconds: Int64 = 600
+
+    private enum Key {
+        static let (permissions, authType, configID, endsAt) = ("permissions", "authType", "configId", "endsAt")
+    }
+
+    package init(plan: DialogPlan, wishes: DialogWishes, endsAt: Int64) {
+        self.plan = plan
+        self.wishes = wishes
+        self.endsAt = endsAt
+    }
+
+    package var text: Secret {
+        var object = JSONObject(plan.members + [JSONObject.Member(Key.endsAt, .integer(endsAt))])
+        if let permissions = wishes.permissions {
+            object.append(Key.permissions, .array(permissions.map(JSONValue.string)))
+        }
+        if let authType = wishes.authType { object.append(Key.authType, .string(authType.rawValue)) }
+        if let configID = wishes.configID { object.append(Key.configID, .string(configID)) }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    package init?(_ object: JSONObject) {
+        guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
+        self.plan = plan
+        wishes = DialogWishes(
+            permissions: object[Key.permissions]?.array?.compactMap(\.string),
+            authType: object[Key.authType]?.string.flatMap(DialogAuthType.init),
+            configID: object[Key.configID]?.string
+        )
+        self.endsAt = endsAt
+    }
+}

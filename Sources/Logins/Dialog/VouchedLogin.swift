@@ -1,0 +1,67 @@
+import Vocabulary
+import Mapping
+import Providers
+
+/// A login through the server between the browser's return from the provider and the client's exchange of the login code.
+struct VouchedLogin: Sendable {
+    package let result: AuthenticationResult
+    /// The client's mapping that the login was begun with.
+    package let mapping: JSONValue?
+    /// What the client must know the verifier of.
+    package let codeChallenge: String?
+
+    package init(result: AuthenticationResult, mapping: JSONValue?, codeChallenge: String?) {
+        self.result = result
+        self.mapping = mapping
+        self.codeChallenge = codeChallenge
+    }
+}
+
+// How it is sealed.
+extension VouchedLogin {
+    private enum Key {
+        static let (provider, appID, subject, profile, scopes) = ("provider", "app", "subject", "profile", "scopes")
+        static let (declined, dataAccessEnd, tokenEnd) = ("declined", "dataAccessExpires", "tokenExpires")
+        static let (token, mapping, codeChallenge) = ("token", "mapping", "codeChallenge")
+    }
+
+    package var text: Secret {
+        let person = result.person
+        var object: JSONObject = [
+            Key.provider: .string(person.identity.provider.text),
+            Key.appID: .string(person.identity.app.text), Key.subject: .string(person.identity.subject.text),
+            Key.profile: result.profile.json, Key.scopes: .array(person.scopes.map(JSONValue.string)),
+        ]
+        if let declined = person.declinedScopes { object.append(Key.declined, .array(declined.map(JSONValue.string))) }
+        if let end = person.dataAccessExpiresAt { object.append(Key.dataAccessEnd, .integer(end)) }
+        if let end = person.credentialExpiresAt { object.append(Key.tokenEnd, .integer(end)) }
+        if let token = result.token { object.append(Key.token, .string(token.text.reveal())) }
+        if let mapping { object.append(Key.mapping, mapping) }
+        if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    /// Nil for a text that another version wrote, and for a login by another provider.
+    package init?(_ text: Secret, provider: ProviderName) {
+        guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
+            object[Key.provider]?.string?.hasSameBytes(as: provider.text) == true,
+            let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
+            let subject = object[Key.subject]?.string.flatMap({ Subject($0) }),
+            let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array
+        else { return nil }
+        let person = VerifiedPerson(
+            identity: IdentityKey(provider: provider, app: appID, subject: subject),
+            profile: profile.fields,
+            scopes: scopes.compactMap(\.string),
+            declinedScopes: object[Key.declined]?.array?.compactMap(\.string),
+            dataAccessExpiresAt: object[Key.dataAccessEnd]?.integer,
+            credentialExpiresAt: object[Key.tokenEnd]?.integer
+        )
+        let token = object[Key.token]?.string.map { text in
+            ProviderToken(kind: .access, text: Secret(text), expiresAt: person.credentialExpiresAt)
+        }
+        result = AuthenticationResult(person: person, profile: profile, token: token, isRepeatable: false)
+        mapping = object[Key.mapping]
+        codeChallenge = object[Key.codeChallenge]?.string
+    }
+}

@@ -1,0 +1,87 @@
+// Logins — how people come in by a provider, and what keeps them in.
+//
+// It owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, what owners may have of the tokens
+// that are kept, and what is told of every login.
+//
+// It must not know of passwords, of what an account is beside its identities, or of any provider beyond its capabilities.
+
+import Applications
+import FoundationEssentials
+import Logging
+package import Mapping
+import Store
+package import Vocabulary
+
+/// What a client sends to log in, parsed at the edge.
+///
+/// A class, since a login that waits for the provider has it in the frame of each function that waits.
+package final class LoginRequest: Sendable {
+    package let provider: ProviderName
+    /// What the request holds by way of credentials; exactly one is wanted.
+    package let credential: CredentialFields
+    /// The client's own mapping: an object of field → property.
+    package let mapping: JSONValue?
+    /// Which of the application's apps at the provider the credential is for.
+    package let appID: String?
+    /// The session that the client already has; it ends when it is the same user's.
+    package let previousToken: SessionToken?
+    /// What the client gives to one login and all its repetitions.
+    package let idempotencyKey: String?
+    /// The guest whom the login makes a user.
+    package let guest: GuestClaim?
+
+    package init(
+        provider: ProviderName,
+        credential: CredentialFields,
+        mapping: JSONValue?,
+        appID: String?,
+        previousToken: SessionToken?,
+        idempotencyKey: String? = nil,
+        guest: GuestClaim? = nil
+    ) {
+        self.provider = provider
+        self.credential = credential
+        self.mapping = mapping
+        self.appID = appID
+        self.previousToken = previousToken
+        self.idempotencyKey = idempotencyKey
+        self.guest = guest
+    }
+}
+
+/// A guest as its client names it; the session proves that the guest is the client's.
+package struct GuestClaim: Sendable {
+    package let id: ObjectID
+    package let token: SessionToken
+
+    package init(id: ObjectID, token: SessionToken) {
+        self.id = id
+        self.token = token
+    }
+}
+
+/// A login that succeeded.
+package struct SignedIn: Sendable {
+    package let user: User
+    package let token: SessionToken
+    /// Whether this login created the user.
+    package let created: Bool
+    /// Permissions at the provider whose absence left mapped properties unfilled.
+    package let missingPermissions: [String]
+    /// What properties did not get of the profile, since it does not fit.
+    package let omissions: [Omission]
+
+    package init(
+        user: User,
+        token: SessionToken,
+        created: Bool,
+        missingPermissions: [String] = [],
+        omissions: [Omission] = []
+    ) {
+        self.user = user
+        self.token = token
+        self.created = created
+        self.missingPermissions = missingPermissions
+        self.omissions = omissions
+    }
+}

@@ -1,0 +1,67 @@
+package import Applications
+package import Secrets
+import Crypto
+import Providers
+import SignedTokens
+package import Vocabulary
+
+/// A nonce for one login with an ID token.
+package struct IssuedNonce: Sendable {
+    package let nonce: Secret
+    /// Unix milliseconds, as everywhere on the wire.
+    package let expires: Int64
+}
+
+/// Nonces that this service gives out for ID tokens.
+package struct Nonces: Sendable {
+    let masterKeys: MasterKeys
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(
+        masterKeys: MasterKeys,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.masterKeys = masterKeys
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Gives out a nonce for one ID token of a provider.
+    ///
+    /// - Throws: `provider_not_configured`, `provider_misconfigured`, `not_found`.
+    package func makeNonce(by provider: ProviderName, for loaded: LoadedApplication) throws(Failure) -> IssuedNonce {
+        _ = try loaded.provider(provider, as: (any NonceBinding).self)
+        let now = clock.seconds
+        let nonce = ServerNonce.make(
+            random: random.bytes(ServerNonce.randomBytes),
+            for: loaded.application.id,
+            now: now,
+            key: masterKeys.current.nonceKey
+        )
+        return IssuedNonce(nonce: nonce, expires: (now + ServerNonce.seconds) * 1000)
+    }
+
+    /// Checks that a nonce is one of those that we gave out to the application, in the last ten minutes.
+    ///
+    /// - Throws: `credential_invalid`.
+    func checkIsOurs(_ nonce: Secret, of application: ApplicationID, by provider: String) throws(Failure) {
+        let keys = ([masterKeys.current] + masterKeys.previous).map(\.nonceKey)
+        let now = clock.seconds
+        guard ServerNonce.isOurs(nonce, of: application, now: now, keys: keys) else {
+            throw Failure(
+                .credentialInvalid,
+                """
+                The nonce of this ID token is none that this service gave out in the last ten minutes. Get one from users/nonce and \
+                log in with \(provider) again, with that nonce.
+                """,
+                cause: "ID token, check 11: not a nonce of ours, or too old"
+            )
+        }
+    }
+}
+
+extension MasterKey {
+    fileprivate var nonceKey: SymmetricKey { derivedKey(for: "federation: nonces of ID tokens") }
+}

@@ -1,0 +1,147 @@
+package import KeptTokens
+package import Secrets
+package import Applications
+package import Vocabulary
+import Providers
+package import Store
+
+/// The provider token of a session's own identity, as its client gets it back.
+package struct GivenToken: Sendable {
+    package let provider: ProviderName
+    package let appID: ProviderAppID
+    package let token: ProviderToken
+}
+
+/// What is kept of a provider's tokens, as far as their owner asks.
+package struct ProviderTokens: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let sessions: Sessions
+    let masterKeys: MasterKeys
+    let check: TokenCheck
+    let concurrency: ConcurrencyLimit
+    let limits: Limits
+    let clock: WallClock
+
+    package init(
+        store: Store,
+        directory: ApplicationDirectory,
+        sessions: Sessions,
+        masterKeys: MasterKeys,
+        check: TokenCheck,
+        concurrency: ConcurrencyLimit,
+        limits: Limits,
+        clock: WallClock
+    ) {
+        self.store = store
+        self.directory = directory
+        self.sessions = sessions
+        self.masterKeys = masterKeys
+        self.check = check
+        self.concurrency = concurrency
+        self.limits = limits
+        self.clock = clock
+    }
+
+    /// Gives a client the token that is kept of the identity by which its session was opened.
+    ///
+    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` where the application gives no tokens
+    ///   back or keeps none of this identity; `credential_revoked` and `credential_expired` for one that is of no use any more.
+    package func keptToken(
+        ofSession token: SessionToken?,
+        at provider: ProviderName,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> GivenToken {
+        try loaded.requireKeeping(of: provider)
+        let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
+        guard loaded.tokenPolicy(of: provider)?.isReturned == true else {
+            throw Failure(
+                .notFound,
+                "This application gives no provider tokens back. Its operator can switch it on with keepTokens and returnTokens."
+            )
+        }
+        guard let kept = identity.kept else { throw Self.noKeptToken }
+        if let end = kept.token.expiresAt, end <= clock.seconds {
+            throw Failure(
+                .credentialExpired,
+                "The kept token has expired. Log in with \(loaded.title(of: provider)) again."
+            )
+        }
+        return GivenToken(
+            provider: kept.key.provider,
+            appID: kept.app,
+            token: try masterKeys.open(kept, of: loaded.application.id)
+        )
+    }
+
+    /// Reads the profile of the identity by which a session was opened again and writes it by the stored mapping.
+    ///
+    /// It is held to the limits of a login, and asks the provider as one.
+    ///
+    /// - Throws: What a login with the kept token would be answered; `not_found` where no access token is kept.
+    package func refreshProfile(
+        ofSession token: SessionToken?,
+        at provider: ProviderName,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> RefreshedUser {
+        try loaded.requireKeeping(of: provider)
+        let end = ContinuousClock.now + limits.login
+        return try await concurrency.run { () throws(Failure) in
+            let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
+            guard let kept = identity.kept, kept.token.kind == .access else {
+                throw Self.noKeptToken
+            }
+            var last: TokenCheck.Reading?
+            return try await directory.withCurrent(loaded, until: end) { (loaded) throws(Failure) in
+                var reading = last
+                if try reading?.isAnswer(for: loaded) != true {
+                    reading = try await check.read(kept, of: loaded, deadline: end - limits.storeReserve)
+                    last = reading
+                }
+                if let reading, let refreshed = try await check.write(reading, of: kept, in: loaded) {
+                    return refreshed
+                }
+                // A login has just read the profile, and its reply tells what it missed.
+                return RefreshedUser(user: try await sessions.user(of: token, in: loaded), missingPermissions: [])
+            }
+        }
+    }
+
+    /// The identity by which a live session of an enabled user was opened.
+    private func sessionIdentity(
+        of token: SessionToken?,
+        at provider: ProviderName,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> SessionIdentity {
+        _ = try await sessions.user(of: token, in: loaded)
+        guard let token, let identity = try await store.identity(ofSession: token.hash, of: loaded.application),
+            identity.key.provider == provider
+        else {
+            throw Self.noKeptToken
+        }
+        guard !identity.isRevoked else {
+            throw Failure(
+                .credentialRevoked,
+                "\(loaded.title(of: provider)) has withdrawn the access of this person's account. Log in with it again."
+            )
+        }
+        return identity
+    }
+
+    private static let noKeptToken = Failure(
+        .notFound,
+        "No provider token is kept of the identity of this session. Log in with the provider again."
+    )
+}
+
+extension LoadedApplication {
+    /// - Throws: `not_found` for a provider whose tokens are never kept, and for one that is not known.
+    fileprivate func requireKeeping(of provider: ProviderName) throws(Failure) {
+        guard let configured = configured(provider) else {
+            // Defects and settings that are missing are told by the session, if it has something kept at all.
+            _ = try fields(of: provider)
+            return
+        }
+        guard configured is any TokenChecking else { throw Self.lacksCapability(configured.title) }
+    }
+}

@@ -1,0 +1,39 @@
+package import Applications
+import Providers
+package import Vocabulary
+
+/// What an iOS client needs to have its account's access token made (docs/protocols/facebook.md §7).
+package struct ReverseAuth: Sendable {
+    package let consumerKey: String
+    /// What the client sends to the provider as `x_reverse_auth_parameters`.
+    package let parameters: String
+}
+
+/// The first half of a reverse authorization: what a device signs its own request with.
+package struct ReverseAuthorization: Sendable {
+    let concurrency: ConcurrencyLimit
+    let limits: Limits
+
+    package init(
+        concurrency: ConcurrencyLimit,
+        limits: Limits
+    ) {
+        self.concurrency = concurrency
+        self.limits = limits
+    }
+
+    /// Fetches the parameters of reverse auth, as the app that is named or the first one.
+    ///
+    /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and what the provider has against it.
+    package func reverseAuth(
+        by provider: ProviderName,
+        appID: String?,
+        of loaded: LoadedApplication
+    ) async throws(Failure) -> ReverseAuth {
+        try await concurrency.run { () throws(Failure) in
+            let provider = try loaded.provider(provider, as: (any ReverseAuthorizing).self)
+            let result = try await provider.reverseAuthorization(appID: appID, deadline: .now + limits.login)
+            return ReverseAuth(consumerKey: result.consumerKey, parameters: result.parameters)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package import Secrets
+package import Applications
+import Crypto
+package import Vocabulary
+package import Store
+
+/// A token by which another service can check a user without asking us.
+package struct IssuedToken: Sendable {
+    /// A JWT in its compact form.
+    package let text: Secret
+    /// Milliseconds since 1970 at which it ends.
+    package let expires: Int64
+}
+
+/// Signed tokens, by which other services know a user.
+package struct TokenIssuer: Sendable {
+    let store: Store
+    let sessions: Sessions
+    let tokenKeys: TokenKeys
+    let address: PublicAddress
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        sessions: Sessions,
+        tokenKeys: TokenKeys,
+        address: PublicAddress,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.sessions = sessions
+        self.tokenKeys = tokenKeys
+        self.address = address
+        self.clock = clock
+        self.random = random
+    }
+
+    /// A signed token for the session's own user.
+    ///
+    /// It lives to its end, whatever becomes of the session and of the user meanwhile; so its time is short.
+    ///
+    /// - Throws: `tokens_off` when the application gives out none, `session_invalid`, `account_disabled`.
+    package func signedToken(
+        ofSession token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> IssuedToken {
+        let application = loaded.application
+        let settings = application.settings.tokens
+        guard settings.enabled else {
+            throw Failure(.tokensOff, "This application gives out no signed tokens. Its operator can switch them on.")
+        }
+        guard let url = address.url else {
+            throw Failure(
+                .tokensOff,
+                """
+                Signed tokens name who has issued them, and the operator has not said where this service is reached from outside \
+                (FEDERATION_PUBLIC_URL).
+                """
+            )
+        }
+        let user = try await sessions.user(of: token, in: loaded)
+        let roles = application.roles(of: user, given: try await store.roles(of: user.objectID, in: application))
+        let key = try await tokenKeys.signing(for: application.id)
+        let now = clock.seconds
+        let claims = TokenClaims(
+            issuer: "\(url)/\(application.id)",
+            audience: settings.audience ?? application.id.text,
+            user: user.objectID,
+            session: token?.publicID,
+            roles: roles,
+            seconds: settings.seconds,
+            id: Base64URL.encode(random.bytes(16)),
+            now: now
+        )
+        return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
+    }
+
+    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and whether there is none yet.
+    ///
+    /// Those of all applications where none is given.
+    package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, isEmpty: Bool) {
+        let keys = try await tokenKeys.published(of: loaded?.application.id).map { key in
+            JSONValue.object(
+                JSONObject(
+                    key.publicKey.members + [
+                        .init("use", .string("sig")), .init("alg", .string("ES256")), .init("kid", .string(key.id)),
+                    ]
+                )
+            )
+        }
+        return (.object(["keys": .array(keys)]), keys.isEmpty)
+    }
+
+    /// Seconds for which the key set may be kept.
+    package static var tokenKeySetSeconds: Int { TokenKeyRing.publishedSeconds }
+}
+
+/// What a signed token says (RFC 7519 §4).
+struct TokenClaims {
+    package let issuer: String
+    package let audience: String
+    package let user: ObjectID
+    package let session: String?
+    package let roles: [String]
+    package let seconds: Int64
+    package let id: String
+    /// Unix seconds.
+    package let now: Int64
+
+    package var json: JSONObject {
+        var claims: JSONObject = [
+            "iss": .string(issuer), "sub": .string("\(user)"), "aud": .string(audience), "iat": .integer(now),
+            "exp": .integer(now + seconds), "jti": .string(id),
+        ]
+        if let session { claims.append("sid", .string(session)) }
+        if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
+        return claims
+    }
+}
+
+extension SessionToken {
+    /// What the session is called where it is not used; the list of a user's sessions and operators know it by the same name.
+    fileprivate var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
+}

@@ -1,0 +1,80 @@
+import KeptTokens
+import Vocabulary
+import Logging
+import Store
+
+/// What one round of the upkeep did: numbers, and reasons of failures; whom it was about is nobody's to read in a log.
+struct MaintenanceReport: Sendable {
+    private var results: [String: Int] = [:]
+    private var failures: [String: Int] = [:]
+    private var cause: String?
+    /// Claimed identities that were left for later, since Graph was not to be asked or the claim was over.
+    package var left = 0
+    /// Expired rows that were removed.
+    var purged: [Expired: Int] = [:]
+    /// Guests who had lost their session and were removed.
+    package var guests = 0
+    /// Tokens that are of no use any more or no longer to be kept.
+    package var forgotten = 0
+    /// Requests for deletion that were carried out.
+    package var erased = 0
+
+    package mutating func note(_ result: CheckResult, exchanged: Bool?) {
+        switch result {
+        case .stands: count("stand")
+        case .refreshed:
+            count("stand")
+            count("refreshed")
+        case .revoked(let sessions):
+            count("revoked")
+            if sessions > 0 { count("sessionsEnded", sessions) }
+        case .dropped: count("ended")
+        case .forgotten: forgotten += 1
+        case .postponed: count("postponed")
+        case .superseded: count("superseded")
+        }
+        if let exchanged { count(exchanged ? "exchanged" : "notExchanged") }
+    }
+
+    package mutating func note(_ failure: Failure) {
+        failures[failure.reason.rawValue, default: 0] += 1
+        cause = failure.cause ?? cause
+    }
+
+    package mutating func add(_ other: MaintenanceReport) {
+        results.merge(other.results, uniquingKeysWith: +)
+        failures.merge(other.failures, uniquingKeysWith: +)
+        purged.merge(other.purged, uniquingKeysWith: +)
+        cause = other.cause ?? cause
+        left += other.left
+        guests += other.guests
+        forgotten += other.forgotten
+        erased += other.erased
+    }
+
+    private mutating func count(_ name: String, _ number: Int = 1) {
+        results[name, default: 0] += number
+    }
+
+    /// One line, unless there was nothing to do.
+    func log(to logger: Logger) {
+        var metadata: Logger.Metadata = [:]
+        for (name, number) in results { metadata[name] = "\(number)" }
+        func add(_ name: String, _ number: Int?) {
+            if let number, number > 0 { metadata[name] = "\(number)" }
+        }
+        add("left", left)
+        add("forgotten", forgotten)
+        add("erased", erased)
+        add("sessionsRemoved", (purged[.sessions] ?? 0) + (purged[.idleSessions] ?? 0))
+        add("singleUsesRemoved", purged[.singleUses])
+        add("mailsRemoved", purged[.mails])
+        add("guestsRemoved", guests)
+        guard failures.isEmpty else {
+            for (reason, number) in failures { metadata[reason] = "\(number)" }
+            if let cause { metadata["cause"] = "\(cause)" }
+            return logger.warning("upkeep", metadata: metadata)
+        }
+        if !metadata.isEmpty { logger.info("upkeep", metadata: metadata) }
+    }
+}

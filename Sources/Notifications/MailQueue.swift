@@ -1,0 +1,100 @@
+package import Applications
+package import Secrets
+package import Vocabulary
+package import Mailing
+import Logging
+package import Store
+
+/// The mails that wait to be delivered.
+package struct MailQueue: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    /// Nil when the deployment sends no mails.
+    let mailer: Mailer?
+    let clock: WallClock
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        mailer: Mailer?,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        self.mailer = mailer
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Whether this deployment sends mails at all.
+    package var canSendMail: Bool { mailer != nil }
+
+    /// Puts a mail into the queue; it is delivered in the background, moments later if the mail server answers.
+    ///
+    /// - Parameters:
+    ///   - mail: What it is about.
+    ///   - event: What caused it, such as `passwordReset/` and the hash of its token: the same event never brings a second mail.
+    ///   - address: To whom, as it is stored with the user.
+    ///   - locale: The user's `blUserLocale`.
+    ///   - user: Whose mail it is; when they are erased, it is not sent.
+    ///   - loaded: The application.
+    /// - Throws: `mail_off` without a mail server, `email_invalid` for an address that no mail server takes, `store_unavailable` and
+    ///   its like.
+    package func enqueue(
+        _ mail: Mail,
+        event: String,
+        to address: String,
+        locale: String?,
+        user: ObjectID,
+        of loaded: LoadedApplication
+    ) async throws(Failure) {
+        let id = random.objectID()
+        let content = try sealed(mail, as: id, to: address, locale: locale, of: loaded)
+        _ = try await store.enqueueMail(id, event: event, content: content, user: user, of: loaded.application)
+    }
+
+    /// A mail as it waits in the queue.
+    package func sealed(
+        _ mail: Mail,
+        as id: ObjectID,
+        to address: String,
+        locale: String?,
+        of loaded: LoadedApplication
+    ) throws(Failure) -> SealedSecret {
+        guard let mailer else { throw .mailOff }
+        guard let recipient = MailAddress(address) else {
+            throw Failure(
+                .emailInvalid,
+                "No mail can be sent to the address of this user; it is not an e-mail address."
+            )
+        }
+        let application = loaded.application
+        guard
+            let composed = mailer.compose(
+                mail,
+                to: recipient,
+                locale: locale,
+                application: application.name,
+                id: id.uuid,
+                now: clock.seconds
+            )
+        else {
+            throw Failure(
+                .internal,
+                "The service could not write a mail.",
+                cause: "no template \(mail.template.rawValue)"
+            )
+        }
+        let queued = QueuedMail(mail: composed.mail, usefulUntil: composed.usefulUntil)
+        return masterKeys.seal(queued.text, for: .mail(application: application.id, id: id))
+    }
+}
+
+extension Failure {
+    package static let mailOff = Failure(
+        .mailOff,
+        "This service does not send mails. Its operator can name a mail server (FEDERATION_SMTP_URL)."
+    )
+}

@@ -1,0 +1,42 @@
+import Vocabulary
+import Logging
+import Store
+
+/// What one look at the queue of an application did: numbers and problems; whom the mails were for is nobody's to read in a log.
+struct MailReport {
+    /// Mails that somebody had claimed and never settled.
+    package var lost = 0
+    private var counts: [String: Int] = [:]
+    private var problem: String?
+
+    package mutating func note(_ end: MailEnd) {
+        switch end {
+        case .sent: counts["sent", default: 0] += 1
+        case .waiting(_, let problem): count("postponed", problem)
+        case .failed(let problem): count("failed", problem)
+        case .uncertain(let problem): count("uncertain", problem)
+        }
+    }
+
+    package mutating func note(_ failure: Failure) {
+        count(failure.reason.rawValue, failure.cause ?? failure.message)
+    }
+
+    private mutating func count(_ name: String, _ problem: String) {
+        counts[name, default: 0] += 1
+        self.problem = problem
+    }
+
+    /// One line, unless there was nothing to do.
+    package func log(of application: ApplicationID, to logger: Logger) {
+        var metadata: Logger.Metadata = counts.mapValues { "\($0)" }
+        if lost > 0 { metadata["lost"] = "\(lost)" }
+        guard !metadata.isEmpty else { return }
+        metadata["application"] = "\(application)"
+        guard problem == nil, lost == 0 else {
+            if let problem { metadata["problem"] = "\(problem)" }
+            return logger.warning("mails", metadata: metadata)
+        }
+        logger.info("mails", metadata: metadata)
+    }
+}

@@ -1,0 +1,224 @@
+package import Applications
+package import Secrets
+package import Vocabulary
+package import Logging
+import Mailing
+package import Store
+
+/// A link of a mail, to a page of ours where the reader does one thing, once.
+package struct MailedLink: Sendable {
+    package let purpose: EmailTokenPurpose
+    package let token: OneTimeToken
+
+    /// The address of the page.
+    ///
+    /// Nothing of a request gets in, and no API key either: a mail is read by whoever (T-71).
+    package func address(at publicURL: String, of application: ApplicationID) -> Secret {
+        Secret("\(publicURL)/\(application)/\(purpose.page)?token=\(token.secret.reveal())")
+    }
+}
+
+/// Links that go to people by mail.
+package struct MailedLinks: Sendable {
+    let store: Store
+    let queue: MailQueue
+    let attempts: AttemptCounter
+    let address: PublicAddress
+    let pseudonyms: Pseudonyms
+    /// Counts what goes on when its request has been answered.
+    let afterReplies: ConcurrencyLimit
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        store: Store,
+        queue: MailQueue,
+        attempts: AttemptCounter,
+        address: PublicAddress,
+        pseudonyms: Pseudonyms,
+        afterReplies: ConcurrencyLimit,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.queue = queue
+        self.attempts = attempts
+        self.address = address
+        self.pseudonyms = pseudonyms
+        self.afterReplies = afterReplies
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Where links of mails lead.
+    ///
+    /// - Throws: `mail_off` when the deployment does not say.
+    package func base() throws(Failure) -> String {
+        guard let url = address.url else {
+            throw Failure(
+                .mailOff,
+                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL), so it sends no links."
+            )
+        }
+        return url
+    }
+
+    /// Makes a link for a user and remembers what it proves.
+    ///
+    /// - Throws: `mail_off`, `store_unavailable` and its like.
+    package func makeLink(
+        _ purpose: EmailTokenPurpose,
+        for user: ObjectID,
+        at email: String,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (link: MailedLink, address: Secret) {
+        let base = try base()
+        let link = MailedLink(purpose: purpose, token: OneTimeToken(random))
+        try await store.addEmailToken(
+            EmailToken(user: user, email: email),
+            for: purpose,
+            tokenHash: link.token.hash,
+            of: loaded.application
+        )
+        return (link, link.address(at: base, of: loaded.application.id))
+    }
+
+    /// Sends a user a link, to the address that is stored.
+    package func mailLink(
+        _ purpose: EmailTokenPurpose,
+        to user: User,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let email = user.email else { return }
+        let mail: (Secret) -> Mail
+        switch purpose {
+        case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
+        case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
+        // Nobody asks for it: it goes with the notice of what it undoes.
+        case .reversal: return
+        }
+        let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
+        try await queue.enqueue(
+            mail(address),
+            event: "\(purpose.rawValue)/\(Base64URL.encode(link.token.hash))",
+            to: email,
+            locale: user.locale,
+            user: user.objectID,
+            of: loaded
+        )
+    }
+
+    /// Sends a link to the owner of a login, if there is one whom it concerns, after the caller has had the answer: so neither the answer
+    /// nor its time says whether there is (T-83).
+    ///
+    /// - Parameters:
+    ///   - purpose: What the link is for.
+    ///   - identity: What is claimed to be somebody's login.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line when nothing comes of it, with the pseudonym of what is claimed.
+    ///   - concerns: Whether the link is for that user.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
+    package func mailLink(
+        _ purpose: EmailTokenPurpose,
+        toLogin identity: String,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger,
+        if concerns: @escaping @Sendable (User) -> Bool
+    ) async throws(Failure) {
+        try requireMail()
+        let login = pseudonyms.pseudonym(ofLogin: identity, in: loaded.application.id)
+        let facts: Logger.Metadata = [
+            "application": "\(loaded.application.id)", "purpose": "\(purpose.rawValue)", "login": "\(login)",
+        ]
+        @Sendable func nothingComes(of outcome: String) {
+            logger.notice("link asked for", metadata: facts.merging(["outcome": "\(outcome)"]) { own, _ in own })
+        }
+        // Nobody logs in with any other text, and so nobody learns anything.
+        guard let email = EmailAddress(identity) else { return nothingComes(of: "nobody") }
+        do throws(Failure) {
+            try await countLink(purpose, to: email, from: source, in: loaded)
+        } catch {
+            nothingComes(of: error.reason.rawValue)
+            throw error.logged
+        }
+        guard afterReplies.enter() else {
+            throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
+        }
+        Task {
+            defer { afterReplies.leave() }
+            do throws(Failure) {
+                guard let user = try await store.user(ofLogin: email.login, in: loaded.application),
+                    user.status != .disabled, concerns(user),
+                    // Mail goes to the address that is stored, which is the one that logs in (T-38).
+                    user.email.flatMap({ EmailAddress($0) })?.login.hasSameBytes(as: email.login) == true
+                else { return nothingComes(of: "nobody") }
+                try await mailLink(purpose, to: user, in: loaded)
+            } catch {
+                logger.warning(
+                    "a link could not be sent",
+                    metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
+                )
+            }
+        }
+    }
+
+    /// Counts a link that somebody causes to be sent.
+    ///
+    /// - Throws: `too_many_attempts`, and nothing was counted then.
+    package func countLink(
+        _ purpose: EmailTokenPurpose,
+        to email: EmailAddress,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        try await counted(AttemptCount.mails(purpose.rawValue, to: email, from: source.name), in: loaded)
+    }
+
+    /// Counts the link by which the address of a registration will be confirmed.
+    ///
+    /// Where it comes from is counted with the registration.
+    ///
+    /// - Returns: What takes that back when nothing comes of the registration.
+    /// - Throws: `too_many_attempts`, and nothing was counted then.
+    package func countConfirmation(
+        of email: EmailAddress,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [AttemptCount] {
+        let counts = AttemptCount.mails(EmailTokenPurpose.confirmation.rawValue, to: email, from: nil)
+        try await counted(counts, in: loaded)
+        return counts
+    }
+
+    private func counted(_ counts: [AttemptCount], in loaded: LoadedApplication) async throws(Failure) {
+        let refusal = try await attempts.count(counts, of: loaded.application, before: .now + limits.login)
+        guard let refusal else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "Too many mails to this address have been asked for. Look into the mailbox, or try again later.",
+            retryAfter: refusal.seconds
+        )
+    }
+
+    /// Whether the deployment can send links.
+    package var canSend: Bool { address.url != nil && queue.canSendMail }
+
+    /// Holds the deployment to being able to send links.
+    ///
+    /// - Throws: `mail_off`.
+    package func requireMail() throws(Failure) {
+        _ = try base()
+        guard queue.canSendMail else { throw .mailOff }
+    }
+}
+
+extension AttemptCount {
+    /// For what a mail counts that somebody causes: for its source, if there is one to name, and for the mailbox.
+    ///
+    /// Of each kind by itself: nobody keeps the link of a reset from its owner by asking for something else.
+    package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
+        let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
+        return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
+    }
+}

@@ -1,0 +1,36 @@
+import Vocabulary
+import Mailing
+
+/// A mail in the queue: ready to be sent, and for how long it is of use.
+struct QueuedMail {
+    package let mail: ComposedMail
+    /// Seconds since 1970.
+    package let usefulUntil: Int64
+}
+
+// How it is sealed.
+extension QueuedMail {
+    private enum Key {
+        static let (sender, recipient, message, until) = ("from", "to", "message", "until")
+    }
+
+    package var text: Secret {
+        Secret(
+            JSONValue.object([
+                Key.sender: .string(mail.sender.text), Key.recipient: .string(mail.recipient.text),
+                Key.message: .string(mail.message), Key.until: .integer(usefulUntil),
+            ]).text
+        )
+    }
+
+    /// Nil for a text that another version wrote.
+    package init?(_ text: Secret) {
+        guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
+            let sender = object[Key.sender]?.string.flatMap(MailAddress.init),
+            let recipient = object[Key.recipient]?.string.flatMap(MailAddress.init),
+            let message = object[Key.message]?.string, let until = object[Key.until]?.integer
+        else { return nil }
+        mail = ComposedMail(sender: sender, recipient: recipient, message: message)
+        usefulUntil = until
+    }
+}

@@ -1,0 +1,31 @@
+package import Crypto
+package import Vocabulary
+
+/// A key for AES-256-GCM: what it seals opens under it alone, with the same associated data, and unchanged.
+package struct SealingKey: Sendable {
+    let key: SymmetricKey
+
+    package init(key: SymmetricKey) {
+        self.key = key
+    }
+
+    /// Nonce, ciphertext and tag of a secret.
+    package func seal(_ secret: Secret, authenticating data: [UInt8]) -> [UInt8] {
+        do {
+            let box = try AES.GCM.seal(Array(secret.reveal().utf8), using: key, authenticating: data)
+            return box.combined.map(Array.init) ?? []
+        } catch {
+            // AES-GCM refuses only inputs of more than 64 GiB.
+            preconditionFailure("a secret of \(secret.byteCount) bytes cannot be sealed")
+        }
+    }
+
+    /// The secret; nil when the bytes were sealed under another key, with other data, or were changed.
+    package func open(_ sealed: [UInt8], authenticating data: [UInt8]) -> Secret? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            let plain = try? AES.GCM.open(box, using: key, authenticating: data),
+            let text = String(validating: plain, as: UTF8.self)
+        else { return nil }
+        return Secret(text)
+    }
+}

@@ -1,0 +1,22 @@
+import FoundationEssentials
+
+/// The time of day: handed in, so that tests set it.
+///
+/// What is measured by durations has `ContinuousClock`.
+package struct WallClock: Sendable {
+    private let read: @Sendable () -> Int64
+
+    /// - Parameter read: Gives the milliseconds since 1970 UTC.
+    package init(_ read: @escaping @Sendable () -> Int64) {
+        self.read = read
+    }
+
+    /// The operating system's clock.
+    package static let system = WallClock { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    /// Milliseconds since 1970 UTC.
+    package var milliseconds: Int64 { read() }
+
+    /// Seconds since 1970 UTC.
+    package var seconds: Int64 { read() / 1000 }
+}

@@ -1,0 +1,220 @@
+import Applications
+import ArgumentParser
+import Federation
+import FoundationEssentials
+import HTTPTypes
+import Testing
+import TestSupport
+import Vocabulary
+
+@testable import Server
+
+@Suite("A kind of provider that is added to those of the service")
+struct ExampleProviderTests {
+    private static let key = "0123456789abcdef"
+    private static let example = TokenEndpoint(
+        clients: ["shop": "CANARY-shop"],
+        answers: [
+            "ann-at-shop": #"{"active": true, "sub": "ann", "aud": "shop", "email": "ann@example.com", "name": "Ann"}"#,
+            "ann-at-bank": #"{"active": true, "sub": "ann", "aud": "bank"}"#,
+            "ended": #"{"active": false, "sub": "ann", "aud": "shop"}"#,
+            "nameless": #"{"active": true, "aud": "shop"}"#,
+        ]
+    )
+
+    /// Lends listeners that know the kind, with an application that has an API key.
+    private static func lend(_ body: @escaping @Sendable (Operators) async throws -> Void) async throws {
+        try await example.lend { url in
+            let kind = ExampleKind(client: try ExampleClient(endpoint: url))
+            try await Operators.lend(knowing: [kind]) { operators in
+                try await ask(operators, .post, "applications", #"{"application": "demo"}"#)
+                try await ask(operators, .post, "applications/demo/keys", #"{"label": "ios", "key": "\#(key)"}"#)
+                try await body(operators)
+            }
+        }
+    }
+
+    /// Sends a request of the owner's, which must succeed.
+    @discardableResult
+    private static func ask(
+        _ operators: Operators,
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ json: String? = nil
+    ) async throws -> JSONObject {
+        let headers: HTTPFields = method == .put || method == .patch ? [.ifMatch: "*"] : [:]
+        let reply = try await operators.send(method, path, headers: headers, json: json)
+        try #require((200...201).contains(reply.status), "\(method) \(path): \(reply.text)")
+        return try #require(reply.json)
+    }
+
+    /// Runs a command line on the same database, by an administration that knows the kind; the program `federation` has those of
+    /// `ProviderWiring`.
+    private static func run(_ operators: Operators, _ arguments: String...) async throws {
+        let command = try #require(try FederationCommand.parseAsRoot(arguments) as? any AdministrationCommand)
+        try await command.run(operators.listeners.parts.administration, by: Actor(name: "cli:test", source: "here"))
+    }
+
+    private static func login(
+        _ operators: Operators,
+        _ token: String,
+        at name: String
+    ) async throws -> Reply {
+        try await operators.listeners.parts.directory.refresh()
+        return try await operators.listeners.call(
+            .post,
+            "/demo/\(key)/users/social/\(name)/login",
+            headers: [.contentType: "application/json"],
+            body: #"{"accessToken": "\#(token)"}"#
+        )
+    }
+
+    private static func withSecretFile(_ body: (String) async throws -> Void) async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/federation-test-\(UUID()).secret"
+        try Data("CANARY-shop\n".utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await body(path)
+    }
+
+    @Test("it is set up by REST, by a document and by the command line, and people log in at each of its instances")
+    func everyWay() async throws {
+        try await Self.lend { operators in
+            let providers = "applications/demo/providers/"
+            let app = #""apps": [{"clientId": "shop", "clientSecret": "CANARY-shop"}]"#
+            let corp = try await Self.ask(
+                operators,
+                .put,
+                providers + "corp",
+                #"{"kind": "example", \#(app), "audience": "shop"}"#
+            )
+            #expect(corp["kind"]?.string == "example" && corp["audience"]?.string == "shop")
+
+            let document = try await Self.ask(operators, .get, "applications/demo/document")
+            let exported = try #require(document["providers"]?.object?["corp"]?.object)
+            #expect(exported["kind"]?.string == "example" && exported["audience"]?.string == "shop")
+            let labs = JSONValue.object(document).text.replacing(
+                #""providers":{"#,
+                with: #""providers":{"labs":{"kind":"example",\#(app),"audience":"shop"},"#
+            ).replacing(#""properties":"#, with: #""mapping":{"labs":{"email":"email"}},"properties":"#)
+            let applied = try await Self.ask(operators, .put, "applications/demo/document", labs)
+            #expect(
+                applied["changes"]?.array?.compactMap { $0.object?["action"]?.string } == [
+                    "provider.labs.set", "provider.labs.apps", "mapping.labs.set",
+                ]
+            )
+
+            try await Self.withSecretFile { file in
+                try await Self.run(
+                    operators,
+                    "provider",
+                    "set",
+                    "demo",
+                    "--provider",
+                    "desk",
+                    "--kind",
+                    "example",
+                    "--app-id",
+                    "shop",
+                    "--secret-file",
+                    file,
+                    "--option",
+                    "audience=shop"
+                )
+            }
+            #expect(try await Self.ask(operators, .get, providers + "desk")["audience"]?.string == "shop")
+
+            var users: Set<String> = []
+            for name in ["corp", "labs", "desk"] {
+                let reply = try await Self.login(operators, "ann-at-shop", at: name)
+                try #require(reply.status == 200, "\(name): \(reply.text)")
+                users.insert(try #require(reply.json?["objectId"]?.string))
+                #expect(reply.json?["socialAccount"]?.string == name.uppercased())
+                #expect(reply.json?["email"]?.string == (name == "labs" ? "ann@example.com" : nil))
+                for token in ["ann-at-bank", "ended", "nameless", "unknown"] {
+                    let refused = try await Self.login(operators, token, at: name)
+                    #expect(refused.reason == "credential_invalid", "\(name) \(token): \(refused.text)")
+                }
+            }
+            #expect(users.count == 3, "each instance has people of its own")
+            #expect(
+                try await operators.database.psql(
+                    "select provider, provider_app, subject from demo.identities order by provider"
+                ) == [["corp", "global", "ann"], ["desk", "global", "ann"], ["labs", "global", "ann"]]
+            )
+            #expect(
+                try await operators.database.psql(
+                    "select provider, kind from federation.provider_settings order by provider"
+                ) == [["corp", "example"], ["desk", "example"], ["labs", "example"]]
+            )
+            #expect(
+                try await operators.database.psql(
+                    "select 1 from federation.audit_log a where to_jsonb(a)::text like '%CANARY%'"
+                ).isEmpty
+            )
+        }
+    }
+
+    @Test("an option returns to its default by the command line, and what is wrong is told in the words of the kind")
+    func options() async throws {
+        try await Self.lend { operators in
+            let path = "applications/demo/providers/corp"
+            let app = #""apps": [{"clientId": "shop", "clientSecret": "CANARY-shop"}]"#
+            try await Self.ask(operators, .put, path, #"{"kind": "example", \#(app), "audience": "bank"}"#)
+            #expect(try await Self.login(operators, "ann-at-shop", at: "corp").status == 401)
+            try await Self.run(operators, "provider", "set", "demo", "--provider", "corp", "--option", "audience=null")
+            #expect(try await Self.ask(operators, .get, path)["audience"]?.isNull == true)
+            #expect(try await Self.login(operators, "ann-at-shop", at: "corp").status == 200)
+
+            for (document, pointer) in [
+                (#"{"kind": "example", \#(app), "audience": 7}"#, "/audience"),
+                (#"{"kind": "example", \#(app), "graphVersion": "v25.0"}"#, "/graphVersion"),
+                (#"{"kind": "example", "apps": [{"appId": "1", "appSecret": "CANARY"}]}"#, "/apps/0/appId"),
+                (#"{"kind": "sample", \#(app)}"#, "/kind"), ("{\(app)}", ""),
+            ] {
+                let reply = try await operators.send(.put, path, headers: [.ifMatch: "*"], json: document)
+                let problems = reply.json?["errorData"]?.object?["problems"]?.array ?? []
+                #expect(problems.contains { $0.object?["pointer"]?.string == pointer }, "\(reply.text)")
+                #expect(!reply.text.contains("CANARY"))
+            }
+            let named = try await operators.send(
+                .put,
+                "applications/demo/providers/password",
+                headers: [.ifMatch: "*"],
+                json: #"{"kind": "example", \#(app)}"#
+            )
+            #expect(named.status == 404 && named.reason == "not_found")
+            let mapping = try await operators.send(
+                .put,
+                "applications/demo/mappings/corp",
+                headers: [.ifMatch: "*"],
+                json: #"{"email.domain": "name"}"#
+            )
+            #expect(mapping.text.contains("this field of Example"), "\(mapping.text)")
+        }
+    }
+
+    @Test("what it cannot do is said, and its troubles are told as any provider's")
+    func limits() async throws {
+        try await Self.lend { operators in
+            let path = "applications/demo/providers/corp"
+            let wrong = #"{"kind": "example", "apps": [{"clientId": "shop", "clientSecret": "CANARY-wrong"}]}"#
+            try await Self.ask(operators, .put, path, wrong)
+            let refused = try await Self.login(operators, "ann-at-shop", at: "corp")
+            #expect(refused.reason == "provider_misconfigured", "\(refused.text)")
+
+            let check = try await Self.ask(operators, .post, path + "/check")
+            #expect(check["apps"]?.array?.map { $0.object?["clientId"]?.string } == ["shop"])
+            let warnings = (check["warnings"]?.array ?? []).compactMap(\.string)
+            #expect(warnings.contains { $0.hasPrefix("Example cannot be asked about an app") }, "\(warnings)")
+
+            try await operators.listeners.parts.directory.refresh()
+            let dialog = try await operators.listeners.call(
+                .post,
+                "/demo/\(Self.key)/users/oauth/corp/request_url",
+                headers: [.contentType: "application/json"],
+                body: "{}"
+            )
+            #expect(dialog.reason == "not_found" && dialog.text.contains("Example has no such path"), "\(dialog.text)")
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "Logins at two instances of Facebook, with one app between them",
+    .serialized,
+    .deployed(Document(options: #""returnUrls": ["https://app.example.com/done"]"#))
+)
+struct InstanceLoginTests {
+    private static let instances = ["facebook", "staff"]
+
+    let deployment: Deployment
+
+    init() async throws {
+        deployment = try Deployment.current
+        let app = #"{"appId": "1234567890", "appSecret": "\#(Canary.appSecret(of: "1234567890"))"}"#
+        try await deployment.admin().ask(
+            "PUT",
+            "applications/demo/providers/staff",
+            #"{"kind": "facebook", "apps": [\#(app)], "returnUrls": ["https://app.example.com/done"]}"#
+        )
+    }
+
+    private func login(_ body: String, at instance: String) async throws -> HTTPReply {
+        try await deployment.send("POST", "users/social/\(instance)/login", body)
+    }
+
+    /// A dialog of an instance, begun for the usual browser.
+    private func start(at instance: String) async throws -> Address {
+        let reply = try await deployment.requestURL(path: "users/oauth/\(instance)/request_url")
+        try #require(reply.status == 200, "\(reply.text)")
+        return try Address(reply.text)
+    }
+
+    /// The same address at the other instance.
+    private func elsewhere(_ address: Address, from instance: String, to other: String) throws -> Address {
+        let path = address.path.replacing("/\(instance)/", with: "/\(other)/")
+        try #require(path != address.path)
+        return try Address("\(address.origin)\(path)?\(Address.encode(address.query))")
+    }
+
+    private func loginCode(_ reply: HTTPReply) throws -> String {
+        let location = try #require(reply.header("Location"), "\(reply.status) \(reply.text)")
+        return try #require(try Address(location)["loginCode"], "\(location)")
+    }
+
+    @Test("a person is somebody else at each instance, whose name stands in the identity")
+    func people() async throws {
+        let ann = try await deployment.newcomer()
+        let facebook = try await deployment.signIn(ann)
+        let credential = #"{"accessToken": "\#(ann.token)"}"#
+        let staff = try deployment.signedIn(try await login(credential, at: "staff"))
+        #expect(staff.created && staff.objectID != facebook.objectID)
+        #expect(staff.user["socialAccount"]?.string == "STAFF")
+        for (path, user) in [("staff", staff), ("STAFF", staff), ("facebook", facebook)] {
+            let again = try deployment.signedIn(try await login(credential, at: path))
+            #expect(!again.created && again.objectID == user.objectID)
+        }
+        let identities = try await deployment.rows(
+            "select to_jsonb(i) from demo.identities i where subject = '\(ann.id)' order by provider"
+        )
+        #expect(identities.map { $0["provider"]?.string } == Self.instances)
+        #expect(identities.map { $0["provider_app"]?.string } == ["1234567890", "1234567890"])
+        #expect(
+            identities.map { $0["object_id"]?.string?.uppercased() } == [facebook.objectID, staff.objectID],
+            "of one app, and yet two people"
+        )
+        try expectProblem(try await login(credential, at: "nobody"), "not_found")
+    }
+
+    @Test("the program makes an instance, which people log in at, and shows, checks and removes it")
+    func commandLine() async throws {
+        let desk = ["--provider", "desk"]
+        let set = ["provider", "set", "demo"] + desk + ["--app-id", "1234567890", "--secret-file"]
+        try await Document.withFile(Canary.appSecret(of: "1234567890")) { file in
+            let nothing = try await deployment.federation(set + [file])
+            #expect(nothing.exitStatus == .exited(66), "\(nothing.standardError)")
+            let unknown = try await deployment.federation(set + [file, "--kind", "openid"])
+            #expect(unknown.exitStatus == .exited(66) && unknown.standardError.contains("facebook, twitter"))
+            let made = try await deployment.federation(set + [file, "--kind", "facebook", "--option", "proof=classic"])
+            #expect(made.exitStatus == .exited(0), "\(made.standardError)")
+        }
+        let ann = try await deployment.newcomer()
+        let reply = try await eventually("the service knows the instance") { () -> HTTPReply? in
+            let reply = try await login(#"{"accessToken": "\#(ann.token)"}"#, at: "desk")
+            return reply.status == 200 ? reply : nil
+        }
+        let user = try deployment.signedIn(reply)
+        #expect(
+            try await deployment.value("select provider from demo.identities where object_id = '\(user.objectID)'")
+                == "desk"
+        )
+        let shown = JSON.object(
+            try await deployment.command("provider", "show", "demo", "--provider", "desk", "--json")
+        )
+        #expect(shown?["kind"]?.string == "facebook" && shown?["proof"]?.string == "classic")
+        let checked = try await deployment.command("provider", "check", "demo", "--provider", "desk", "--json")
+        #expect(JSON.object(checked)?["apps"]?.array?.first?.object?["ok"]?.bool == true)
+        let removed = try await deployment.command(
+            "provider",
+            "remove",
+            "demo",
+            "--provider",
+            "desk",
+            "--confirm",
+            "demo"
+        )
+        #expect(removed.contains("desk is removed from demo"), "\(removed)")
+        let left = try await deployment.federation("provider", "show", "demo")
+        #expect(left.exitStatus == .exited(0), "the one that is called facebook stays")
+    }
+
+    @Test("what a dialog of one instance gives is refused at the other and is good where it belongs")
+    func mixUp() async throws {
+        for (instance, other) in [("facebook", "staff"), ("staff", "facebook")] {
+            let ann = try await deployment.newcomer()
+            let ticket = try await start(at: instance)
+            let misled = try await deployment.browser.get(
+                try elsewhere(ticket, from: instance, to: other),
+                at: deployment.client
+            )
+            expectPage(misled, status: 400)
+            let dialog = try await deployment.open(ticket)
+            #expect(dialog["redirect_uri"]?.contains("/users/oauth/\(instance)/authorize") == true)
+            let callback = try await deployment.answer(dialog, as: ann)
+            try await deployment.expectNothingWritten {
+                let reply = try await deployment.comeBack(to: try elsewhere(callback, from: instance, to: other))
+                expectPage(reply, status: 400)
+            }
+            let code = try loginCode(try await deployment.comeBack(to: callback))
+            let end = try deployment.signedIn(try await login(#"{"loginCode": "\#(code)"}"#, at: instance))
+            #expect(
+                try await deployment.value(
+                    "select provider from demo.identities where object_id = '\(end.objectID)'"
+                ) == instance
+            )
+
+            let second = try await deployment.answer(try await deployment.open(try await start(at: instance)), as: ann)
+            let stolen = try loginCode(try await deployment.comeBack(to: second))
+            try expectProblem(try await login(#"{"loginCode": "\#(stolen)"}"#, at: other), "credential_invalid")
+            try expectProblem(
+                try await login(#"{"loginCode": "\#(stolen)"}"#, at: instance),
+                "credential_invalid",
+                "it counts once, wherever it is tried"
+            )
+        }
+    }
+
+    @Test("what is known of an app counts at each instance that has it")
+    func lostChallenge() async throws {
+        let ann = try await deployment.newcomer()
+        func challenges() async throws -> [Bool] {
+            var found: [Bool] = []
+            for instance in Self.instances {
+                found.append(try await deployment.open(try await start(at: instance))["code_challenge"] != nil)
+            }
+            return found
+        }
+        #expect(try await challenges() == [true, true])
+        try await deployment.simulator.ask("PATCH", "apps/1234567890", #"{"dropChallenge": true}"#)
+        let callback = try await deployment.answer(try await deployment.open(try await start(at: "staff")), as: ann)
+        _ = try await deployment.comeBack(to: callback)
+        try await deployment.simulator.ask("PATCH", "apps/1234567890", #"{"dropChallenge": false}"#)
+        #expect(try await challenges() == [false, false])
+        try await deployment.database.psql("delete from demo.single_use where kind = 'noChallenge'")
+    }
+}
