@@ -152,7 +152,10 @@ let package = Package(
         ),
         .target(
             name: "Maintenance",
-            dependencies: ["Applications", "Callbacks", "KeptTokens", "Secrets", "Store", "Vocabulary", logging],
+            dependencies: [
+                "Applications", "Callbacks", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
+                nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -182,7 +185,7 @@ let package = Package(
             name: "Backendless",
             dependencies: [
                 "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "KeptTokens", "Logins", "Notifications",
-                "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird,
+                "Providers", "Vocabulary", httpTypes, hummingbird,
             ],
             resources: [.embedInCode("public.json")],
             swiftSettings: strict
@@ -191,7 +194,6 @@ let package = Package(
             name: "API",
             dependencies: [
                 "Accounts", "Administration", "Applications", "Federation", "HTTP", "Logins", "Notifications",
-                "Providers",
                 "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             resources: [.embedInCode("management.json")],
@@ -202,11 +204,9 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
-                "Mailing",
-                "Maintenance", "Notifications", "Observability", "Passwords", "Postgres", "Providers", "Secrets",
-                "SignedTokens", "Store", "Twitter", "Vocabulary",
-                argumentParser, configuration, hummingbird, logging, nioCore, serviceLifecycle, systemPackage,
-                unixSignals,
+                "KeptTokens", "Mailing", "Maintenance", "Notifications", "Observability", "Passwords", "Postgres",
+                "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Vocabulary", argumentParser, configuration,
+                hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -231,10 +231,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Administration", "Applications", "Curl", "Facebook", "Federation", "HTTP", "Logins", "Mapping",
-                "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Vocabulary",
-                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
+                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "Postgres", "Providers",
+                "SignedTokens", "Store", "TestSupport", "Vocabulary", argumentParser, crypto, cryptoExtras, histogram,
+                httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),

@@ -6,8 +6,8 @@ import Hummingbird
 
 /// Warns when requests come through proxies that the deployment has not declared.
 ///
-/// Everybody behind such a proxy is one source, and a thousand wrong guesses of one of them lock the passwords of all. Anybody can write
-/// these fields, so this says what may be, and no request is refused for it.
+/// Everybody behind such a proxy is one source, and a thousand wrong guesses of one of them lock the passwords of all.
+/// Anybody can write these fields, so this says what may be, and no request is refused for it.
 struct ProxyCheck: RouterMiddleware {
     let trustedProxies: PeerAddress.TrustedProxies
     let warnings: Warnings

@@ -1,7 +1,7 @@
 // Accounts — accounts beside their identities: passwords, addresses, properties, roles.
 //
-// It owns registration, changes of one's own record, passwords and the links that go by mail, guesses and how they are counted, and what
-// servers do to users.
+// It owns registration, changes of one's own record, passwords and the links that go by mail, guesses and how they are
+// counted, and what servers do to users.
 //
 // It must not know of providers, nor of how a client's protocol spells a record.
 

@@ -1,17 +1,18 @@
 // Administration — all that operators do.
 //
-// It owns applications and their parts as resources and as documents, the difference between what is stored and what is wanted, people as
-// operators see them, operators and their tokens, previews, the audit log, and the rotation of keys.
+// It owns applications and their parts as resources and as documents, the difference between what is stored and what is
+// wanted, people as operators see them, operators and their tokens, previews, the audit log, and the rotation of keys.
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
 package import Applications
 package import Secrets
 package import Providers
-import Vocabulary
+package import Vocabulary
 package import Store
 
-/// Everything that operators do, one extension a subject; the administration API and the command line are two faces of it.
+/// Everything that operators do, one extension a subject; the administration API and the command line are two faces of
+/// it.
 ///
 /// Resources come and go as JSON: what the command line prints with `--json` is what the API answers. Whoever calls has
 /// established that the actor may do it.

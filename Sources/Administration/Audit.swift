@@ -14,7 +14,8 @@ package struct AuditSearch: Sendable {
 }
 
 extension Administration {
-    /// `{"id", "happened", "actor", "source", "application", "action", "target", "from", "to"}` of each, the newest first.
+    /// `{"id", "happened", "actor", "source", "application", "action", "target", "from", "to"}` of each, the newest
+    /// first.
     package func audit(_ search: AuditSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = AuditFilter(
             application: try Self.name(search.application, "application"),

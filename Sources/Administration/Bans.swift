@@ -6,8 +6,8 @@ extension Administration {
     /// Bytes of what is kept of an identity, by which a page of bans goes on.
     private static let hashSize = 32
 
-    /// `{"objectId", "created", "expires"}` for each identity that is banned although its user is gone, or has lost it; nothing tells
-    /// whose it is.
+    /// `{"objectId", "created", "expires"}` for each identity that is banned although its user is gone, or has lost it;
+    /// nothing tells whose it is.
     package func bans(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await existing(application))
         var after: [UInt8]?

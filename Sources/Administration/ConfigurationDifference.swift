@@ -1,23 +1,25 @@
-package import Vocabulary
 import Mapping
+import Providers
 package import Store
+package import Vocabulary
 
 /// From what an application is to what it shall be.
 ///
-/// Every change of an application's configuration passes here, whether it came as a document, over REST or by command, so
-/// what is checked here holds everywhere.
+/// Every change of an application's configuration passes here, whether it came as a document, over REST or by command,
+/// so what is checked here holds everywhere.
 package enum ConfigurationDifference {
     /// The steps that make an application what it shall be.
     ///
-    /// Each step says what it does for the audit log and for people who look at a plan, and there a secret is `•••`, a key its label.
+    /// Each step says what it does for the audit log and for people who look at a plan, and there a secret is `•••`, a
+    /// key its label.
     ///
     /// - Parameters:
     ///   - stored: The application as it is; nil when there is none.
     ///   - desired: What it shall be. What came in with a secret has gone through `MasterKeys.desired`.
     ///   - columns: The live users table; empty when there is none.
     /// - Returns: The steps in an order in which each of them works; none when the application is so already.
-    /// - Throws: Everything that is wrong, by its place in an application document; `moved(from:to:)` makes that a place in
-    ///   the part that was submitted.
+    /// - Throws: Everything that is wrong, by its place in an application document; `moved(from:to:)` makes that a
+    ///   place in the part that was submitted.
     package static func changes(
         from stored: StoredApplication?,
         to desired: DesiredApplication,
@@ -61,5 +63,226 @@ extension DesiredApplication {
         var names = Set(providers.keys).union(mappings.keys)
         if let stored { names.formUnion(Set(stored.providers.keys).union(stored.mappings.keys)) }
         return names.sorted { $0.text < $1.text }
+    }
+}
+
+extension ConfigurationDifference {
+    /// Everything that is wrong with what an application shall be, by its place in an application document.
+    ///
+    /// - Parameters:
+    ///   - stored: The application as it is; nil when there is none.
+    ///   - desired: What it shall be.
+    ///   - columns: The live users table; empty when there is none.
+    /// - Returns: None when nothing is wrong.
+    package static func problems(
+        from stored: StoredApplication?,
+        to desired: DesiredApplication,
+        columns: [LiveColumn]
+    ) -> DocumentProblems {
+        var problems = DocumentProblems()
+        let document = JSONPointer()
+        if !(1...200).contains(desired.name.utf8.count) {
+            problems.add(document / "name", "must be a text of 1 to 200 bytes")
+        }
+        checkSchema(stored, desired, &problems)
+        if desired.settings.sessionIdleSeconds > desired.settings.sessionAbsoluteSeconds {
+            problems.add(
+                document / "settings" / "sessionIdleSeconds",
+                "must not be longer than sessionAbsoluteSeconds, which ends a session in any case"
+            )
+        }
+        checkKeys(desired, at: document / "keys", &problems)
+        for (name, provider) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) {
+            let place = document / "providers" / name.text
+            let stored = stored?.providers[name]
+            if let stored, stored.kind != provider.kind {
+                problems.add(place / "kind", "cannot change: identities of \(name) are of the kind \(stored.kind)")
+            }
+            // Of a kind that only a later version knows it stays as it is: nobody can have said anything else of it
+            // here.
+            guard let kind = desired.kinds.named(provider.kind) else { continue }
+            checkProvider(provider, of: kind, stored, at: place, &problems)
+        }
+        checkProperties(stored, desired, at: document / "properties", &problems)
+        let kept = columns.filter { column in
+            // A step makes the column what the declaration says.
+            stored?.properties.contains { old in
+                old.name.text.hasSameBytes(as: column.name) && !desired.properties.contains(old)
+            } != true
+        }
+        checkColumns(kept, desired.properties, at: document / "properties", &problems)
+        // People can log in by it, or a mapping says what of them is wanted.
+        for name in Set(desired.providers.keys).union(desired.mappings.keys).sorted(by: { $0.text < $1.text }) {
+            let mapping = desired.mappings[name] ?? .array([])
+            guard let kind = desired.kinds.named(desired.providers[name]?.kind ?? name) else {
+                // Of a provider that has been removed an empty mapping is left, for its revisions.
+                guard desired.providers[name] == nil, mapping != .array([]) else { continue }
+                problems.add(document / "mapping" / name.text, "is for a provider that the application does not have")
+                continue
+            }
+            problems.add(
+                MappingCheck.problems(
+                    of: mapping,
+                    fields: kind.fields,
+                    properties: desired.properties,
+                    columns: kept
+                ),
+                ofMappingAt: document / "mapping" / name.text
+            )
+        }
+        return problems
+    }
+
+    private static func checkSchema(
+        _ stored: StoredApplication?,
+        _ desired: DesiredApplication,
+        _ problems: inout DocumentProblems
+    ) {
+        let place = JSONPointer() / "schema"
+        if let stored {
+            guard !stored.schema.hasSameBytes(as: desired.schema) else { return }
+            problems.add(
+                place,
+                "cannot change: the application's users are in the schema \(stored.schema)"
+            )
+        } else if ApplicationID(desired.schema) == nil {
+            problems.add(place, "must be 1 to 63 letters, digits, _ or -, beginning with a letter or digit")
+        } else if ["federation", "information_schema", "public"].contains(desired.schema)
+            || desired.schema.hasPrefix("pg_")
+        {
+            problems.add(
+                place,
+                "cannot be \(desired.schema), which PostgreSQL or this service uses itself; name another"
+            )
+        }
+    }
+
+    private static func checkKeys(
+        _ desired: DesiredApplication,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        if desired.keys.count > DesiredApplication.mostKeys {
+            problems.add(place, "must be at most \(DesiredApplication.mostKeys)")
+            return
+        }
+        for (index, key) in desired.keys.enumerated() {
+            let others = desired.keys[..<index]
+            if !(1...100).contains(key.label.utf8.count) {
+                problems.add(place / index / "label", "must be a text of 1 to 100 bytes")
+            } else if others.contains(where: { $0.label.hasSameBytes(as: key.label) }) {
+                problems.add(place / index / "label", "is used twice")
+            }
+            if !key.hash.isEmpty, others.contains(where: { $0.hash == key.hash }) {
+                problems.add(place / index / "key", "is the same as another label's; each needs one of its own")
+            }
+        }
+    }
+
+    private static func checkProvider(
+        _ provider: DesiredApplication.Provider,
+        of kind: any ProviderKind,
+        _ stored: StoredApplication.Provider?,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        kind.check(provider.options, at: place, problems: &problems)
+        let apps = place / "apps"
+        if provider.apps.count > DesiredApplication.mostApps {
+            problems.add(apps, "must be at most \(DesiredApplication.mostApps)")
+            return
+        }
+        if provider.enabled && provider.apps.isEmpty {
+            problems.add(
+                apps,
+                "must name an app, or enabled must be false: without app id and secret no token is accepted"
+            )
+        }
+        for (index, app) in provider.apps.enumerated() {
+            if provider.apps[..<index].contains(where: { $0.id == app.id }) {
+                problems.add(apps / index / kind.appTerms.id, "is used twice")
+            } else if case .unchanged = app.secret,
+                stored?.apps.contains(where: { $0.id == app.id }) != true
+            {
+                problems.add(apps / index / kind.appTerms.secret, "must be given: none is stored for this app")
+            }
+        }
+    }
+
+    private static func checkProperties(
+        _ stored: StoredApplication?,
+        _ desired: DesiredApplication,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        let count = desired.properties.count { !$0.name.isBuiltIn }
+        if count > DesiredApplication.mostProperties {
+            problems.add(
+                place,
+                "an application has at most \(DesiredApplication.mostProperties), and these are \(count)"
+            )
+            return
+        }
+        for builtIn in Property.builtIn where !desired.properties.contains(where: { $0.name == builtIn.name }) {
+            problems.add(place / builtIn.name.text, "always exists and cannot be removed or get another name")
+        }
+        var seen: Set<PropertyName> = []
+        for property in desired.properties {
+            let place = place / property.name.text
+            if !seen.insert(property.name).inserted { problems.add(place, "exists already") }
+            if property.name.isReserved { problems.add(place, "is reserved for the system") }
+            guard let old = desired.formerly(property.name, in: stored) else { continue }
+            checkType(of: property, replacing: old.type, at: place / "type", &problems)
+        }
+        for rename in desired.renamed {
+            let place = place / rename.to.text
+            if stored?.dynamicNames.contains(rename.to) == true {
+                problems.add(
+                    place,
+                    "is the name of an undeclared property that clients have brought in; declare that one instead"
+                )
+            } else if stored?.properties.contains(where: { $0.name == rename.to }) == true,
+                desired.properties.count(where: { $0.name == rename.to }) == 1
+            {
+                problems.add(place, "exists already; remove it in a change of its own first")
+            }
+        }
+    }
+
+    /// A property without a column is no problem: declaring it makes the column.
+    private static func checkColumns(
+        _ columns: [LiveColumn],
+        _ properties: [Property],
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        for property in properties {
+            guard let column = columns.first(where: { $0.name.hasSameBytes(as: property.name.text) }),
+                !column.sqlType.hasSameBytes(as: property.type.sqlType)
+            else { continue }
+            problems.add(
+                place / property.name.text / "type",
+                """
+                is \(property.type.rawValue), which is kept in a column of type \(property.type.sqlType), and the column in the users \
+                table has another type
+                """
+            )
+        }
+    }
+
+    private static func checkType(
+        of property: Property,
+        replacing old: PropertyType,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        guard property.type != old, property.name.isBuiltIn || !old.widens(to: property.type) else { return }
+        guard !property.name.isBuiltIn else {
+            problems.add(place, "must be \(old.rawValue): the property always exists")
+            return
+        }
+        let wider = PropertyType.allCases.filter { $0 != old && old.widens(to: $0) }.map(\.rawValue)
+        let choice = wider.isEmpty ? "" : " or become " + wider.joined(separator: ", ")
+        problems.add(place, "must stay \(old.rawValue)\(choice): the column holds values of that type")
     }
 }

@@ -1,7 +1,8 @@
 import Applications
-package import Vocabulary
 import Mapping
+import Providers
 import Store
+package import Vocabulary
 
 /// The steps about an application as a whole.
 enum ApplicationSteps {
@@ -140,4 +141,195 @@ extension JSONValue {
     func picking(_ names: [String]) -> JSONValue {
         .object(JSONObject(names.compactMap { name in object?[name].map { JSONObject.Member(name, $0) } }))
     }
+}
+
+/// The steps about a provider.
+enum ProviderSteps {
+    package static func steps(
+        at provider: ProviderName,
+        _ kinds: ProviderKinds,
+        from stored: StoredApplication.Provider?,
+        to desired: DesiredApplication.Provider?
+    ) -> [PlannedChange] {
+        let storedKind = stored.flatMap { kinds.named($0.kind) }
+        guard let kind = desired.flatMap({ kinds.named($0.kind) }) ?? storedKind else {
+            // Of a kind that this version does not know: it can be removed, and nothing else.
+            let change = ConfigurationChange.removeProvider(provider)
+            let action = "provider.\(provider).remove"
+            return desired == nil && stored != nil
+                ? [PlannedChange(change, action: action, target: provider.text, from: nil, to: nil)] : []
+        }
+        let defaults = kind.defaultOptions
+        let oldOptions = stored?.readOptions(of: kind) ?? defaults
+        func step(_ change: ConfigurationChange, _ action: String, from: JSONValue?, to: JSONValue?) -> PlannedChange {
+            let action = "provider.\(provider).\(action)"
+            return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
+        }
+        /// As an operator may see them later: the options that are not the others.
+        func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
+            let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
+            let shown = kind.members(of: options.picking(names)) { _, _ in .hidden }
+            return [JSONObject.Member("enabled", .bool(enabled))] + shown
+        }
+        func apps(_ apps: [(id: ProviderAppID, isNew: Bool, configID: String?)]) -> JSONValue {
+            .array(
+                apps.map { app in
+                    var object: JSONObject = [kind.appTerms.id: .string(app.id.text)]
+                    if app.isNew { object.append(kind.appTerms.secret, .hidden) }
+                    kind.appTerms.write(configID: app.configID, into: &object)
+                    return .object(object)
+                }
+            )
+        }
+        let oldApps = stored.map { apps($0.apps.map { (id: $0.id, isNew: false, configID: $0.configID) }) }
+        guard let desired else {
+            guard let stored else { return [] }
+            var from = settings(stored.enabled, oldOptions, where: defaults)
+            if let oldApps { from.append(JSONObject.Member("apps", oldApps)) }
+            return [step(.removeProvider(provider), "remove", from: .object(JSONObject(from)), to: nil)]
+        }
+        var steps: [PlannedChange] = []
+        if stored?.enabled != desired.enabled || oldOptions != desired.options {
+            let from = stored.map {
+                JSONValue.object(JSONObject(settings($0.enabled, oldOptions, where: desired.options)))
+            }
+            let to = JSONValue.object(JSONObject(settings(desired.enabled, desired.options, where: oldOptions)))
+            let change = ConfigurationChange.setProvider(
+                provider,
+                kind: desired.kind,
+                enabled: desired.enabled,
+                options: desired.options
+            )
+            steps.append(step(change, "set", from: from, to: to))
+        }
+        let known = stored?.apps ?? []
+        if known.map(\.id) != desired.apps.map(\.id) || known.map(\.configID) != desired.apps.map(\.configID)
+            || desired.apps.contains(where: { $0.newSecret != nil })
+        {
+            let change = ConfigurationChange.setProviderApps(
+                provider,
+                desired.apps.map { .init(id: $0.id, secret: $0.newSecret, configID: $0.configID) }
+            )
+            let newApps = apps(
+                desired.apps.map { (id: $0.id, isNew: $0.newSecret != nil, configID: $0.configID) }
+            )
+            steps.append(step(change, "apps", from: oldApps, to: newApps))
+        }
+        return steps
+    }
+}
+
+extension DesiredApplication.App {
+    fileprivate var newSecret: SealedSecret? {
+        guard case .sealed(let secret) = secret else { return nil }
+        return secret
+    }
+}
+
+/// The steps about properties.
+///
+/// A mapping writes only what is there: properties are made before it is set and go behind it.
+enum PropertySteps {
+    static func stepsBeforeMapping(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
+        var steps = desired.renamed.map { rename in
+            PlannedChange(
+                .renameProperty(from: rename.from, to: rename.to),
+                action: "property.rename",
+                target: rename.from.text,
+                from: .string(rename.from.text),
+                to: .string(rename.to.text)
+            )
+        }
+        for property in desired.properties {
+            if let old = desired.formerly(property.name, in: stored) {
+                steps += changes(from: old, to: property)
+            } else {
+                steps.append(step(.declareProperty(property), "property.declare", property, to: property.declaration))
+            }
+        }
+        return steps
+    }
+
+    static func stepsBehindMapping(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
+        let stored = stored?.properties ?? []
+        let removed = stored.filter { old in
+            !desired.properties.contains { $0.name == desired.nameNow(of: old.name) }
+        }
+        let steps = removed.map { step(.removeProperty($0.name), "property.remove", $0, from: $0.declaration) }
+        // What is declared comes behind the others.
+        let kept = stored.map { desired.nameNow(of: $0.name) }.filter { name in
+            desired.properties.contains { $0.name == name }
+        }
+        let declared = desired.properties.map(\.name).filter { !kept.contains($0) }
+        let before = (kept + declared).filter { !$0.isBuiltIn }
+        let after = desired.properties.map(\.name).filter { !$0.isBuiltIn }
+        guard before != after else { return steps }
+        return steps + [
+            PlannedChange(
+                .orderProperties(desired.properties.map(\.name)),
+                action: "property.order",
+                target: nil,
+                from: .array(before.map { .string($0.text) }),
+                to: .array(after.map { .string($0.text) })
+            )
+        ]
+    }
+
+    private static func changes(from old: Property, to new: Property) -> [PlannedChange] {
+        var steps: [PlannedChange] = []
+        if old.type != new.type {
+            let change = ConfigurationChange.widenProperty(new.name, to: new.type)
+            let (from, to) = (JSONValue.string(old.type.rawValue), JSONValue.string(new.type.rawValue))
+            steps.append(step(change, "property.widen", new, from: from, to: to))
+        }
+        if old.required != new.required || old.clientMappable != new.clientMappable {
+            let change = ConfigurationChange.changeProperty(
+                new.name,
+                required: new.required,
+                clientMappable: new.clientMappable
+            )
+            steps.append(step(change, "property.change", new, from: old.rules, to: new.rules))
+        }
+        return steps
+    }
+
+    private static func step(
+        _ change: ConfigurationChange,
+        _ action: String,
+        _ property: Property,
+        from: JSONValue? = nil,
+        to: JSONValue? = nil
+    ) -> PlannedChange {
+        PlannedChange(change, action: action, target: property.name.text, from: from, to: to)
+    }
+}
+
+extension DesiredApplication {
+    /// What a stored property is called from here on.
+    func nameNow(of stored: PropertyName) -> PropertyName {
+        renamed.reduce(stored) { name, rename in name == rename.from ? rename.to : name }
+    }
+
+    /// The stored property that has this name from here on; built-in ones exist before anything is stored.
+    func formerly(_ name: PropertyName, in stored: StoredApplication?) -> Property? {
+        (stored?.properties ?? Property.builtIn).first { nameNow(of: $0.name) == name }
+    }
+}
+
+extension Property {
+    /// As documents declare it.
+    var declaration: JSONValue {
+        .object([
+            "type": .string(type.rawValue), "required": .bool(required), "clientMappable": .bool(clientMappable),
+        ])
+    }
+
+    fileprivate var rules: JSONValue {
+        .object(["required": .bool(required), "clientMappable": .bool(clientMappable)])
+    }
+}
+
+extension PropertyName {
+    /// Whether every application has the property.
+    var isBuiltIn: Bool { self == .email || self == .name }
 }

@@ -6,8 +6,8 @@ package import Store
 
 /// What an application shall be, all of it.
 ///
-/// It is made from what is stored and then edited in one part, or read from an application document; `ConfigurationDifference`
-/// says what has to be done. So every way in follows the same rules.
+/// It is made from what is stored and then edited in one part, or read from an application document;
+/// `ConfigurationDifference` says what has to be done. So every change follows the same rules, however it came in.
 package struct DesiredApplication: Sendable {
     /// The kinds of providers that it can have.
     let kinds: ProviderKinds
@@ -50,8 +50,8 @@ package struct DesiredApplication: Sendable {
         /// The kind of provider that it is.
         package var kind: ProviderName
         package var enabled: Bool
-        /// All of its options, the secret ones as they are stored; as they are stored when they cannot be read, since another version or
-        /// somebody by other means wrote them, and nobody has set others.
+        /// All of its options, the secret ones as they are stored; as they are stored when they cannot be read, since
+        /// another version or somebody by other means wrote them, and nobody has set others.
         package var options: JSONValue
         package var apps: [App]
 
@@ -105,7 +105,8 @@ package struct DesiredApplication: Sendable {
 
     /// An application that shall stay as it is, for editing in one part.
     ///
-    /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are set.
+    /// Settings that cannot be read, since another version or somebody by other means wrote them, stay unless they are
+    /// set.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
         if let settings = try? SettingsDocument.parse(stored.settings) {

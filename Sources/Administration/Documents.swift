@@ -25,7 +25,8 @@ package struct ApplicationPlan: Sendable {
         self.warnings = warnings
     }
 
-    /// `{"application", "changes": [{"action", "target", "from", "to"}], "undeclaredProperties": [name], "warnings": [text]}`.
+    /// `{"application", "changes": [{"action", "target", "from", "to"}], "undeclaredProperties": [name], "warnings":
+    /// [text]}`.
     package var json: JSONValue {
         let changes = changes.map { change in
             JSONValue.object([
@@ -120,8 +121,8 @@ extension Administration {
 extension DesiredApplication {
     /// What a document says.
     ///
-    /// Declared properties that it does not name stay, behind those that it names: a column with the data of users never goes
-    /// because a line is missing.
+    /// Declared properties that it does not name stay, behind those that it names: a column with the data of users
+    /// never goes because a line is missing.
     init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         settings = document.settings

@@ -9,7 +9,8 @@ extension Administration {
         return stored.list(stored.keys.map { .object($0.document) })
     }
 
-    /// Makes a key from `{"label", "server"?}`, or takes the one given as `key` beside: `{"label", "created", "server", "key"}`, this once.
+    /// Makes a key from `{"label", "server"?}`, or takes the one given as `key` beside:
+    /// `{"label", "created", "server", "key"}`, this once.
     package func createKey(
         of application: String,
         _ document: JSONValue,

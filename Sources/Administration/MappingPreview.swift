@@ -7,17 +7,19 @@ import Store
 extension Administration {
     /// What a login would write; writes nothing.
     ///
-    /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a candidate for
-    /// the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing user; with an access token the one
-    /// whom it stands for unless another is named). Answers
-    /// `{"graphFields", "missingPermissions", "refusal"?: {"reason", "message", …}, "created": bool,
-    ///   "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome", "value"?, "current"?,
+    /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a
+    /// candidate for the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing user; with an
+    /// access token the one whom it stands for unless another is named). Answers `{"graphFields", "missingPermissions",
+    /// "refusal"?: {"reason", "message", …}, "created": bool,
+    ///   "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome", "value"?,
+    ///   "current"?,
     ///     "why", "field"?, "permission"?, "leftOut"?}]}`
-    /// with the outcomes `written`, `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`. `refusal` is what
-    /// the login would be answered; `entries` is empty when it comes before there is a profile. Entries of a client's mapping that cannot
-    /// be read are told in the refusal only.
+    /// with the outcomes `written`, `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`.
+    /// `refusal` is what the login would be answered; `entries` is empty when it comes before there is a profile.
+    /// Entries of a client's mapping that cannot be read are told in the refusal only.
     ///
-    /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an unknown user.
+    /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an
+    ///   unknown user.
     package func previewMapping(
         for provider: ProviderName,
         of application: String,

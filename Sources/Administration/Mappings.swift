@@ -3,7 +3,8 @@ import Mapping
 import Store
 
 extension Administration {
-    /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's revision.
+    /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's
+    /// revision.
     ///
     /// - Throws: `not_found` while there is none.
     package func mapping(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
@@ -74,7 +75,8 @@ extension Administration {
         )
     }
 
-    /// What differs between two revisions: `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
+    /// What differs between two revisions:
+    /// `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
     ///
     /// Entries of both are held together by the property that they write.
     package func mappingDifference(

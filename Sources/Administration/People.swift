@@ -6,7 +6,8 @@ import Store
 extension Administration {
     /// User objects as clients see them, with `emailVerified` beside.
     ///
-    /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it is one.
+    /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it
+    /// is one.
     package func users(
         of application: String,
         matching wanted: UserSearch,
@@ -32,9 +33,10 @@ extension Administration {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
-    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes", "declinedScopes",
-    /// "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}], "password": {"login", "changed"} or `null`,
-    /// "roles": [name], "sessions": [{"id", "created", "lastSeen", "expires"}]}`, of the sessions the newest 1,000.
+    /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes",
+    /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}],
+    /// "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created", "lastSeen",
+    /// "expires"}]}`, of the sessions the newest 1,000.
     package func user(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
@@ -42,8 +44,8 @@ extension Administration {
         return person.resource
     }
 
-    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all sessions, and who is
-    /// enabled may still have to confirm the address.
+    /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all
+    /// sessions, and who is enabled may still have to confirm the address.
     package func changeUser(
         _ id: String,
         of application: String,
@@ -84,7 +86,7 @@ extension Administration {
     /// Takes an identity away from a user, and gives up our permissions at Facebook if a token is kept.
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.
-    /// - Throws: `conflict` for the last way in: nobody could log in to the account any more.
+    /// - Throws: `conflict` for the last login method: nobody could log in to the account any more.
     package func unlink(
         provider: String,
         app: String,
@@ -112,11 +114,12 @@ extension Administration {
         return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
-    /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by the stored mapping.
+    /// Reads the profile of a user's identities again, with the access tokens that are kept of them, and writes it by
+    /// the stored mapping.
     ///
     /// - Returns: The user as it is then.
-    /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when Facebook refuses all
-    ///   the tokens, which marks their identities as revoked where it means that.
+    /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when
+    ///   Facebook refuses all the tokens, which marks their identities as revoked where it means that.
     package func refreshUser(
         _ id: String,
         of application: String,
@@ -143,7 +146,7 @@ extension Administration {
         for identity in identities {
             do throws(Failure) {
                 let reading = try await check.read(identity, of: loaded, deadline: .now + Self.providerPatience)
-                _ = try await check.write(reading, of: identity, in: loaded)
+                _ = try await check.write(reading, of: identity, in: loaded).get()
                 isRefreshed = true
             } catch {
                 refusal = refusal ?? error
@@ -153,8 +156,8 @@ extension Administration {
         return try await self.person(id, of: owner).resource
     }
 
-    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the login of its
-    /// password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
+    /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
+    /// login of its password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
     package func exportUser(
         _ id: String,
         of application: String,

@@ -4,7 +4,8 @@ package import Store
 
 /// A person as operators see it.
 extension StoredPerson {
-    /// `{"user", "identities", "password", "roles", "sessions"}`, guarded by status and identities: logins change all else.
+    /// `{"user", "identities", "password", "roles", "sessions"}`, guarded by status and identities: logins change all
+    /// else.
     package var resource: Resource { Resource(.object(json(identities.map(\.json))), tag: tag) }
 
     package var tag: String {
@@ -41,8 +42,8 @@ extension StoredPerson {
 }
 
 extension User {
-    /// The user, with the members by which client SDKs know one (docs/protocols/backendless.md §3.1), on which scripts of operators
-    /// rely, and `emailVerified` behind; a property of that name takes its place.
+    /// The user, with the members by which client SDKs know one (docs/protocols/backendless.md §3.1), on which scripts
+    /// of operators rely, and `emailVerified` behind; a property of that name takes its place.
     var operatorJSON: JSONValue {
         var object: JSONObject = [
             "___class": .string("Users"),

@@ -3,7 +3,8 @@ import Mapping
 import Store
 
 extension Administration {
-    /// `{"items": [property], "next": null}`, tagged with the application's revision; built-in properties are among them.
+    /// `{"items": [property], "next": null}`, tagged with the application's revision; built-in properties are among
+    /// them.
     package func properties(of application: String) async throws(Failure) -> Resource {
         let stored = try await existing(application)
         return stored.list(stored.properties.map { .object($0.document) })

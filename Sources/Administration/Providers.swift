@@ -5,8 +5,9 @@ package import Vocabulary
 package import Store
 
 extension Administration {
-    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}], …options, "warnings": [text]}`; how the
-    /// members of an app are called, and which options there are, is the provider's to say.
+    /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}], …options,
+    /// "warnings": [text]}`; how the members of an app are called, and which options there are, is the provider's to
+    /// say.
     ///
     /// A secret option is shown as an app's secret is.
     ///
@@ -17,8 +18,8 @@ extension Administration {
 
     /// Makes the provider's settings what the document says.
     ///
-    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays. So it is with secret
-    /// options, but that `null` removes one.
+    /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays. So it
+    /// is with secret options, but that `null` removes one.
     package func putProvider(
         _ provider: ProviderName,
         of application: String,
@@ -58,8 +59,8 @@ extension Administration {
         return try resource(of: provider, in: changed)
     }
 
-    /// Removes the provider with its apps and secrets, and the mapping of one that is not called as its kind is: nothing else says of
-    /// what kind its fields are.
+    /// Removes the provider with its apps and secrets, and the mapping of one that is not called as its kind is:
+    /// nothing else says of what kind its fields are.
     package func removeProvider(
         _ provider: ProviderName,
         of application: String,

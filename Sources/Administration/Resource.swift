@@ -1,3 +1,7 @@
+import Applications
+import Mapping
+import Secrets
+package import Store
 package import Vocabulary
 
 /// Something that operators look at and change.
@@ -90,5 +94,193 @@ package enum Precondition: Sendable {
                 )
             }
         }
+    }
+}
+
+extension Administration {
+    /// Changes an application, as `Store.change` does, and has the change count in this process before anybody is told
+    /// of it.
+    package func change(
+        _ id: ApplicationID,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
+    ) async throws -> StoredApplication? {
+        let changed = try await store.change(id, by: actor, plan: plan)
+        await directory?.follow(changeOf: id)
+        return changed
+    }
+
+    /// Runs a change of the store, whose plan may throw anything, as one that fails in our words.
+    func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
+        do {
+            return try await change()
+        } catch let failure as Failure {
+            throw failure
+        } catch let problems as DocumentProblems {
+            throw problems.failure
+        } catch {
+            throw Failure(.internal, "The change could not be made.", cause: "\(error)")
+        }
+    }
+}
+
+extension Failure {
+    /// A cursor is handed back as it was received.
+    static let badCursor = Failure(.malformedRequest, "cursor must be what next was on the page before.")
+}
+
+/// Entity tags: how they are written, and those of what has no revision.
+package enum EntityTag {
+    /// A tag as `ETag` and `If-Match` have it.
+    package static func written(_ tag: String) -> String { "\"\(tag)\"" }
+
+    /// The first 24 hex digits of SHA-256 over the value as JSON.
+    ///
+    /// The value holds what an operator's change may overwrite, and nothing that changes without an operator: a login
+    /// between reading and changing must not make the change fail.
+    package static func of(_ value: JSONValue) -> String {
+        Hexadecimal.encode(Digest.sha256(value.text).prefix(12))
+    }
+}
+
+extension DocumentReader {
+    /// What a merge patch makes of a resource.
+    ///
+    /// Whoever changes what was read may send all of it back, so members that cannot change may come along as they are.
+    ///
+    /// - Parameters:
+    ///   - patch: A JSON Merge Patch; problems are noted for members that the resource does not have.
+    ///   - current: The resource as operators read it.
+    ///   - fixed: The members that cannot be changed this way.
+    /// - Returns: The resource after the patch; without members that were set to `null`.
+    package mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
+        let document = JSONPointer()
+        guard let changes = object(patch, at: document, known: current.members.map(\.key)) else { return current }
+        for name in fixed {
+            guard let change = changes[name], change != current[name] else { continue }
+            problems.add(document / name, "cannot be changed")
+        }
+        return JSONValue.object(current).merging(patch: patch).object ?? current
+    }
+
+    /// Hands on what was read.
+    ///
+    /// - Throws: The problems that were found.
+    func check() throws(DocumentProblems) {
+        guard problems.isEmpty else { throw problems }
+    }
+}
+
+/// Days and moments as operators write them in a question.
+package enum Moment {
+    /// Milliseconds since 1970 from a text of them, or of RFC 3339; nil for every other text, and outside the years 1
+    /// to 9999.
+    package static func read(_ text: String) -> Int64? {
+        guard let milliseconds = Int64(text) else { return MomentText.read(text) }
+        let seconds = milliseconds / 1000
+        return MomentText.moment(seconds: seconds, milliseconds: milliseconds - seconds * 1000)
+    }
+
+    /// The day that `YYYY-MM-DD` names.
+    static func readDay(_ text: String) -> CalendarDate? {
+        guard let midnight = MomentText.read(text + "T00:00:00Z") else { return nil }
+        return CalendarDate(daysSince1970: Int(midnight / 86_400_000))
+    }
+}
+
+extension Administration {
+    /// The application that an id from outside names.
+    ///
+    /// - Throws: `not_found`, with one text for ids that are unknown and those that cannot be one.
+    func existing(_ id: String) async throws(Failure) -> StoredApplication {
+        guard let id = ApplicationID(id), let stored = try await store.application(id) else {
+            throw .noSuchApplication
+        }
+        return stored
+    }
+
+    /// Changes an application that is as the precondition says.
+    ///
+    /// The plan gets the application and the columns of its live users table. `DocumentProblems` that it throws are
+    /// those of what was submitted.
+    ///
+    /// - Returns: The application as it is afterwards; nil when it was deleted.
+    /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and what the plan throws.
+    package func change(
+        _ id: String,
+        if precondition: Precondition,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredApplication, [LiveColumn]) throws -> [PlannedChange]
+    ) async throws(Failure) -> StoredApplication? {
+        guard let id = ApplicationID(id) else { throw .noSuchApplication }
+        return try await changing {
+            try await change(id, by: actor) { stored, columns in
+                guard let stored else { throw Failure.noSuchApplication }
+                try precondition.check(stored.tag)
+                return try plan(stored, columns)
+            }
+        }
+    }
+
+    /// Changes a part of an application: the closure edits what it shall be, and gets what it is.
+    ///
+    /// The part is where in an application document that stands which was submitted. Gives the application as it is
+    /// afterwards.
+    func edit(
+        _ id: String,
+        part: JSONPointer = JSONPointer(),
+        if precondition: Precondition,
+        by actor: Actor,
+        _ edit: @escaping @Sendable (inout DesiredApplication, StoredApplication) throws -> Void
+    ) async throws(Failure) -> StoredApplication {
+        let changed = try await change(id, if: precondition, by: actor) { stored, _ in
+            var desired = DesiredApplication(stored, kinds: kinds)
+            try edit(&desired, stored)
+            // Without the live table: a column that somebody changed by hand must not keep a key from being revoked.
+            return try desired.steps(from: stored, columns: [], part: part)
+        }
+        guard let changed else { throw .noSuchApplication }
+        return changed
+    }
+}
+
+extension DesiredApplication {
+    /// The steps that make the application so, or everything that is wrong by its place in what was submitted.
+    ///
+    /// The part is where in an application document that stands which was submitted, the place where in what was
+    /// submitted.
+    package func steps(
+        from stored: StoredApplication?,
+        columns: [LiveColumn],
+        part: JSONPointer = JSONPointer(),
+        at place: JSONPointer = JSONPointer()
+    ) throws(DocumentProblems) -> [PlannedChange] {
+        do throws(DocumentProblems) {
+            return try ConfigurationDifference.changes(from: stored, to: self, columns: columns)
+        } catch {
+            throw error.moved(from: part, to: place)
+        }
+    }
+}
+
+extension StoredApplication {
+    /// The entity tag of everything that belongs to the application.
+    package var tag: String { String(revision) }
+
+    /// A part of the application.
+    package func resource(_ body: JSONValue) -> Resource { Resource(body, tag: tag) }
+
+    /// All of a kind that belong to the application; there are few, so there is one page.
+    package func list(_ items: [JSONValue]) -> Resource { resource(Page(items: items, next: nil).json) }
+}
+
+extension Failure {
+    static let noSuchApplication = Failure(.notFound, "There is no such application.")
+
+    /// Something that cannot be undone was asked for without repeating a word.
+    ///
+    /// The loss begins a sentence: `Deleting an application deletes its users`.
+    package static func unconfirmed(_ loss: String, repeating word: String) -> Failure {
+        Failure(.malformedRequest, "\(loss) and cannot be undone. Confirm it by repeating the name: ?confirm=\(word)")
     }
 }

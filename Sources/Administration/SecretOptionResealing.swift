@@ -44,7 +44,8 @@ extension MasterKeys {
         return keyID != current.id && ids.contains(keyID)
     }
 
-    /// The step that seals the secret options of a provider anew, and how many they are; nil when there is nothing to do.
+    /// The step that seals the secret options of a provider anew, and how many they are; nil when there is nothing to
+    /// do.
     ///
     /// The secrets themselves stay the same, and so do the times of their last change.
     ///

@@ -4,9 +4,9 @@ import Store
 
 extension Administration {
     /// `{"current": keyId, "accepted": [keyId],
-    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "banKeys", "passing", "known"}]}`: app secrets and secret
-    /// options, kept tokens of identities, hashes of passwords, keys of signed tokens, the key of bans, and what passes: login codes that wait to be
-    /// exchanged, and mails that wait to be sent.
+    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "banKeys", "passing", "known"}]}`: app
+    ///   secrets and secret options, kept tokens of identities, hashes of passwords, keys of signed tokens, the key of
+    ///   bans, and what passes: login codes that wait to be exchanged, and mails that wait to be sent.
     package func secrets() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
@@ -50,14 +50,16 @@ extension Administration {
 
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
     ///
-    /// App secrets come first, secret options after them, also such as were stored as they are, the keys of signed tokens and that of bans after them, and then kept tokens of identities, hashes of passwords and mails
-    /// that wait to be sent, application by application. A login code is over within a minute and stays under its key.
+    /// App secrets come first, secret options after them, also such as were stored as they are, the keys of signed
+    /// tokens and that of bans after them, and then kept tokens of identities, hashes of passwords and mails that wait
+    /// to be sent, application by application. A login code is over within a minute and stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.
     ///   - progress: Called after each step with how many are done.
     /// - Returns: How many were sealed anew.
-    /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand; others are done then.
+    /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand; others are done
+    ///   then.
     package func rotateSecrets(
         by actor: Actor,
         progress: @Sendable (Int) -> Void

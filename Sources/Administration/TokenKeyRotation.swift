@@ -3,8 +3,8 @@ package import Vocabulary
 import Store
 
 extension Administration {
-    /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed tokens, the newest
-    /// first; a key of the time when applications had one together has the application null.
+    /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed
+    /// tokens, the newest first; a key of the time when applications had one together has the application null.
     package func tokenKeys() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
@@ -32,8 +32,8 @@ extension Administration {
     /// Makes new keys of signed tokens; the ones before them sign until the new ones are known everywhere.
     ///
     /// - Parameters:
-    ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens or has a key;
-    ///     `atOnce` removes all former keys, so that no token of theirs counts any more.
+    ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens
+    ///     or has a key; `atOnce` removes all former keys, so that no token of theirs counts any more.
     ///   - actor: Who does it.
     /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
     /// - Throws: `document_invalid`, `store_unavailable` and its like; what has been replaced by then stays so.

@@ -27,7 +27,8 @@ extension UserSearch {
 
     /// What the store is asked for.
     ///
-    /// - Throws: `malformed_request` for the first thing that cannot be looked for; the users table has not been asked then.
+    /// - Throws: `malformed_request` for the first thing that cannot be looked for; the users table has not been asked
+    ///   then.
     package func parsed(properties: [Property]) throws(Failure) -> PersonSearch {
         var search = PersonSearch()
         if let objectID {

@@ -7,10 +7,10 @@ package import Store
 
 /// Every application's configuration, in memory, as of the last look at the database.
 ///
-/// `run` looks as soon as the database announces a change, and every few seconds in any case, since an announcement can be lost
-/// with its connection; what has changed is loaded anew, the rest stays. While the database is away the last copy stays in use: a
-/// login then fails where it needs the database, with a clear reason. A change that this process has made itself is read before
-/// anybody is told that it has been made (`follow`).
+/// `run` looks as soon as the database announces a change, and every few seconds in any case, since an announcement can
+/// be lost with its connection; what has changed is loaded anew, the rest stays. While the database is away the last
+/// copy stays in use: a login then fails where it needs the database, with a clear reason. A change that this process
+/// has made itself is read before anybody is told that it has been made (`follow`).
 package final class ApplicationDirectory: Sendable {
     /// Looks at the database by connections that no slow question of an operator occupies.
     private let store: Store
@@ -55,7 +55,8 @@ package final class ApplicationDirectory: Sendable {
         banKey = BanKey(store: store, masterKeys: masterKeys, random: random)
     }
 
-    /// The application that the first two segments of a public path name, or two headers, and which of its keys that was.
+    /// The application that the first two segments of a public path name, or two headers, and which of its keys that
+    /// was.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(
@@ -111,24 +112,22 @@ package final class ApplicationDirectory: Sendable {
         memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
-    /// Does something with an application, and does it again with what has become of it as often as it failed because the application
-    /// had been changed meanwhile: a column that a statement names may be gone.
+    /// Does something with an application, and does it again with what has become of it as often as nothing was done
+    /// because the application had been changed meanwhile: a column that a statement names may be gone.
     ///
-    /// Nothing is begun after the end. What has an effect beside the statements that name columns belongs in front of this: it would
-    /// happen again.
+    /// Nothing is begun after the end. What has an effect beside the statements that name columns belongs in front of
+    /// this: it would happen again.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
-        _ body: (LoadedApplication) async throws(Failure) -> Result
+        _ body: (LoadedApplication) async throws(Failure) -> StatementOutcome<Result>
     ) async throws(Failure) -> Result {
         var loaded = loaded
         while true {
-            do throws(Failure) {
-                return try await body(loaded)
-            } catch {
-                guard error.isOutdated, .now < end, let current = try await successor(of: loaded, until: end) else {
-                    throw error
-                }
+            switch try await body(loaded) {
+            case .done(let result): return result
+            case .outdated(let failure):
+                guard .now < end, let current = try await successor(of: loaded, until: end) else { throw failure }
                 loaded = current
             }
         }
@@ -156,7 +155,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Brings a change into the copy that has been committed: whoever asks from then on is answered by it.
     ///
-    /// While it cannot be read the application is not served, since what has been forbidden must not be allowed any longer.
+    /// While it cannot be read the application is not served, since what has been forbidden must not be allowed any
+    /// longer.
     package func follow(changeOf id: ApplicationID) async {
         guard await !look(until: .now + Self.patience) else { return }
         memory.withLockedValue { $0.suspend(id) }
@@ -177,7 +177,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Keeps the copy true until the task is cancelled.
     ///
-    /// - Throws: `MissingMasterKey` when the first look finds secrets under a master key that this instance was not given.
+    /// - Throws: `MissingMasterKey` when the first look finds secrets under a master key that this instance was not
+    ///   given.
     package func run() async throws(MissingMasterKey) {
         let announced = Task {
             for await announcement in store.configurationAnnouncements() {
@@ -264,8 +265,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Says where passwords are under a master key that is not held.
     ///
-    /// It is no reason not to start: other ways in work, and passwords can be reset by mail. Nor does anybody wait for it: each application
-    /// is asked for by itself.
+    /// It is no reason not to start: other login methods work, and passwords can be reset by mail. Nor does anybody
+    /// wait for it: each application is asked for by itself.
     private func warnOfPasswords() async {
         for loaded in applications where !Task.isCancelled {
             let application = loaded.application
@@ -322,7 +323,8 @@ package final class ApplicationDirectory: Sendable {
 }
 
 extension ApplicationDirectory {
-    /// Says what comes to its end, unless it has been said of the application before: an application is also loaded anew for other reasons.
+    /// Says what comes to its end, unless it has been said of the application before: an application is also loaded
+    /// anew for other reasons.
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = clock.today else { return }
         let changed = loaded.filter { loaded in

@@ -1,7 +1,8 @@
 // Applications — the configuration of every application, in memory, as logins work with it.
 //
-// It owns the copy of the configuration and when it is read anew, an application with its providers, mappings, keys and settings as values,
-// the plan of a login, what counts and limits whole use cases, and the form of what the log says of them.
+// It owns the copy of the configuration and when it is read anew, an application with its providers, mappings, keys and
+// settings as values, the plan of a login, what counts and limits whole use cases, and the form of what the log says of
+// them.
 //
 // It must not know of any use case, of HTTP, or of any provider beyond its kind and capabilities.
 
@@ -31,9 +32,9 @@ extension Application {
 extension Application {
     /// What it takes to disable a person, or to enable one again; nil when nothing.
     ///
-    /// Enabling undoes a disabling and no more: who had to confirm an address before the first login, and never got to it, has to still.
-    /// Who waits for that and is not disabled is enabled: an operator vouches for the address. A guest who is not disabled is what a
-    /// guest can be.
+    /// Enabling undoes a disabling and no more: who had to confirm an address before the first login, and never got to
+    /// it, has to still. Who waits for that and is not disabled is enabled: an operator vouches for the address. A
+    /// guest who is not disabled is what a guest can be.
     package func change(of person: StoredPerson, to status: UserStatus) -> PersonChange? {
         switch (person.user.status, status) {
         case (.guest, .enabled): nil

@@ -4,10 +4,11 @@ package import Vocabulary
 import NIOConcurrencyHelpers
 package import Store
 
-/// The key under which identities of disabled users are hashed, so that they stay banned when nothing names them any more.
+/// The key under which identities of disabled users are hashed, so that they stay banned when nothing names them any
+/// more.
 ///
-/// It is random and made once for the service. It is stored under the master key and sealed anew with it: one that was derived from
-/// the master key would end with that, and nobody could hash anew whom nothing names.
+/// It is random and made once for the service. It is stored under the master key and sealed anew with it: one that was
+/// derived from the master key would end with that, and nobody could hash anew whom nothing names.
 package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys

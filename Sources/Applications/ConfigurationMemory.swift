@@ -2,8 +2,8 @@ import Vocabulary
 
 /// The copy of the configuration in memory, and what a look at the database may do to it.
 ///
-/// Looks may overlap and end in any order. One that was begun before there was a doubt about the copy settles nothing: what it
-/// read may come from a server that has been replaced since.
+/// Looks may overlap and end in any order. One that was begun before there was a doubt about the copy settles nothing:
+/// what it read may come from a server that has been replaced since.
 struct ConfigurationMemory {
     /// The configuration at one revision.
     package struct Copy {
@@ -54,8 +54,8 @@ struct ConfigurationMemory {
     /// Notes that the copy may hold what the database does not have: the next look reads everything.
     mutating func doubt() { doubts += 1 }
 
-    /// Notes that an application has been changed by what nobody here has read: it is not served before a look that begins later has
-    /// read everything.
+    /// Notes that an application has been changed by what nobody here has read: it is not served before a look that
+    /// begins later has read everything.
     package mutating func suspend(_ id: ApplicationID) {
         doubt()
         suspended[id] = doubts

@@ -1,3 +1,7 @@
+import NIOConcurrencyHelpers
+package import Store
+package import Vocabulary
+
 /// Limits of whole use cases (decision D9).
 package struct Limits: Sendable {
     /// A login in all, from the parsed request to the written session.
@@ -15,5 +19,84 @@ package struct Limits: Sendable {
         self.login = login
         self.storeReserve = storeReserve
         self.concurrentLogins = concurrentLogins
+    }
+}
+
+/// Counts what is under way and refuses what is beyond the limit (decision D10).
+package final class ConcurrencyLimit: Sendable {
+    private let limit: Int
+    private let inside = NIOLockedValueBox(0)
+
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Whether there was room; if so, `leave` must follow.
+    package func enter() -> Bool {
+        inside.withLockedValue { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    package func leave() {
+        inside.withLockedValue { $0 -= 1 }
+    }
+
+    /// Does something where there is room.
+    ///
+    /// - Throws: `overloaded` with the message where there is none, and what the body throws.
+    package func run<Result>(
+        orRefuse message: String = "Too many logins are under way. Try again shortly.",
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        guard enter() else { throw Failure(.overloaded, message, retryAfter: 1) }
+        defer { leave() }
+        return try await body()
+    }
+}
+
+/// Counts attempts in the database: those at passwords, registrations, and mails that somebody causes.
+package struct AttemptCounter: Sendable {
+    package let store: Store
+    /// More statements that count at once would not be done sooner, and logins would wait for them.
+    package let turn = Semaphore(width: 4)
+
+    package init(store: Store) {
+        self.store = store
+    }
+
+    /// Counts, unless one of the counts is full.
+    ///
+    /// - Returns: Which one is full and for how long; nothing was counted then. Nil when all were counted.
+    /// - Throws: `overloaded` when the deadline is over first; `store_unavailable` and its like.
+    package func count(
+        _ counts: [AttemptCount],
+        of application: Application,
+        before deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> AttemptRefusal? {
+        try await turn.pass(before: deadline) { () throws(Failure) in
+            try await store.countAttempt(for: counts, of: application)
+        }
+    }
+
+    /// Takes back what was counted.
+    package func withdraw(
+        _ counts: [AttemptCount],
+        of application: Application,
+        before deadline: ContinuousClock.Instant
+    ) async throws(Failure) {
+        try await turn.pass(before: deadline) { () throws(Failure) in
+            try await store.withdrawAttempt(for: counts, of: application)
+        }
+    }
+
+    /// Does something that counts by itself, when it is its turn.
+    package func counting<Result>(
+        before deadline: ContinuousClock.Instant,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        try await turn.pass(before: deadline, body)
     }
 }

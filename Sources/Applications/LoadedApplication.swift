@@ -1,11 +1,12 @@
-package import Secrets
 package import Mapping
-package import Providers
-package import Vocabulary
 import NIOConcurrencyHelpers
+package import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
-/// An application ready to work with: secrets opened, mappings compiled, statements generated; immutable at one revision.
+/// An application ready to work with: secrets opened, mappings compiled, statements generated; immutable at one
+/// revision.
 package final class LoadedApplication: Sendable {
     package let application: Application
     package let storedMappings: [ProviderName: Mapping]
@@ -16,9 +17,11 @@ package final class LoadedApplication: Sendable {
     /// The API keys by SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     package let dynamicNames: Set<PropertyName>
-    /// Why logins are refused although the provider is enabled: a secret that does not open, a mapping that does not fit.
+    /// Why logins are refused although the provider is enabled: a secret that does not open, a mapping that does not
+    /// fit.
     package let defect: String?
-    /// Providers of kinds that this version does not know, since a later one has set them up; logins by the others go on.
+    /// Providers of kinds that this version does not know, since a later one has set them up; logins by the others go
+    /// on.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
 
@@ -78,8 +81,8 @@ package final class LoadedApplication: Sendable {
 
     /// The provider of a name, for logins.
     ///
-    /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that neither a kind nor a provider of
-    ///   the application has.
+    /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that neither a kind nor a
+    ///   provider of the application has.
     package func provider(_ name: ProviderName) throws(Failure) -> any Provider {
         if let defect { throw .unusableConfiguration(cause: defect) }
         guard let provider = providers[name], provider.isEnabled, !provider.apps.isEmpty else {
@@ -100,7 +103,8 @@ package final class LoadedApplication: Sendable {
         return capable
     }
 
-    /// The provider of a name as it is configured, whether people can log in by it or not; nil when it is not, or cannot be read.
+    /// The provider of a name as it is configured, whether people can log in by it or not; nil when it is not, or
+    /// cannot be read.
     package func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
 
     /// The providers that are configured and can be read, by their names.
@@ -259,5 +263,74 @@ extension MasterKeys {
             defects.append("its \(option.name) is under master key \(keyID), ours: \(ids.joined(separator: ", "))")
         }
         return secrets
+    }
+}
+
+/// What logins of one application with one client mapping have in common: made once, used until the configuration
+/// changes.
+///
+/// All of them hold the same object: a copy of its many parts for each would cost as much as mapping a profile.
+package final class LoginPlan: Sendable {
+    package let mapping: CompiledMapping
+    /// For a credential that may be used again.
+    package let statement: SignInStatement
+    /// For a credential that counts once.
+    package let singleUseStatement: SignInStatement
+    /// For each target of the statement the position of its value among the mapping's targets.
+    private let positions: [Int]
+    /// Dynamic targets: name and position of its value.
+    private let dynamic: [(name: PropertyName, position: Int)]
+
+    package init(mapping: CompiledMapping, provider: ProviderName, tokens: TokenPolicy?, application: Application) {
+        var targets: [SignInStatement.Target] = []
+        var positions: [Int] = []
+        var dynamic: [(name: PropertyName, position: Int)] = []
+        for (position, target) in mapping.targets.enumerated() {
+            switch target.place {
+            case .column(let property):
+                targets.append(
+                    .init(
+                        name: property.name,
+                        type: property.type,
+                        sync: target.sync,
+                        mayBeCleared: target.mayBeCleared
+                    )
+                )
+                positions.append(position)
+            case .dynamic(let name):
+                dynamic.append((name, position))
+            }
+        }
+        self.mapping = mapping
+        self.positions = positions
+        self.dynamic = dynamic
+        let tokens: TokenKeeping? = tokens.map { $0.isExchanged ? .exchanged : .asItIs }
+        statement = SignInStatement(application: application, provider: provider, tokens: tokens, targets: targets)
+        singleUseStatement = SignInStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: .once
+        )
+    }
+
+    /// For a profile that was read without a login; with the values of `columnValues(of:)`.
+    package func refreshStatement(of application: Application) -> ProfileRefreshStatement {
+        ProfileRefreshStatement(application: application, targets: statement.targets)
+    }
+
+    /// The mapped values in the order of the statement's targets.
+    package func columnValues(of mapped: MappedProfile) -> [PropertyValue?] {
+        positions.map { mapped.values[$0] }
+    }
+
+    /// The mapped values of undeclared properties.
+    package func dynamicValues(of mapped: MappedProfile) -> JSONObject {
+        JSONObject(
+            dynamic.compactMap { name, position in
+                mapped.values[position].map { JSONObject.Member(name.text, $0.json) }
+            }
+        )
     }
 }

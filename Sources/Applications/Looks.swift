@@ -2,8 +2,8 @@ import NIOConcurrencyHelpers
 
 /// One look at the database at a time, shared by all who ask for one.
 ///
-/// Who asks while a look is under way gets the next: what a look reads is never older than the question, and a thousand questions at
-/// once cost two looks.
+/// Who asks while a look is under way gets the next: what a look reads is never older than the question, and a thousand
+/// questions at once cost two looks.
 final class Looks<Outcome: Sendable>: Sendable {
     private struct State {
         /// The one that was begun last.

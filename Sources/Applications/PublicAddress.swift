@@ -11,8 +11,8 @@ package struct PublicAddress: Sendable {
 
     /// What the links begin with that are given out for an application: the deployment's public URL and a base path.
     ///
-    /// Of what a request says nothing gets in but what the configuration has confirmed: a key of the application, or one of its
-    /// host names (T-71). A host name is reached by the scheme and the port of the public URL.
+    /// Of what a request says nothing gets in but what the configuration has confirmed: a key of the application, or
+    /// one of its host names (T-71). A host name is reached by the scheme and the port of the public URL.
     ///
     /// - Throws: `provider_not_configured` when the deployment does not say where it is reached.
     package func base(of base: PublicBase, for application: Application) throws(Failure) -> String {

@@ -3,8 +3,8 @@ import NIOConcurrencyHelpers
 
 /// Lets a bounded number do something at once; the others wait in the order in which they came.
 ///
-/// A burst of what writes little but is forced to disk each time would otherwise stand in front of every login on the database's
-/// connections.
+/// A burst of what writes little but is forced to disk each time would otherwise stand in front of every login on the
+/// database's connections.
 package final class Semaphore: Sendable {
     private struct State {
         var free: Int
@@ -35,7 +35,8 @@ package final class Semaphore: Sendable {
     /// Does something when it is its turn.
     ///
     /// - Parameters:
-    ///   - deadline: When nobody waits for it any more. Where what is done takes long, those whose time is over go through at once.
+    ///   - deadline: When nobody waits for it any more. Where what is done takes long, those whose time is over go
+    ///     through at once.
     ///   - body: What is done.
     /// - Returns: What the body returns.
     /// - Throws: `overloaded` when the deadline is over first, and what the body throws.

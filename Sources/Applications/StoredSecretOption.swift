@@ -80,7 +80,8 @@ extension MasterKeys {
         stored.json.string.map { Secret($0) } ?? stored.sealed.flatMap { open($0, at: place) }
     }
 
-    /// What is stored of a given secret: what there is when that is sealed and opens to the same, else the secret sealed.
+    /// What is stored of a given secret: what there is when that is sealed and opens to the same, else the secret
+    /// sealed.
     package func stored(
         _ secret: Secret,
         insteadOf stored: StoredSecretOption?,

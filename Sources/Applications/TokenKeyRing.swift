@@ -2,15 +2,16 @@ package import Store
 
 /// Which keys sign an application's tokens and which are published, of those that are stored.
 ///
-/// A key is published at once and signs only when every service that keeps the published keys for their time has come to know it;
-/// its predecessor signs meanwhile. The first key of all signs at once, since there is no other, and nobody keeps the empty set of before.
-/// A key that applications have in common is the predecessor of each one's own.
+/// A key is published at once and signs only when every service that keeps the published keys for their time has come
+/// to know it; its predecessor signs meanwhile. The first key of all signs at once, since there is no other, and nobody
+/// keeps the empty set of before. A key that applications have in common is the predecessor of each one's own.
 package enum TokenKeyRing {
     /// Seconds for which others may keep the published keys.
     package static let publishedSeconds = 300
     /// Seconds after which a new key signs: twice that, for clocks and copies on the way.
     package static let overlapSeconds = 600
-    /// Seconds for which a retired key is published: it signs during the overlap, and what it has signed then lives for an hour at most.
+    /// Seconds for which a retired key is published: it signs during the overlap, and what it has signed then lives for
+    /// an hour at most.
     package static let keptSeconds = overlapSeconds + 3600 + 60
 
     /// The key that signs, which is always a published one; nil when there is none.

@@ -48,7 +48,8 @@ package final class TokenKeys: Sendable {
 
     /// The keys that are published: an application's, or those of all.
     ///
-    /// - Throws: `store_unavailable` and its like, when nothing is known; else what is known is good while the database is away.
+    /// - Throws: `store_unavailable` and its like, when nothing is known; else what is known is good while the database
+    ///   is away.
     package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
         do throws(Failure) {
             return TokenKeyRing.published(among: try await fresh(application).keys)

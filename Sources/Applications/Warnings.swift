@@ -1,7 +1,8 @@
 package import Logging
 import NIOConcurrencyHelpers
 
-/// What an operator should change, and what keeps no instance from serving: logged when it shows, and listed by readiness.
+/// What an operator should change, and what keeps no instance from serving: logged when it shows, and listed by
+/// readiness.
 ///
 /// Each is a fixed text, so that there are few, and nothing of a request is in them.
 package final class Warnings: Sendable {

@@ -6,7 +6,8 @@ import Vocabulary
 struct Problem: ErrorTable {
     /// Code and status of each reason.
     ///
-    /// Client SDKs look at the code. No reason has status 502: one SDK replaces the body of such a reply by a text of its own.
+    /// Client SDKs look at the code. No reason has status 502: one SDK replaces the body of such a reply by a text of
+    /// its own.
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {
         case .malformedRequest: (8001, .badRequest)

@@ -95,7 +95,8 @@ struct ApplicationsCommand: AsyncParsableCommand {
     }
 }
 
-/// A program whose turn it may be; it stands still at all other times, so that its work in the background counts in its own turns.
+/// A program whose turn it may be; it stands still at all other times, so that its work in the background counts in its
+/// own turns.
 private struct Candidate {
     let target: Target
     let installation: Installation

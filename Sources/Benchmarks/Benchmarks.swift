@@ -1,9 +1,11 @@
 import ArgumentParser
 
-// Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how logins fare
-// beside the work in the background, beside many others that hash passwords, on a new system, and with many applications.
+// Benchmarks — what a login costs, against the floor, a program that does only what no such service can avoid; and how
+// logins fare beside the work in the background, beside many others that hash passwords, on a new system, and with many
+// applications.
 //
-// It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and calls it.
+// It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and
+// calls it.
 //
 // Every figure is a comparison inside one run; absolute times of a shared machine mean nothing.
 
@@ -14,7 +16,7 @@ struct Benchmarks: AsyncParsableCommand {
         abstract: "Measures the release build; call it through scripts/benchmark.",
         subcommands: [
             LoginCommand.self, LimitedLoginCommand.self, FreshCommand.self, ApplicationsCommand.self,
-            UpkeepCommand.self, PasswordsCommand.self, FloorCommand.self,
+            MaintenanceCommand.self, PasswordsCommand.self, FloorCommand.self,
         ]
     )
 }

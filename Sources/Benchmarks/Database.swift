@@ -19,7 +19,8 @@ struct Database {
         return psql.standardOutput.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
     }
 
-    /// Bytes of the memory that each server process of a client has to itself; what all share (`shared_buffers`) is not in it.
+    /// Bytes of the memory that each server process of a client has to itself; what all share (`shared_buffers`) is not
+    /// in it.
     func backendMemory() async throws -> [Int] {
         try await rows(
             of: """

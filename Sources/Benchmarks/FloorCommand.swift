@@ -11,10 +11,11 @@ import Store
 
 /// The floor: the unavoidable parts of a login and nothing else.
 ///
-/// The same HTTP server reads the same request and writes a reply of the same bytes; the same client asks Graph the same two
-/// questions, or for an ID token one signature is verified; the same statement is written, with as many parameters. Everything is
-/// prepared before the first call: nothing is routed, parsed, checked, mapped, proven or logged, no session token is made, and what
-/// the database answers is not read. All of that is what the service costs beyond the floor.
+/// The same HTTP server reads the same request and writes a reply of the same bytes; the same client asks Graph the
+/// same two questions, or for an ID token one signature is verified; the same statement is written, with as many
+/// parameters. Everything is prepared before the first call: nothing is routed, parsed, checked, mapped, verified or
+/// logged, no session token is made, and what the database answers is not read. All of that is what the service costs
+/// beyond the floor.
 struct FloorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
 

@@ -42,7 +42,8 @@ struct FloorPlan {
         )
     }
 
-    /// What the service writes of a person with these fields of Graph's, who came by an access token if the permissions are listed.
+    /// What the service writes of a person with these fields of Graph's, who came by an access token if the permissions
+    /// are listed.
     func write(subject: String, profile: JSONObject, listsScopes: Bool, once: SingleUse? = nil) throws -> SignInWrite {
         guard let app = ProviderAppID(Setting.appID), let subject = Subject(subject) else {
             throw MissingSetting(name: "an app id")

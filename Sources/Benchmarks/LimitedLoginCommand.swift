@@ -4,7 +4,8 @@ import TestSupport
 
 /// What one login by an ID token costs.
 ///
-/// An ID token counts once, so a measurement is a number of logins and not a time: each takes a token of its own, signed beforehand.
+/// An ID token counts once, so a measurement is a number of logins and not a time: each takes a token of its own,
+/// signed beforehand.
 struct LimitedLoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "limited-login",

@@ -28,7 +28,8 @@ struct Load: Sendable {
         await run(connections: connections) { [count = requests.count] in $0 < count ? .now : nil }
     }
 
-    /// Calls are due at a fixed rate whatever becomes of those before them; what a call waits for a free connection counts.
+    /// Calls are due at a fixed rate whatever becomes of those before them; what a call waits for a free connection
+    /// counts.
     func openLoop(rate: Double, connections: Int, seconds: Double) async -> Outcome {
         let start = ContinuousClock.now
         let total = Int(rate * seconds)

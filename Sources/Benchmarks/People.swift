@@ -86,7 +86,8 @@ struct People: Codable {
         tokens.map { Self.login($0, as: member, to: Setting.application) }
     }
 
-    /// So many logins of people in turns, to the applications in turns; everybody meets as many applications as there are turns for.
+    /// So many logins of people in turns, to the applications in turns; everybody meets as many applications as there
+    /// are turns for.
     func logins(_ count: Int, to applications: [String]) -> [[UInt8]] {
         (0..<count).map { number in
             let person = (number + number / applications.count) % tokens.count

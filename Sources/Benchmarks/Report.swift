@@ -34,7 +34,8 @@ struct Report {
 
     /// What a login takes beyond the slower of its two calls.
     ///
-    /// The slower of two calls is below a value with the square of the chance of one: its median is the 70.7th percentile of one.
+    /// The slower of two calls is below a value with the square of the chance of one: its median is the 70.7th
+    /// percentile of one.
     func latency(of name: String, outcome: Load.Outcome, graph: Load.Outcome, graphDelay: Int) {
         func slower(_ percentile: Double) -> Double {
             Double(graph.latency.valueAtPercentile((percentile / 100).squareRoot() * 100)) / 1000
@@ -96,7 +97,7 @@ struct Report {
     }
 
     /// Latencies of logins without and with work in the background beside them.
-    func upkeep(_ name: String, _ outcome: Load.Outcome, checks: Int) {
+    func maintenance(_ name: String, _ outcome: Load.Outcome, checks: Int) {
         func milliseconds(_ percentile: Double) -> String {
             figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
         }

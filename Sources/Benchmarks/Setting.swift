@@ -17,7 +17,7 @@ struct Setting {
         let keys = SigningKeys(issuer: "Facebook", logger: Logger(label: "benchmarks")) { (deadline) throws(Failure) in
             try await graph.signingKeys(deadline: deadline)
         }
-        return ProviderKinds([FacebookKind(graph: graph, keys: keys, clock: { 0 })])
+        return ProviderKinds([FacebookKind(graph: graph, keys: keys, clock: WallClock { 0 })])
     }
 
     private(set) var databaseURL: String

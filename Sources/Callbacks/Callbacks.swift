@@ -1,7 +1,8 @@
 // Callbacks — what providers call when a person has removed the app, wants their data deleted, or changed a permission.
 //
-// It owns deauthorization, requests for deletion and how far they are, the erasures themselves, and events of permissions. They come whether
-// people can log in by the provider or not, since what a provider demands of an app outlasts logins.
+// It owns deauthorization, requests for deletion and how far they are, the erasures themselves, and events of
+// permissions. They come whether people can log in by the provider or not, since what a provider demands of an app
+// outlasts logins.
 //
 // It must not know how a call is signed or spelt: its provider does.
 
@@ -12,8 +13,8 @@ package import Vocabulary
 extension LoadedApplication {
     /// The provider that calls.
     ///
-    /// - Throws: `not_found` for one that never does; `provider_not_configured`; `provider_misconfigured` when it may be one whose settings
-    ///   cannot be read.
+    /// - Throws: `not_found` for one that never does; `provider_not_configured`; `provider_misconfigured` when it may
+    ///   be one whose settings cannot be read.
     package func caller(_ name: ProviderName) throws(Failure) -> any RemovalReporting {
         guard let provider = configured(name) else {
             if let defect { throw .unusableConfiguration(cause: defect) }
@@ -25,8 +26,8 @@ extension LoadedApplication {
 
     /// Reads a call of a provider's.
     ///
-    /// - Throws: What the provider throws; `provider_misconfigured` instead when the call may be for an app whose secret does not open, so
-    ///   that the provider calls again; `provider_not_configured` when there is no app.
+    /// - Throws: What the provider throws; `provider_misconfigured` instead when the call may be for an app whose
+    ///   secret does not open, so that the provider calls again; `provider_not_configured` when there is no app.
     package func verified<Call>(
         _ caller: any RemovalReporting,
         _ read: (any RemovalReporting) throws(Failure) -> Call

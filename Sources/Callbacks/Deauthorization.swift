@@ -17,10 +17,11 @@ package struct Deauthorizations: Sendable {
 
     /// Takes the news that a person has removed the app at a provider.
     ///
-    /// The identity is marked, its kept token forgotten, and the sessions that rest on it end if the application wants that. News
-    /// of nobody we know are taken alike, and so are those that a later login has made void.
+    /// The identity is marked, its kept token forgotten, and the sessions that rest on it end if the application wants
+    /// that. News of nobody we know are taken alike, and so are those that a later login has made void.
     ///
-    /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has changed then.
+    /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has
+    ///   changed then.
     package func deauthorize(
         _ call: String,
         by provider: ProviderName,

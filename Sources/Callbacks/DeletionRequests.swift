@@ -1,4 +1,4 @@
-package import Secrets
+import Secrets
 package import Applications
 package import Vocabulary
 package import Logging
@@ -54,9 +54,9 @@ package struct DeletionRequests: Sendable {
 
     /// Takes a person's request, made at a provider, to delete what we have of them.
     ///
-    /// It is written down first, and erased at once unless the application lets that wait. What goes wrong with the erasure is the
-    /// operator's to mend, so the provider gets its receipt all the same, and the request stays open. The same call gets the
-    /// same receipt for ever, and erases nothing a second time.
+    /// It is written down first, and erased at once unless the application lets that wait. What goes wrong with the
+    /// erasure is the operator's to mend, so the provider gets its receipt all the same, and the request stays open.
+    /// The same call gets the same receipt for ever, and erases nothing a second time.
     ///
     /// - Parameters:
     ///   - call: As received.
@@ -65,8 +65,8 @@ package struct DeletionRequests: Sendable {
     ///   - loaded: The application that was called.
     ///   - logger: Of the request.
     /// - Returns: The receipt.
-    /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does not say its own
-    ///   address, `store_unavailable` and its like; nothing is written then.
+    /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does
+    ///   not say its own address, `store_unavailable` and its like; nothing is written then.
     package func requestDeletion(
         _ call: String,
         by provider: ProviderName,

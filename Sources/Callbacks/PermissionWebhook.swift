@@ -42,10 +42,11 @@ package struct PermissionWebhooks: Sendable {
         try loaded.caller(provider).webhookLimit
     }
 
-    /// Takes the news of a webhook: which permissions people have granted or taken back, and that they have removed the app.
+    /// Takes the news of a webhook: which permissions people have granted or taken back, and that they have removed the
+    /// app.
     ///
-    /// Each event is a transaction of its own. They may come twice and in any order, so nothing is lost when the provider sends all of
-    /// them again because one could not be written.
+    /// Each event is a transaction of its own. They may come twice and in any order, so nothing is lost when the
+    /// provider sends all of them again because one could not be written.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
@@ -53,7 +54,8 @@ package struct PermissionWebhooks: Sendable {
     ///   - provider: Who calls.
     ///   - loaded: The application that was called.
     ///   - logger: Of the request.
-    /// - Throws: `malformed_request` when it is not the provider's, and then nothing has changed; `store_unavailable` and its like.
+    /// - Throws: `malformed_request` when it is not the provider's, and then nothing has changed; `store_unavailable`
+    ///   and its like.
     package func receiveWebhook(
         _ body: [UInt8],
         signature: String?,

@@ -1,11 +1,13 @@
 internal import CLibCurl
 
-/// A client of HTTP and SMTP servers: one thread, one set of connections, as many calls at once as the configuration allows.
+/// A client of HTTP and SMTP servers: one thread, one set of connections, as many calls at once as the configuration
+/// allows.
 ///
-/// Mails deserve a client of their own: libcurl waits up to a second for the answer to their last word, and the thread with it.
+/// Mails deserve a client of their own: libcurl waits up to a second for the answer to their last word, and the thread
+/// with it.
 ///
-/// It is the actor that owns libcurl's handles, on the thread that libcurl runs on; hence no lock guards them. The thread
-/// ends, and the connections close, when the client is released.
+/// It is the actor that owns libcurl's handles, on the thread that libcurl runs on; hence no lock guards them. The
+/// thread ends, and the connections close, when the client is released.
 package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
@@ -52,7 +54,8 @@ package actor CurlClient {
 
     /// Hands one mail to a server, over a connection of its own and never twice.
     ///
-    /// When the calling task is cancelled, the transfer is taken down, and the call throws what that means for the mail.
+    /// When the calling task is cancelled, the transfer is taken down, and the call throws what that means for the
+    /// mail.
     ///
     /// - Returns: What the server said when it took the mail.
     /// - Throws: Why it has not taken it, or that nobody knows.
@@ -66,7 +69,8 @@ package actor CurlClient {
         start: @escaping @Sendable (isolated CurlClient, CallContinuation<Success, Failure>) -> Void
     ) async -> Result<Success, Failure> {
         await withTaskCancellationHandler {
-            // Checked not for the check alone: ThreadSanitizer reports the unchecked one, resumed before it waits, as a race.
+            // Checked not for the check alone: ThreadSanitizer reports the unchecked one, resumed before it waits, as a
+            // race.
             await withCheckedContinuation { continuation in
                 thread.submit { self.assumeIsolated { start($0, continuation) } }
             }
@@ -195,8 +199,8 @@ package actor CurlClient {
         curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         curl_multi_setopt_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxConnections)
         curl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-        // The cache counts connections in use, too: a smaller one would close an idle connection after every call as soon
-        // as many hang.
+        // The cache counts connections in use, too: a smaller one would close an idle connection after every call as
+        // soon as many hang.
         curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
     }
 }

@@ -11,8 +11,8 @@ package struct CurlConfiguration: Sendable {
 
     /// Connections to one host that may be open at once; see `maxConnections`.
     ///
-    /// Over HTTP/2 a connection takes about a hundred calls, but libcurl 7.88 opens one for each further call of a burst,
-    /// so a host known to speak it deserves a limit of some dozens.
+    /// Over HTTP/2 a connection takes about a hundred calls, but libcurl 7.88 opens one for each further call of a
+    /// burst, so a host known to speak it deserves a limit of some dozens.
     package var maxConnectionsPerHost: Int
 
     /// PEM file of the authorities to trust instead of the system's.
@@ -23,8 +23,8 @@ package struct CurlConfiguration: Sendable {
 
     /// Seconds after which an address that DNS no longer gives has been left.
     ///
-    /// One half is the life of a cached address, the other that of a connection: one that is older is not taken up again
-    /// once it is idle. An HTTP/2 connection that never falls idle stays until the server or the network ends it.
+    /// One half is the life of a cached address, the other that of a connection: one that is older is not taken up
+    /// again once it is idle. An HTTP/2 connection that never falls idle stays until the server or the network ends it.
     package var addressSeconds: Int
 
     /// Seconds for which sent bytes may stay unacknowledged before the connection counts as broken.

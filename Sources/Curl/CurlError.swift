@@ -8,7 +8,7 @@ package enum CurlError: Error, Equatable, Sendable {
     case resolve
     /// No connection came about: refused, unreachable, closed. `errno` is the system's number, 0 when there is none.
     case connect(errno: Int32)
-    /// The server did not prove who it is, or the handshake failed; no byte of the request was sent.
+    /// The server could not be authenticated, or the handshake failed; no byte of the request was sent.
     case tls(TLSFailure)
     /// The connect limit or the deadline of the call passed.
     case timeout(TimeoutPhase)

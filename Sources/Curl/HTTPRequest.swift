@@ -30,8 +30,8 @@ package struct HTTPRequest: Sendable {
     ///   - timeout: Limit of the whole call, from name resolution to the last byte.
     ///   - connectTimeout: Limit for waiting for a connection, resolving, connecting and the TLS handshake.
     ///   - maxReplyBytes: Most bytes of the decoded body.
-    ///   - reusesConnection: False opens a connection for this call alone to begin with, so that libcurl has no reason to
-    ///     repeat the request on its own: what the server gets, it gets once.
+    ///   - reusesConnection: False opens a connection for this call alone to begin with, so that libcurl has no reason
+    ///     to repeat the request on its own: what the server gets, it gets once.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
         method: Method = .get,

@@ -24,7 +24,8 @@ extension HTTPTransfer {
             && set(CURLOPT_TCP_KEEPINTVL, 5)
             && set(CURLOPT_DNS_CACHE_TIMEOUT, halfLife)
             && set(CURLOPT_MAXLIFETIME_CONN, halfLife)
-            // Without it, ending a call whose name is still being resolved waits for the resolver, and all calls with it.
+            // Without it, ending a call whose name is still being resolved waits for the resolver, and all calls with
+            // it.
             && set(CURLOPT_QUICK_EXIT, 1)
             // Small, since replies are small and thousands of calls may hang at once.
             && set(CURLOPT_BUFFERSIZE, 2048)

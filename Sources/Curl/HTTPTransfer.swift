@@ -185,7 +185,8 @@ final class HTTPTransfer: Transfer {
         return true
     }
 
-    /// Opens the socket for a connection, or refuses: plain http never leaves this machine, whatever a name resolves to.
+    /// Opens the socket for a connection, or refuses: plain http never leaves this machine, whatever a name resolves
+    /// to.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else {
             verdict = .invalidRequest(.plainHTTPBeyondLoopback)

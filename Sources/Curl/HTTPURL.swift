@@ -2,8 +2,8 @@ internal import CLibCurl
 
 /// An absolute URL that this client may call.
 ///
-/// It is parsed by the parser that libcurl itself uses for the call, so that what was checked is what is called:
-/// https, or http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; printable ASCII that needs no
+/// It is parsed by the parser that libcurl itself uses for the call, so that what was checked is what is called: https,
+/// or http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; printable ASCII that needs no
 /// escaping. The path and query go out byte for byte as they are written here.
 package struct HTTPURL: Sendable {
     /// Longest URL, in bytes.

@@ -4,13 +4,13 @@ internal import NIOConcurrencyHelpers
 
 /// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
 ///
-/// The thread alternates between the work that is queued, a *turn* in which the actor lets libcurl work, and sleep, from
-/// which a socket, a timer or new work wakes it. Work for a thread that is awake costs no system call.
+/// The thread alternates between the work that is queued, a *turn* in which the actor lets libcurl work, and sleep,
+/// from which a socket, a timer or new work wakes it. Work for a thread that is awake costs no system call.
 ///
 /// `@unchecked Sendable`: what the comments below give to the lock is touched under it, the rest by the thread alone.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
-    /// Lets libcurl work and returns how many milliseconds the thread may sleep; `polled` says whether it has slept since
-    /// the last turn.
+    /// Lets libcurl work and returns how many milliseconds the thread may sleep; `polled` says whether it has slept
+    /// since the last turn.
     typealias Turn = @Sendable (_ polled: Bool) -> Int32
 
     private enum Work {
@@ -50,8 +50,8 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
 
     /// Runs `body` on the thread, in the order of submission and as isolated to the actor as a job is.
     ///
-    /// A call comes and goes this way without being a job: a task that waits for a continuation within an actor is woken
-    /// elsewhere first and comes to the actor's thread a second time.
+    /// A call comes and goes this way without being a job: a task that waits for a continuation within an actor is
+    /// woken elsewhere first and comes to the actor's thread a second time.
     func submit(_ body: @escaping @Sendable () -> Void) {
         append(.body(body))
     }

@@ -20,8 +20,8 @@ final class ParsedURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// A part as it was written, except that the number forms of an IPv4 host are brought to four decimals; nil when it is not
-    /// there.
+    /// A part as it was written, except that the number forms of an IPv4 host are brought to four decimals; nil when it
+    /// is not there.
     func part(_ part: CURLUPart) -> String? { read(part, flags: 0) }
 
     /// A part without percent-encoding; nil when it is not there, or holds a control character.

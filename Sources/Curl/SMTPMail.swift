@@ -1,4 +1,5 @@
-/// One mail for one recipient, checked: neither the addresses nor the content can say anything to the server but what they are.
+/// One mail for one recipient, checked: neither the addresses nor the content can say anything to the server but what
+/// they are.
 package struct SMTPMail: Sendable {
     let sender: String
     let recipient: String
@@ -14,8 +15,8 @@ package struct SMTPMail: Sendable {
     ///   - sender: The address that hears of failures, without brackets, in printable ASCII.
     ///   - recipient: Likewise.
     ///   - content: Headers, an empty line and the body; every line ends with CRLF.
-    ///   - timeout: Limit of the whole call. It should be generous: a server that was given a mail may examine it for a while, and
-    ///     who stops listening meanwhile never knows whether it was taken.
+    ///   - timeout: Limit of the whole call. It should be generous: a server that was given a mail may examine it for a
+    ///     while, and who stops listening meanwhile never knows whether it was taken.
     ///   - connectTimeout: Limit for resolving, connecting and the server's first word.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
@@ -48,8 +49,8 @@ package struct SMTPMail: Sendable {
         return domain.isEmpty || domain.utf8.contains(where: { "@/?#%".utf8.contains($0) }) ? nil : String(domain)
     }
 
-    /// Whether CR and LF come in pairs only, and there is no NUL: a server that took a bare LF for the end of a line could be
-    /// made to see two mails (SMTP smuggling).
+    /// Whether CR and LF come in pairs only, and there is no NUL: a server that took a bare LF for the end of a line
+    /// could be made to see two mails (SMTP smuggling).
     private static func hasWholeLines(_ content: [UInt8]) -> Bool {
         var previous: UInt8 = 0
         for byte in content {

@@ -36,7 +36,8 @@ extension SMTPReply: CustomStringConvertible, CustomReflectable {
 
 /// Why a server has not taken a mail, or whether it has.
 package enum SMTPFailure: Error, Equatable, Sendable {
-    /// The server never had the whole mail: there was no connection, it did not prove who it is, the connection broke.
+    /// The server never had the whole mail: there was no connection, it could not be authenticated, the connection
+    /// broke.
     case notSent(CurlError)
     /// The server refused us before it came to the mail: at its greeting, or at the login.
     case refused(SMTPReply)

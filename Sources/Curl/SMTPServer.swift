@@ -2,8 +2,9 @@ internal import CLibCurl
 
 /// A server that takes mails, and how to talk to it.
 ///
-/// From `smtps://user:password@mail.example.com` (TLS from the first byte, port 465) or `smtp://…` (TLS after STARTTLS, without
-/// which nothing is sent, port 587). Only to this machine itself, `smtp://127.0.0.1:25?starttls=off` does without.
+/// From `smtps://user:password@mail.example.com` (TLS from the first byte, port 465) or `smtp://…` (TLS after STARTTLS,
+/// without which nothing is sent, port 587). Only to this machine itself, `smtp://127.0.0.1:25?starttls=off` does
+/// without.
 package struct SMTPServer: Sendable {
     enum Security: Sendable {
         case tls, startTLS, none

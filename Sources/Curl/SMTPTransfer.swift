@@ -2,8 +2,8 @@ internal import CLibCurl
 
 /// A mail on its way to a server: one easy handle, used once.
 ///
-/// What a failure means depends on how far the conversation came, which libcurl's codes do not tell: so every line that the
-/// server says is heard here, and how much of the content libcurl has taken is counted.
+/// What a failure means depends on how far the conversation came, which libcurl's codes do not tell: so every line that
+/// the server says is heard here, and how much of the content libcurl has taken is counted.
 final class SMTPTransfer: Transfer {
     let handle: UnsafeMutableRawPointer
     private let mail: SMTPMail
@@ -178,7 +178,8 @@ final class SMTPTransfer: Transfer {
         _ = set(CURLOPT_SERVER_RESPONSE_TIMEOUT, isAnswer || code >= 400 ? 1 : responseSeconds)
     }
 
-    /// Opens the socket for a connection, or refuses: what is not encrypted never leaves this machine, whatever a name resolves to.
+    /// Opens the socket for a connection, or refuses: what is not encrypted never leaves this machine, whatever a name
+    /// resolves to.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else { return CURL_SOCKET_BAD }
         return Socket.open(for: address, unacknowledgedMilliseconds: unacknowledgedMilliseconds)

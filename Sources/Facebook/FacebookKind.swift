@@ -27,7 +27,7 @@ package struct FacebookKind: ProviderKind {
 
     private let graph: GraphClient
     private let keys: SigningKeys
-    private let clock: @Sendable () -> Int64
+    private let clock: WallClock
 
     /// What Facebook repeats when it sets up the webhook.
     static let verifyToken = SecretOption(
@@ -42,8 +42,8 @@ package struct FacebookKind: ProviderKind {
     /// - Parameters:
     ///   - graph: Asks Facebook.
     ///   - keys: Facebook's keys of ID tokens.
-    ///   - clock: The time in Unix seconds.
-    package init(graph: GraphClient, keys: SigningKeys, clock: @escaping @Sendable () -> Int64) {
+    ///   - clock: The time of day.
+    package init(graph: GraphClient, keys: SigningKeys, clock: WallClock) {
         self.graph = graph
         self.keys = keys
         self.clock = clock

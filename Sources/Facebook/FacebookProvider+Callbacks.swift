@@ -8,7 +8,7 @@ extension FacebookProvider: RemovalReporting {
     package var eraseAfterDays: Int64 { settings.options.eraseAfterDays }
 
     package func removal(in call: String) throws(Failure) -> ReportedRemoval {
-        let request = try SignedRequest(callback: call, apps: apps, now: clock())
+        let request = try SignedRequest(callback: call, apps: apps, now: clock.seconds)
         return ReportedRemoval(
             identity: IdentityKey(provider: name, app: request.appID, subject: request.subject),
             issuedAt: request.issuedAt,
@@ -18,7 +18,7 @@ extension FacebookProvider: RemovalReporting {
 
     package func changes(in body: [UInt8], signature: String?) throws(Failure) -> [ReportedChange] {
         let app = try WebhookSignature.signer(signature, of: body, apps: apps)
-        return try PermissionEvent.read(body, now: clock()).map { event in
+        return try PermissionEvent.read(body, now: clock.seconds).map { event in
             ReportedChange(
                 identity: IdentityKey(provider: name, app: app, subject: event.subject),
                 time: event.time,

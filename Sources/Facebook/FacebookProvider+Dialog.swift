@@ -2,7 +2,8 @@ import Crypto
 package import Providers
 package import Vocabulary
 
-// The login dialog, and what its codes come to. A client may open a dialog of its own and send the code, or let us open one.
+// The login dialog, and what its codes come to. A client may open a dialog of its own and send the code, or let us open
+// one.
 
 extension FacebookProvider: DialogOffering {
     package var returnURLs: [String] { settings.options.returnURLs }
@@ -115,8 +116,8 @@ extension FacebookProvider: DialogOffering {
 
     /// Exchanges a code and verifies the access token that it gives.
     ///
-    /// A code cannot be tried at one app after another, so it counts for the app that the client names, or for the first one. It counts
-    /// once, on whatever instance and whatever comes of it (decision D13).
+    /// A code cannot be tried at one app after another, so it counts for the app that the client names, or for the
+    /// first one. It counts once, on whatever instance and whatever comes of it (decision D13).
     private func exchange(
         _ code: AuthorizationCode,
         fields: String,

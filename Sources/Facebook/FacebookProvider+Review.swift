@@ -7,7 +7,8 @@ extension FacebookProvider: SettingsReviewing, AppChecking {
         GraphVersions.ending(of: settings.graphVersion, today: day).map { [$0] } ?? []
     }
 
-    /// Of the version of Graph by the calendar and by what has answered this instance, and of a nonce that nobody holds anything to.
+    /// Of the version of Graph by the calendar and by what has answered this instance, and of a nonce that nobody holds
+    /// anything to.
     package func warnings(on day: CalendarDate) -> [String] {
         let version = settings.graphVersion
         let answered = apps.compactMap { graph.answeredVersion(of: $0.id, application: application, asked: version) }
@@ -34,7 +35,7 @@ extension FacebookProvider: SettingsReviewing, AppChecking {
             settings: settings,
             application: application,
             deadline: deadline,
-            now: clock()
+            now: clock.seconds
         )
         var verdict = AppVerdict(answeredVersion: check.answeredVersion)
         switch check.outcome {

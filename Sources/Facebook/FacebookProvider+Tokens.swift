@@ -25,7 +25,7 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
     ) async -> TokenVerdict {
         let app: ProviderApp
         do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
-        let now = clock()
+        let now = clock.seconds
         let inspection = await graph.inspect(
             kept: token,
             app: app,
@@ -57,7 +57,7 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
     ) async -> TokenVerdict {
         let app: ProviderApp
         do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
-        let now = clock()
+        let now = clock.seconds
         let evidence = await graph.evidence(
             token: token,
             app: app,
@@ -106,7 +106,7 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
             settings: settings,
             application: application,
             deadline: deadline,
-            now: clock()
+            now: clock.seconds
         )
     }
 }

@@ -11,7 +11,7 @@ package struct FacebookProvider: Provider {
     let graph: GraphClient
     let keys: SigningKeys
     /// The time in Unix seconds.
-    let clock: @Sendable () -> Int64
+    let clock: WallClock
 
     static let title = "Facebook"
 
@@ -84,7 +84,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Asks each app in turn whether the token is its own; one that is of no app of ours proves nothing.
+    /// Asks each app in turn whether the token is its own; one that is of no app of ours does not count.
     ///
     /// A login and its preview share it, so that they come to the same verdict.
     ///
@@ -97,7 +97,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> VerifiedPerson {
         for app in apps {
-            let now = clock()
+            let now = clock.seconds
             let evidence = await graph.evidence(
                 token: token,
                 app: app,
@@ -137,7 +137,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             noncePolicy: settings.options.nonce,
             longestAge: settings.options.idTokenSeconds
         )
-        let now = clock()
+        let now = clock.seconds
         let accepted = try check.accept(token, signedBy: key, nonce: nonce, now: now)
         let person = try VerifiedPerson(accepted, of: name)
         return AuthenticationResult(

@@ -3,8 +3,9 @@ import Vocabulary
 
 /// What Facebook's answers about a kept token mean for its identity; a pure function of them.
 ///
-/// The rules of a login decide (`AccessTokenCheck`): what counts there counts here, and it must be the identity's own person. What a
-/// login refuses is then one of three things: the person has withdrawn the token, the token has come to its end, or nobody can tell.
+/// The rules of a login decide (`AccessTokenCheck`): what counts there counts here, and it must be the identity's own
+/// person. What a login refuses is then one of three things: the person has withdrawn the token, the token has come to
+/// its end, or nobody can tell.
 struct KeptTokenCheck: Sendable {
     /// Whose token it was when it was kept.
     let identity: IdentityKey
@@ -60,7 +61,8 @@ struct KeptTokenCheck: Sendable {
         case .credentialRevoked:
             return .revoked(failure)
         case .credentialExpired:
-            // Access to the person's data ends 90 days after they came last; the token stays good for less (docs/protocols/facebook.md §6).
+            // Access to the person's data ends 90 days after they came last; the token stays good for less
+            // (docs/protocols/facebook.md §6).
             let hasEnded = token.expiresAt.map { $0 != 0 && $0 <= now } ?? false
             guard token.isValid, token.refusal == nil, !hasEnded else { return .worthless(failure) }
             guard case .failed(let failure) = profile else { return .stands(token.facts, .notAsked) }

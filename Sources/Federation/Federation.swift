@@ -1,6 +1,7 @@
 // Federation — the use cases of clients, wired together.
 //
-// It owns which use case holds what: each is a type of `Logins`, `Accounts` or `Callbacks` that gets exactly what it uses.
+// It owns which use case holds what: each is a type of `Logins`, `Accounts` or `Callbacks` that gets exactly what it
+// uses.
 //
 // It must not know how any of them works, nor of HTTP, of SQL, or of any provider. API and Server use it.
 
@@ -15,6 +16,7 @@ import Notifications
 package import Passwords
 package import Secrets
 package import Store
+package import Vocabulary
 
 /// The use cases of clients, and of providers that call.
 package struct Federation: Sendable {
@@ -59,9 +61,9 @@ package struct Federation: Sendable {
     ///   - store: The database.
     ///   - directory: The applications.
     ///   - masterKeys: What secrets are sealed under.
-    ///   - passwords: Hashes passwords.
-    ///   - publicURL: Where the public listener is reached from outside, like `https://users.example.com`; nil when the deployment does
-    ///     not say.
+    ///   - passwords: Hashes passwords; one with the default limits when nil.
+    ///   - publicURL: Where the public listener is reached from outside, like `https://users.example.com`; nil when the
+    ///     deployment does not say.
     ///   - mailer: Nil when the deployment sends no mails.
     ///   - limits: Of whole use cases.
     ///   - clock: The time of day.
@@ -72,7 +74,7 @@ package struct Federation: Sendable {
         store: Store,
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
-        passwords: PasswordHasher = PasswordHasher(),
+        passwords: PasswordHasher? = nil,
         publicURL: String? = nil,
         mailer: Mailer? = nil,
         limits: Limits,
@@ -181,7 +183,7 @@ package struct Federation: Sendable {
         let verifier = PasswordVerifier(
             store: store,
             masterKeys: masterKeys,
-            passwords: passwords,
+            passwords: passwords ?? PasswordHasher(random: random),
             attempts: attempts,
             limits: limits
         )

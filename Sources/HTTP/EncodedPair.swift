@@ -1,6 +1,7 @@
 import Vocabulary
 
-/// One `name=value` of a query or of a form (`application/x-www-form-urlencoded`); what it is good for is the reader's to say.
+/// One `name=value` of a query or of a form (`application/x-www-form-urlencoded`); what it is good for is the reader's
+/// to say.
 package struct EncodedPair {
     /// Decoded; nil when it cannot be.
     package let name: String?
@@ -9,7 +10,8 @@ package struct EncodedPair {
 
     /// Reads the pairs of a text, which needs no pair at all.
     ///
-    /// Bytes are compared and never characters: comparing long runs of combining marks takes a time that grows with the square.
+    /// Bytes are compared and never characters: comparing long runs of combining marks takes a time that grows with the
+    /// square.
     ///
     /// - Parameters:
     ///   - text: What stands behind the `?`, or a whole form.

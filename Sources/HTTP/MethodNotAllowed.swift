@@ -4,7 +4,8 @@ import Vocabulary
 
 /// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not.
 ///
-/// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for those.
+/// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for
+/// those.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
     private let paths: [(path: RouterPath, methods: String)]
 

@@ -2,10 +2,11 @@ package import NIOCore
 
 /// Where a request comes from: the other end of the connection, or what the proxies in front say that are trusted.
 ///
-/// `X-Forwarded-For` and its like are what the sender chose to write, but for as many entries at its end as there are trusted proxies: each
-/// of them has added the one that it was called by.
+/// `X-Forwarded-For` and its like are what the sender chose to write, but for as many entries at its end as there are
+/// trusted proxies: each of them has added the one that it was called by.
 package struct PeerAddress: Sendable {
-    /// What failed attempts are counted for: an IPv4 address, or the /64 of an IPv6 address, which one person has all of.
+    /// What failed attempts are counted for: an IPv4 address, or the /64 of an IPv6 address, which one person has all
+    /// of.
     package enum Network: Sendable, Hashable {
         case ipv4(UInt32)
         case ipv6(UInt64)
@@ -21,7 +22,8 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// How many proxies stand in front of the public listener, each of which adds to `X-Forwarded-For` where a request came from.
+    /// How many proxies stand in front of the public listener, each of which adds to `X-Forwarded-For` where a request
+    /// came from.
     package typealias TrustedProxies = Int
 
     package let network: Network
@@ -46,8 +48,9 @@ package struct PeerAddress: Sendable {
 
     /// Finds the address behind the trusted proxies.
     ///
-    /// A request with fewer entries than there are proxies did not come through all of them; the first entry is then the furthest that is
-    /// known. What is no address, and a request without an entry, counts for the connection that it came by.
+    /// A request with fewer entries than there are proxies did not come through all of them; the first entry is then
+    /// the furthest that is known. What is no address, and a request without an entry, counts for the connection that
+    /// it came by.
     ///
     /// - Parameters:
     ///   - forwarded: The fields `X-Forwarded-For`, in the order in which they stand.

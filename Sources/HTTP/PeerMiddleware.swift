@@ -2,8 +2,8 @@ import HTTPTypes
 package import Hummingbird
 import Logging
 
-/// Finds out where a request comes from, once: what is counted for a source counts for that, and each line that the request leaves in the
-/// log has it as `source`.
+/// Finds out where a request comes from, once: what is counted for a source counts for that, and each line that the
+/// request leaves in the log has it as `source`.
 package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let trustedProxies: PeerAddress.TrustedProxies
 

@@ -21,7 +21,7 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let failure as Failure {
-            if let cause = failure.cause {
+            if !failure.isLogged, let cause = failure.cause {
                 let level: Logger.Level = failure.reason == .internal ? .error : .notice
                 let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
                 context.logger.log(level: level, "request failed", metadata: metadata)

@@ -3,7 +3,8 @@ import Vocabulary
 
 /// Refuses what is at fault, and paths with empty segments.
 ///
-/// The router would take `users//login` and `users/login/` for `users/login`, and a proxy in front that has a rule for that path would not.
+/// The router would take `users//login` and `users/login/` for `users/login`, and a proxy in front that has a rule for
+/// that path would not.
 package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
     package init() {}
 

@@ -20,8 +20,8 @@ package enum WebPage {
 
     /// The page that hands a JSON text to the page that opened it, if that is of the origin, and closes.
     ///
-    /// The text and the origin stand in elements that no browser executes; the script itself is always the same, so its digest in
-    /// the policy admits it and no other.
+    /// The text and the origin stand in elements that no browser executes; the script itself is always the same, so its
+    /// digest in the policy admits it and no other.
     package static func handOver(_ message: [UInt8], to origin: String, succeeded: Bool) -> Response {
         var target = JSONWriter(capacity: 64)
         target.string(origin)
@@ -44,7 +44,8 @@ package enum WebPage {
     /// SHA-256 of the script as base64; a test holds it to the script.
     static let handOverDigest = "I0TnLI9G/OQsQAHQVNQB8jS2bteLIXvKfPoJ2TKAzoI="
 
-    /// A page whose policy lets it load nothing, execute nothing but the script of that digest, and send forms to its own origin at most.
+    /// A page whose policy lets it load nothing, execute nothing but the script of that digest, and send forms to its
+    /// own origin at most.
     package static func response(
         title: String,
         body: String,
@@ -80,7 +81,8 @@ package enum WebPage {
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }
 
-    /// JSON that cannot end the element it stands in: `<`, `>` and `&` occur within its texts only, where they may be escaped.
+    /// JSON that cannot end the element it stands in: `<`, `>` and `&` occur within its texts only, where they may be
+    /// escaped.
     private static func embedded(_ json: [UInt8]) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.count)

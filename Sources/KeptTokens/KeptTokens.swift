@@ -1,7 +1,8 @@
 // KeptTokens — what is done with the tokens of providers that an application keeps.
 //
-// It owns how they are sealed and opened, how a provider is asked about them and what is written then, and how our permissions at a provider
-// are given up. Clients, operators, providers that call and the background do all of that this way.
+// It owns how they are sealed and opened, how a provider is asked about them and what is written then, and how our
+// permissions at a provider are given up. Clients, operators, providers that call and the background do all of that
+// this way.
 //
 // It must not know who asks for it, nor when.
 

@@ -30,8 +30,8 @@ package struct PermissionRevocation: Sendable {
 
 /// Revokes our permissions at a provider when a person's data have gone here.
 ///
-/// It comes after the transaction and can undo nothing: whatever the provider answers, the person is gone. What became of it is in the
-/// audit log, beside the erasure: only the person can mend a failure, at the provider.
+/// It comes after the transaction and can undo nothing: whatever the provider answers, the person is gone. What became
+/// of it is in the audit log, beside the erasure: only the person can mend a failure, at the provider.
 package struct PermissionRevoker: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -52,7 +52,7 @@ package struct PermissionRevoker: Sendable {
     /// - Parameters:
     ///   - tokens: As they were stored.
     ///   - user: Whose they were.
-    ///   - loaded: The application, whose app secrets prove who asks.
+    ///   - loaded: The application, whose app secrets authenticate who asks.
     ///   - actor: On whose behalf, for the audit log.
     /// - Returns: What became of each; none where no token was kept.
     package func revokePermissions(

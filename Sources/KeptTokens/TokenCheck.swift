@@ -30,7 +30,8 @@ package struct RefreshedUser: Sendable {
     }
 }
 
-/// Asks providers about kept tokens and writes what they say; the background service, clients and operators all do it this way.
+/// Asks providers about kept tokens and writes what they say; the background service, clients and operators all do it
+/// this way.
 package struct TokenCheck: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -46,8 +47,8 @@ package struct TokenCheck: Sendable {
         self.clock = clock
     }
 
-    /// Checks one claimed identity while nobody waits: exchanges the token if it is to live longer, asks whether it stands, and reads the
-    /// profile where that is due.
+    /// Checks one claimed identity while nobody waits: exchanges the token if it is to live longer, asks whether it
+    /// stands, and reads the profile where that is due.
     ///
     /// - Parameters:
     ///   - identity: The claimed identity.
@@ -66,7 +67,7 @@ package struct TokenCheck: Sendable {
         }
         let asking: Asking
         do throws(Failure) { asking = try self.asking(identity, of: loaded) } catch {
-            return (try await write(.unknown(error), about: identity, of: loaded), nil)
+            return (try await write(.unknown(error), about: identity, of: loaded).get(), nil)
         }
         let now = clock.seconds
         let fields = fieldsDue(of: asking, now: now)
@@ -116,7 +117,8 @@ package struct TokenCheck: Sendable {
 
     /// Reads the profile while somebody waits, by the questions of a login.
     ///
-    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the
+    ///   identity.
     package func read(
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
@@ -141,7 +143,7 @@ package struct TokenCheck: Sendable {
         _ reading: Reading,
         of identity: KeptIdentity,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> RefreshedUser? {
+    ) async throws(Failure) -> StatementOutcome<RefreshedUser?> {
         let verdict = reading.verdict
         switch verdict {
         case .stands(_, .notAsked):
@@ -151,10 +153,9 @@ package struct TokenCheck: Sendable {
             _ = try await write(verdict, about: identity, of: loaded)
             throw try loaded.explained(failure, provider: identity.key.provider, clientMapping: nil)
         case .stands(_, .profile):
-            guard case .refreshed(let refreshed) = try await write(verdict, about: identity, of: loaded) else {
-                return nil
+            return try await write(verdict, about: identity, of: loaded).map { result in
+                if case .refreshed(let refreshed) = result { refreshed } else { nil }
             }
-            return refreshed
         case .revoked(let failure), .worthless(let failure):
             _ = try await write(verdict, about: identity, of: loaded)
             throw failure
@@ -184,7 +185,8 @@ package struct TokenCheck: Sendable {
         let token: Secret
     }
 
-    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the identity.
+    /// - Throws: `provider_not_configured` or `provider_misconfigured` when the application cannot ask about the
+    ///   identity.
     private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
         let provider = try loaded.provider(identity.key.provider, as: (any TokenChecking).self)
         _ = try provider.app(named: identity.app.text)
@@ -209,7 +211,8 @@ package struct TokenCheck: Sendable {
 
     // MARK: Writing
 
-    /// Writes a verdict; a profile that the mapping or the users table refuses is nobody's to hear of, and the token stands all the same.
+    /// Writes a verdict; a profile that the mapping or the users table refuses is nobody's to hear of, and the token
+    /// stands all the same.
     private func writeInBackground(
         _ verdict: TokenVerdict,
         _ identity: KeptIdentity,
@@ -224,7 +227,7 @@ package struct TokenCheck: Sendable {
                 of: loaded,
                 replacement: replacement,
                 wantsLonger: wantsLonger
-            )
+            ).get()
         } catch {
             guard case .stands(let token, .profile) = verdict, error.reason != .storeUnavailable else { throw error }
             return try await write(
@@ -233,7 +236,7 @@ package struct TokenCheck: Sendable {
                 of: loaded,
                 replacement: replacement,
                 wantsLonger: wantsLonger
-            )
+            ).get()
         }
     }
 
@@ -243,7 +246,7 @@ package struct TokenCheck: Sendable {
         of loaded: LoadedApplication,
         replacement: SealedToken? = nil,
         wantsLonger: Bool = false
-    ) async throws(Failure) -> CheckResult {
+    ) async throws(Failure) -> StatementOutcome<CheckResult> {
         let application = loaded.application
         switch verdict {
         case .stands(let token, let profile):
@@ -258,7 +261,7 @@ package struct TokenCheck: Sendable {
                 return try await write(profile, scopes: token.scopes, standing, of: identity, loaded)
             }
             let isKept = try await store.noteStanding(standing, of: identity, in: application)
-            return isKept ? .stands : .superseded
+            return .done(isKept ? .stands : .superseded)
         case .revoked:
             let revocation = IdentityRevocation(
                 of: identity.key,
@@ -269,14 +272,14 @@ package struct TokenCheck: Sendable {
             )
             let actor = Actor.provider(identity.key.provider, by: "check")
             let revoked = try await store.revoke(revocation, of: application, by: actor)
-            return revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded
+            return .done(revoked.map { .revoked(sessionsEnded: $0.sessionsEnded) } ?? .superseded)
         case .worthless:
-            return try await store.dropToken(of: identity, in: application) ? .dropped : .superseded
+            return .done(try await store.dropToken(of: identity, in: application) ? .dropped : .superseded)
         case .unknown(let failure):
             let now = clock.seconds
             let seconds = CheckBackoff.seconds(after: failure.reason, identity, now: now)
             try await store.postponeCheck(of: identity, bySeconds: seconds, in: application)
-            return .postponed
+            return .done(.postponed)
         }
     }
 
@@ -287,20 +290,22 @@ package struct TokenCheck: Sendable {
         _ standing: TokenStanding,
         of identity: KeptIdentity,
         _ loaded: LoadedApplication
-    ) async throws(Failure) -> CheckResult {
+    ) async throws(Failure) -> StatementOutcome<CheckResult> {
         let plan = try loaded.plan(for: identity.key.provider, clientMapping: nil)
         let fields = loaded.configured(identity.key.provider)?.fields ?? .none
         let admitted = AdmittedProfile(profile, by: fields)
         let mapped = try plan.mapping.apply(to: admitted, grantedScopes: scopes)
-        let user = try await store.refreshProfile(
+        let written = try await store.refreshProfile(
             plan.columnValues(of: mapped),
             clearing: mapped.cleared,
             standing: standing,
             of: identity,
             by: plan.refreshStatement(of: loaded.application)
         )
-        guard let user else { return .superseded }
-        return .refreshed(RefreshedUser(user: user, missingPermissions: mapped.missingPermissions))
+        return written.map { user in
+            guard let user else { return .superseded }
+            return .refreshed(RefreshedUser(user: user, missingPermissions: mapped.missingPermissions))
+        }
     }
 
     /// A short-lived token is good for an hour or two.
@@ -315,7 +320,8 @@ extension LoadedApplication {
     }
 }
 
-/// When a check that came to nothing is tried again: each pause is as long as the check is overdue, so that pauses double.
+/// When a check that came to nothing is tried again: each pause is as long as the check is overdue, so that pauses
+/// double.
 enum CheckBackoff {
     /// Seconds until the next try, after a check that came to nothing for a reason; `now` in Unix seconds.
     package static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {

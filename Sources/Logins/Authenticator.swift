@@ -1,14 +1,14 @@
-package import Secrets
+import Secrets
 package import Applications
 import FoundationEssentials
 import Mapping
 import Providers
 import SignedTokens
 package import Store
-import Vocabulary
+package import Vocabulary
 
-// A login between the provider's word and the write. The application may be changed in between, and again while that is noticed: the
-// person who was authenticated stays who they are, and is written by the configuration of then.
+// A login between the provider's word and the write. The application may be changed in between, and again while that is
+// noticed: the person who was authenticated stays who they are, and is written by the configuration of then.
 
 /// One login of one application, on its way.
 struct LoginAttempt: Sendable {
@@ -69,14 +69,14 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Asks the provider whom the credential of an attempt stands for, and writes the person, by the application as it is by then, until the
-    /// attempt ends.
+    /// Asks the provider whom the credential of an attempt stands for, and writes the person, by the application as it
+    /// is by then, until the attempt ends.
     ///
-    /// The provider is asked once more only where the application by now wants other fields of a person or is set up with the provider
-    /// in another way; never about a credential that is used up.
+    /// The provider is asked once more only where the application by now wants other fields of a person or is set up
+    /// with the provider in another way; never about a credential that is used up.
     func withAuthentication<Result>(
         of attempt: LoginAttempt,
-        write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> Result
+        write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
     ) async throws(Failure) -> Result {
         var last: (login: AuthenticatedLogin, plan: LoginPlan, loaded: LoadedApplication)?
         return try await directory.withCurrent(attempt.loaded, until: attempt.end) { (loaded) throws(Failure) in
@@ -95,7 +95,7 @@ package struct Authenticator: Sendable {
     func withAuthentication<Result>(
         _ login: AuthenticatedLogin,
         in attempt: LoginAttempt,
-        write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> Result
+        write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
     ) async throws(Failure) -> Result {
         try await directory.withCurrent(attempt.loaded, until: attempt.end) { (loaded) throws(Failure) in
             var attempt = attempt
@@ -159,8 +159,8 @@ package struct Authenticator: Sendable {
         )
     }
 
-    /// Seconds for which a used credential is remembered beyond its end: by so much the clock of another instance may be behind before
-    /// that instance takes it once more.
+    /// Seconds for which a used credential is remembered beyond its end: by so much the clock of another instance may
+    /// be behind before that instance takes it once more.
     private static let clockReserve: Int64 = 3600
 }
 

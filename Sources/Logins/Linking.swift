@@ -51,12 +51,13 @@ package struct Linking: Sendable {
         self.limits = limits
     }
 
-    /// Links the identity that a fresh credential proves to the user of a session (decision D6): never by e-mail, and never one that
-    /// is somebody else's.
+    /// Links the identity that a fresh credential stands for to the user of a session (decision D6): never by e-mail,
+    /// and never one that is somebody else's.
     ///
-    /// The mapping writes as at a login by that identity, except that what is written at the first login alone fills only what is
-    /// empty. A new identity needs a session that was proved within five minutes, since a stolen one must not bring the thief's own; a
-    /// credential of an identity that is the user's already proves the session anew.
+    /// The mapping writes as at a login by that identity, except that what is written at the first login alone fills
+    /// only what is empty. A new identity needs a session whose user was authenticated within five minutes, since a
+    /// stolen one must not bring the thief's own; a credential of an identity that is the user's already authenticates
+    /// them anew.
     ///
     /// - Throws: What a login throws; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
@@ -103,7 +104,7 @@ package struct Linking: Sendable {
         by plan: LoginPlan,
         to token: SessionToken,
         in attempt: LoginAttempt
-    ) async throws(Failure) -> (linked: LinkedUser, isNew: Bool) {
+    ) async throws(Failure) -> StatementOutcome<(linked: LinkedUser, isNew: Bool)> {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
         let written = try await writer.write(
             mapped,
@@ -113,15 +114,17 @@ package struct Linking: Sendable {
             by: plan,
             in: attempt
         )
-        let linked = LinkedUser(
-            user: written.user,
-            missingPermissions: mapped.missingPermissions,
-            omissions: mapped.omissions
-        )
-        return (linked, written.linked)
+        return written.map { written in
+            let linked = LinkedUser(
+                user: written.user,
+                missingPermissions: mapped.missingPermissions,
+                omissions: mapped.omissions
+            )
+            return (linked, written.linked)
+        }
     }
 
-    /// The ways in that the user of a session has.
+    /// The login methods that the user of a session has.
     package func loginMethods(
         ofUserOf token: SessionToken?,
         in loaded: LoadedApplication
@@ -130,34 +133,35 @@ package struct Linking: Sendable {
         return try await store.loginMethods(of: user.objectID, session: token.hash, in: loaded.application)
     }
 
-    /// Takes a way in from the user of a session: an identity of a provider, or the password.
+    /// Takes a login method from the user of a session: an identity of a provider, or the password.
     ///
-    /// The sessions that it opened end, but for the one that asks; at Facebook our permissions are given up where a token is kept. A mail
-    /// tells of it, with a link that brings it back.
+    /// The sessions that it opened end, but for the one that asks; at Facebook our permissions are given up where a
+    /// token is kept. A mail tells of it, with a link that brings it back.
     ///
     /// - Parameters:
-    ///   - way: What is taken away.
+    ///   - method: What is taken away.
     ///   - token: Whose it is.
     ///   - loaded: The application.
     ///   - logger: Gets one line.
-    /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` when the session was proved more than five
-    ///   minutes ago; `malformed_request` when several identities are meant; `conflict` when the account is being changed.
+    /// - Throws: `session_invalid`, `not_found`, `last_way_in`; `reauthentication_required` when the user was
+    ///   authenticated more than five minutes ago; `malformed_request` when several identities are meant; `conflict`
+    ///   when the account is being changed.
     package func unlink(
-        _ way: LoginMethodSelection,
+        _ method: LoginMethodSelection,
         fromUserOf token: SessionToken?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
         let (user, token) = try await sessions.session(of: token, in: loaded)
-        let facts: Logger.Metadata = ["provider": "\(way.provider)", "user": "\(user.objectID)"]
+        let facts: Logger.Metadata = ["provider": "\(method.provider)", "user": "\(user.objectID)"]
         let lost = try await events.logging("unlink", of: loaded, logger, with: facts, user: { _ in user.objectID }) {
             () throws(Failure) in
-            let provider = ProviderName(way.provider).flatMap { $0 == .password ? nil : loaded.title(of: $0) }
+            let provider = ProviderName(method.provider).flatMap { $0 == .password ? nil : loaded.title(of: $0) }
             let announcement = try await notices.announcement(to: user, in: loaded) { link, days in
                 .wayInRemoved(provider: provider, link: link, days: days, name: user.name)
             }
             return try await store.removeLoginMethod(
-                way,
+                method,
                 fromUserOf: token.hash,
                 authenticatedWithin: Sessions.reauthenticationSeconds,
                 announcing: announcement,

@@ -1,13 +1,14 @@
 // Logins — how people come in by a provider, and what keeps them in.
 //
-// It owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, what owners may have of the tokens
-// that are kept, and what is told of every login.
+// It owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, what owners
+// may have of the tokens that are kept, and what is told of every login.
 //
-// It must not know of passwords, of what an account is beside its identities, or of any provider beyond its capabilities.
+// It must not know of passwords, of what an account is beside its identities, or of any provider beyond its
+// capabilities.
 
-import Applications
+package import Applications
 import FoundationEssentials
-import Logging
+package import Logging
 package import Mapping
 import Store
 package import Vocabulary
@@ -49,7 +50,7 @@ package final class LoginRequest: Sendable {
     }
 }
 
-/// A guest as its client names it; the session proves that the guest is the client's.
+/// A guest as its client names it; the session shows that the guest is the client's.
 package struct GuestClaim: Sendable {
     package let id: ObjectID
     package let token: SessionToken
@@ -83,5 +84,50 @@ package struct SignedIn: Sendable {
         self.created = created
         self.missingPermissions = missingPermissions
         self.omissions = omissions
+    }
+}
+
+/// Logins by the credential of a provider.
+package struct SignIn: Sendable {
+    let authenticator: Authenticator
+    let writer: SignInWriter
+    let concurrency: ConcurrencyLimit
+    let log: LoginLog
+    let limits: Limits
+
+    package init(
+        authenticator: Authenticator,
+        writer: SignInWriter,
+        concurrency: ConcurrencyLimit,
+        log: LoginLog,
+        limits: Limits
+    ) {
+        self.authenticator = authenticator
+        self.writer = writer
+        self.concurrency = concurrency
+        self.log = log
+        self.limits = limits
+    }
+
+    /// Logs a person in by a provider's credential: verifies it, maps the profile, writes identity, user and session.
+    ///
+    /// Says in one log line how it went.
+    package func signIn(
+        _ request: LoginRequest,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> SignedIn {
+        let started = ContinuousClock.now
+        return try await log.telling(of: .credential(request.credential), by: request.provider, in: loaded, logger) {
+            () throws(Failure) in
+            try await concurrency.run { () throws(Failure) in
+                let end = started + limits.login
+                let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
+                return try await authenticator.withAuthentication(of: attempt) {
+                    (login, plan, attempt) throws(Failure) in
+                    try await writer.complete(login, by: plan, in: attempt)
+                }
+            }
+        }
     }
 }

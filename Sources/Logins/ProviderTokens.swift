@@ -45,8 +45,9 @@ package struct ProviderTokens: Sendable {
 
     /// Gives a client the token that is kept of the identity by which its session was opened.
     ///
-    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` where the application gives no tokens
-    ///   back or keeps none of this identity; `credential_revoked` and `credential_expired` for one that is of no use any more.
+    /// - Throws: `session_invalid` or `account_disabled` as for every use of a session; `not_found` where the
+    ///   application gives no tokens back or keeps none of this identity; `credential_revoked` and `credential_expired`
+    ///   for one that is of no use any more.
     package func keptToken(
         ofSession token: SessionToken?,
         at provider: ProviderName,
@@ -93,16 +94,21 @@ package struct ProviderTokens: Sendable {
             }
             var last: TokenCheck.Reading?
             return try await directory.withCurrent(loaded, until: end) { (loaded) throws(Failure) in
-                var reading = last
-                if try reading?.isAnswer(for: loaded) != true {
+                let reading: TokenCheck.Reading
+                if let last, try last.isAnswer(for: loaded) {
+                    reading = last
+                } else {
                     reading = try await check.read(kept, of: loaded, deadline: end - limits.storeReserve)
                     last = reading
                 }
-                if let reading, let refreshed = try await check.write(reading, of: kept, in: loaded) {
-                    return refreshed
+                switch try await check.write(reading, of: kept, in: loaded) {
+                case .outdated(let failure): return .outdated(failure)
+                case .done(let refreshed?): return .done(refreshed)
+                case .done(nil):
+                    // A login has just read the profile, and its reply tells what it missed.
+                    let user = try await sessions.user(of: token, in: loaded)
+                    return .done(RefreshedUser(user: user, missingPermissions: []))
                 }
-                // A login has just read the profile, and its reply tells what it missed.
-                return RefreshedUser(user: try await sessions.user(of: token, in: loaded), missingPermissions: [])
             }
         }
     }

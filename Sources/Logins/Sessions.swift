@@ -9,7 +9,8 @@ package struct Sessions: Sendable {
     let directory: ApplicationDirectory
     let limits: Limits
 
-    /// For how long after a login, or a check of the password, a session may change by what its user logs in, in seconds.
+    /// For how long after a login, or a check of the password, a session may change by what its user logs in, in
+    /// seconds.
     package static let reauthenticationSeconds = 300
 
     package init(
@@ -30,7 +31,8 @@ package struct Sessions: Sendable {
 
     /// Ends the session.
     ///
-    /// - Throws: `session_invalid` when there is none: client SDKs that hold a dead token take that for a logout that has happened.
+    /// - Throws: `session_invalid` when there is none: client SDKs that hold a dead token take that for a logout that
+    ///   has happened.
     package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid

@@ -1,11 +1,12 @@
-import KeptTokens
-package import Secrets
 package import Applications
+import Crypto
 import FoundationEssentials
-import Vocabulary
+import KeptTokens
 import Mapping
 import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Writes who has been authenticated: identity, user and session in one statement.
 package struct SignInWriter: Sendable {
@@ -31,18 +32,20 @@ package struct SignInWriter: Sendable {
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
         in attempt: LoginAttempt
-    ) async throws(Failure) -> SignedIn {
+    ) async throws(Failure) -> StatementOutcome<SignedIn> {
         let session = sessionToken(for: login, in: attempt)
         let linking = attempt.request.guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
         let written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
-        return SignedIn(
-            user: written.user,
-            token: session,
-            created: written.created,
-            missingPermissions: mapped.missingPermissions,
-            omissions: mapped.omissions
-        )
+        return written.map { written in
+            SignedIn(
+                user: written.user,
+                token: session,
+                created: written.created,
+                missingPermissions: mapped.missingPermissions,
+                omissions: mapped.omissions
+            )
+        }
     }
 
     /// Writes an authenticated person: as themselves, or onto the user to whom the identity is linked.
@@ -53,7 +56,7 @@ package struct SignInWriter: Sendable {
         linking: LinkTarget?,
         by plan: LoginPlan,
         in attempt: LoginAttempt
-    ) async throws(Failure) -> WrittenSignIn {
+    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let application = attempt.loaded.application
         if !plan.mapping.newDynamicNames.isEmpty {
             try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
@@ -81,5 +84,49 @@ package struct SignInWriter: Sendable {
         let identity = result.person.identity
         guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
         return masterKeys.seal(token, with: identity, of: loaded.application.id)
+    }
+}
+
+// A credential that counts once would leave a client without its session when the reply is lost. So the client may give
+// a login a key of its own (`Idempotency-Key`): the same request under the same key, within a minute, is the same
+// login, and is answered with the same session. Nothing is kept for that but hashes: the session's token is derived,
+// not stored.
+
+extension LoginAttempt {
+    /// Who uses a credential that counts once: this attempt alone, or every repetition of it that the client marks as
+    /// one.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential.
+    ///   - nonce: What came with it.
+    ///   - random: For bytes that nobody else has.
+    /// - Returns: Bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
+    package func owner(of credential: Secret, nonce: Secret?, _ random: RandomSource) -> [UInt8] {
+        guard let key = request.idempotencyKey else { return random.bytes(16) }
+        var hash = SHA256()
+        let parts = [
+            key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text,
+            request.guest?.id.description,
+        ]
+        for part in parts {
+            // The length in front keeps two parts from passing for others.
+            let bytes = Array((part ?? "").utf8)
+            hash.update(data: withUnsafeBytes(of: UInt64(bytes.count).bigEndian, Array.init))
+            hash.update(data: bytes)
+        }
+        return Array(hash.finalize())
+    }
+}
+
+extension SignInWriter {
+    /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody
+    /// without the master key can tell from it.
+    func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
+        guard attempt.request.idempotencyKey != nil, let owner = login.once?.owner else {
+            return random.sessionToken()
+        }
+        let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")
+        let application = Array(attempt.loaded.application.id.text.utf8)
+        return SessionToken(random: Array(HMAC<SHA256>.authenticationCode(for: owner + application, using: key)))
     }
 }

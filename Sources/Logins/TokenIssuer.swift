@@ -1,4 +1,4 @@
-package import Secrets
+import Secrets
 package import Applications
 import Crypto
 package import Vocabulary
@@ -121,6 +121,7 @@ struct TokenClaims {
 }
 
 extension SessionToken {
-    /// What the session is called where it is not used; the list of a user's sessions and operators know it by the same name.
+    /// What the session is called where it is not used; the list of a user's sessions and operators know it by the same
+    /// name.
     fileprivate var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
 }

@@ -6,7 +6,7 @@ package import Vocabulary
 package enum Mail: Sendable {
     /// A link under which the reader chooses another password, and for how long it counts.
     case passwordReset(link: Secret, minutes: Int, name: String?)
-    /// A link that proves that the reader has this address, and for how long it counts.
+    /// A link by which the reader verifies the address, and for how long it counts.
     case emailConfirmation(link: Secret, hours: Int, name: String?)
     /// The password has been changed; whoever did not do it has to act.
     case passwordChanged(name: String?)
@@ -14,7 +14,7 @@ package enum Mail: Sendable {
     case identityLinked(provider: String, name: String?)
     /// The address is another one; the link, if there is one, undoes that and what has followed.
     case emailChanged(link: Secret?, days: Int, name: String?)
-    /// A provider's identity, or the password where none is named, is no way in any more; the link does the same.
+    /// A provider's identity, or the password where none is named, is no login method any more; the link does the same.
     case wayInRemoved(provider: String?, link: Secret?, days: Int, name: String?)
     /// Whether mail works at all.
     case test

@@ -1,7 +1,7 @@
 /// An address that can be written into a header and into a command of SMTP as it is.
 ///
-/// It is narrower than RFC 5321: printable ASCII, neither quotes nor brackets nor a second `@`. What could end the address, begin
-/// another one or add a line is not among it.
+/// It is narrower than RFC 5321: printable ASCII, neither quotes nor brackets nor a second `@`. What could end the
+/// address, begin another one or add a line is not among it.
 package struct MailAddress: Sendable, Equatable {
     package let text: String
     /// What stands behind the `@`.

@@ -1,7 +1,7 @@
 /// A text as lines that every mail server takes.
 ///
-/// Plain ASCII stays as it is, so that a mail in a developer's folder can be read and its links taken by a simple tool; all
-/// else is quoted-printable (RFC 2045 §6.7).
+/// Plain ASCII stays as it is, so that a mail in a developer's folder can be read and its links taken by a simple tool;
+/// all else is quoted-printable (RFC 2045 §6.7).
 struct MailBody {
     let encoding: String
     let lines: [String]

@@ -64,7 +64,8 @@ extension MailOutcome {
             switch failure {
             case .notSent: .postponed(problem: "\(failure)", answer: nil)
             case .refused(let reply): .postponed(problem: "\(failure)", answer: reply.text)
-            // 4xx (RFC 5321 §4.2.1), and where the server misses a login or TLS, which the operator can mend (RFC 4954 §6).
+            // 4xx (RFC 5321 §4.2.1), and where the server misses a login or TLS, which the operator can mend (RFC 4954
+            // §6).
             case .mailRefused(let reply) where reply.code < 500 || [530, 534, 535, 538].contains(reply.code):
                 .postponed(problem: "\(failure)", answer: reply.text)
             case .mailRefused(let reply): .refused(problem: "\(failure)", answer: reply.text)

@@ -1,7 +1,7 @@
 /// The texts of all mails in all languages.
 ///
-/// A template is three files: `passwordReset.en.subject`, `.txt` and `.html`. Those of a folder of the deployment go before those
-/// that come with the service, file by file.
+/// A template is three files: `passwordReset.en.subject`, `.txt` and `.html`. Those of a folder of the deployment go
+/// before those that come with the service, file by file.
 package struct MailTemplates: Sendable {
     /// Nothing fits into a mail that is larger.
     package static let maxFileBytes = 65_536

@@ -46,8 +46,8 @@ package struct Mailer: Sendable {
 
 /// What became of a mail.
 ///
-/// `problem` is for logs: it holds no address and no word of the server's. `answer` is what the server said, for the person at a
-/// terminal; it may repeat the address.
+/// `problem` is for logs: it holds no address and no word of the server's. `answer` is what the server said, for the
+/// person at a terminal; it may repeat the address.
 package enum MailOutcome: Sendable {
     /// The server has taken it; what it said.
     case accepted(answer: String)

@@ -2,8 +2,8 @@ import Mustache
 
 /// One text of a template: Mustache's variables and sections, and nothing else of it.
 ///
-/// `{{link}}` shows a value, `{{#name}}…{{/name}}` stands only with the value, `{{^name}}…{{/name}}` only without it. What
-/// a template names is checked when it is read, so that no mail goes out with a hole.
+/// `{{link}}` shows a value, `{{#name}}…{{/name}}` stands only with the value, `{{^name}}…{{/name}}` only without it.
+/// What a template names is checked when it is read, so that no mail goes out with a hole.
 struct TemplateText: Sendable {
     private let template: MustacheTemplate
 

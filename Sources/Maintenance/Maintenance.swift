@@ -1,6 +1,7 @@
 // Maintenance — what goes on while nobody waits.
 //
-// It owns in which order and how fast: checks of kept tokens, erasures that are due, and the removal of what has expired.
+// It owns in which order and how fast: checks of kept tokens, erasures that are due, and the removal of what has
+// expired.
 //
 // It must not know how any of it is done.
 
@@ -10,17 +11,18 @@ import KeptTokens
 package import Applications
 import FoundationEssentials
 import Providers
-import Vocabulary
+package import Vocabulary
 package import Logging
 import NIOConcurrencyHelpers
 package import Store
 
-/// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived ones, reads profiles
-/// again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and erases whom a provider asked us to erase.
+/// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived
+/// ones, reads profiles again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and
+/// erases whom a provider asked us to erase.
 ///
-/// Any number of instances do it side by side. Each claims a few identities at a time for the length of a lease, so that no
-/// identity is checked twice and what a killed instance had claimed comes back by itself. Logins come first: little is asked at once
-/// and at a pace, and less the more of an app's allowance at its provider is used.
+/// Any number of instances do it side by side. Each claims a few identities at a time for the length of a lease, so
+/// that no identity is checked twice and what a killed instance had claimed comes back by itself. Logins come first:
+/// little is asked at once and at a pace, and less the more of an app's allowance at its provider is used.
 package struct Maintenance: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -55,7 +57,8 @@ package struct Maintenance: Sendable {
     private static let concurrentChecks = 4
     /// Rounds from one removal of expired rows to the next.
     private static let roundsToPurge = 12
-    /// Applications whose expired rows are removed in one round at most: each asks a lot of PostgreSQL even if there are none.
+    /// Applications whose expired rows are removed in one round at most: each asks a lot of PostgreSQL even if there
+    /// are none.
     private static let purgedAtOnce = 20
 
     package init(
@@ -82,8 +85,8 @@ package struct Maintenance: Sendable {
 
     /// Works round by round until the task is cancelled.
     ///
-    /// A round checks one batch of each application at most, so that however much there is to check, what is promised for a time is
-    /// done in time: erasures, removals, and the checks of other applications.
+    /// A round checks one batch of each application at most, so that however much there is to check, what is promised
+    /// for a time is done in time: erasures, removals, and the checks of other applications.
     package func run() async {
         var line: [ApplicationID] = []
         var untilPurge = 0
@@ -207,7 +210,8 @@ package struct Maintenance: Sendable {
 
     // MARK: Erasures
 
-    /// Erases whom a provider asked us to erase and whose time has come, of all applications: no secret is needed for that.
+    /// Erases whom a provider asked us to erase and whose time has come, of all applications: no secret is needed for
+    /// that.
     private func erase(_ report: inout MaintenanceReport) async {
         let due: Set<ApplicationID>
         do throws(Failure) { due = try await store.applicationsWithDueDeletions() } catch {

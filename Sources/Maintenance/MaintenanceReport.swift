@@ -3,7 +3,8 @@ import Vocabulary
 import Logging
 import Store
 
-/// What one round of the upkeep did: numbers, and reasons of failures; whom it was about is nobody's to read in a log.
+/// What one round of the maintenance did: numbers, and reasons of failures; whom it was about is nobody's to read in a
+/// log.
 struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]

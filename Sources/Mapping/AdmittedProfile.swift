@@ -1,9 +1,10 @@
 package import Vocabulary
 
-/// A profile as far as it fits: the boundary at which what a provider says of a person is held to lengths, characters and forms.
+/// A profile as far as it fits: the boundary at which what a provider says of a person is held to lengths, characters
+/// and forms.
 ///
-/// What does not fit is left out whole, never cut or changed: the members of an object one by one, a list with all that is in it.
-/// Nothing else is mapped or kept of a profile.
+/// What does not fit is left out whole, never cut or changed: the members of an object one by one, a list with all that
+/// is in it. Nothing else is mapped or kept of a profile.
 package struct AdmittedProfile: Sendable {
     /// The profile without what is left out.
     package let fields: JSONObject

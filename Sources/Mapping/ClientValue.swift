@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// A value that a client gives a property itself, at registration or in an update: the conversion table of `docs/mapping.md`, read
-/// the other way round, so that what a reply said may come back.
+/// A value that a client gives a property itself, at registration or in an update: the conversion table of
+/// `docs/mapping.md`, read the other way round, so that what a reply said may come back.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
-    /// Two rows differ from those for profiles: a number given to a DATETIME is milliseconds since 1970, as in replies, not seconds; and
-    /// half a date is no date.
+    /// Two rows differ from those for profiles: a number given to a DATETIME is milliseconds since 1970, as in replies,
+    /// not seconds; and half a date is no date.
     ///
     /// - Returns: The value; nil for `null`.
     /// - Throws: `value_not_convertible` with the property and what kind of value it was, never the value.

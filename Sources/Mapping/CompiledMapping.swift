@@ -2,7 +2,8 @@ package import Vocabulary
 
 /// A stored and a client's mapping together, against the properties of one application: the plan of a login.
 ///
-/// Making one costs microseconds and depends on nothing but its arguments, so it may be kept as long as they stay the same.
+/// Making one costs microseconds and depends on nothing but its arguments, so it may be kept as long as they stay the
+/// same.
 package struct CompiledMapping: Sendable {
     /// Where values go: entries of the stored mapping in their order, then those of the client that it leaves.
     package let targets: [MappingTarget]
@@ -16,8 +17,8 @@ package struct CompiledMapping: Sendable {
     ///
     /// - Parameters:
     ///   - stored: The operator's mapping; may write every property.
-    ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties and,
-    ///     where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
+    ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties
+    ///     and, where the settings allow it, undeclared ones. Where both write a property, the stored entry counts.
     ///   - fields: What the provider knows of a person.
     ///   - properties: The application's properties with the built-in ones.
     ///   - settings: What the operator allows.
@@ -57,11 +58,11 @@ package struct CompiledMapping: Sendable {
     ///
     /// - Parameters:
     ///   - profile: The Graph user, or claims in its shape, as far as it fits.
-    ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and is
-    ///     absent counts as not permitted.
+    ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and
+    ///     is absent counts as not permitted.
     /// - Returns: The values, what lacked and what is left out.
-    /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, with the first entry at fault. The failure
-    ///   names fields, properties and permissions and never holds a value.
+    /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, with the first entry at fault.
+    ///   The failure names fields, properties and permissions and never holds a value.
     package func apply(to profile: AdmittedProfile, grantedScopes: [String]?) throws(Failure) -> MappedProfile {
         var values: [PropertyValue?] = []
         values.reserveCapacity(plans.count)

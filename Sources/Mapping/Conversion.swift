@@ -66,8 +66,8 @@ enum Conversion {
 
     /// Whether an entry may give its values another type than the property has.
     ///
-    /// Only where every value of the one is a value of the other: texts hold everything but JSON, JSON holds everything, DOUBLE
-    /// holds integers.
+    /// Only where every value of the one is a value of the other: texts hold everything but JSON, JSON holds
+    /// everything, DOUBLE holds integers.
     static func column(_ column: PropertyType, holds type: PropertyType) -> Bool {
         switch (column, type) {
         case (.json, _): true
@@ -78,8 +78,8 @@ enum Conversion {
         }
     }
 
-    /// A value of an entry's own type in the form of its property; refused for an integer that no DOUBLE is equal to, and
-    /// where `column(_:holds:)` says no.
+    /// A value of an entry's own type in the form of its property; refused for an integer that no DOUBLE is equal to,
+    /// and where `column(_:holds:)` says no.
     static func store(_ value: PropertyValue, in column: PropertyType) -> Outcome<PropertyValue> {
         switch (column, value) {
         case (.string, .text), (.text, .text), (.int, .integer), (.double, .double), (.boolean, .boolean),

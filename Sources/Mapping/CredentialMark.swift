@@ -10,7 +10,8 @@ enum CredentialMark {
     /// How often an address may stand encoded inside another one.
     private static let mostEncodings = 4
 
-    /// Whether a text gives one of the names a value, however often it is encoded: an address may be a value in another one.
+    /// Whether a text gives one of the names a value, however often it is encoded: an address may be a value in another
+    /// one.
     static func isCarried(by text: String) -> Bool {
         var bytes = Array(text.utf8)
         for _ in 0...mostEncodings {

@@ -2,8 +2,8 @@ import Vocabulary
 
 /// Where a value stands in a profile: names of object members, outermost first, joined by dots.
 ///
-/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path can say nothing in Graph's field syntax, where parentheses, braces and
-/// commas have a meaning.
+/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path can say nothing in Graph's field syntax, where parentheses, braces
+/// and commas have a meaning.
 package struct FieldPath: Sendable, Equatable {
     /// The outermost name: what Graph is asked for.
     package let field: String

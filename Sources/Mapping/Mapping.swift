@@ -1,10 +1,11 @@
 // Mapping — how a provider's profile becomes properties of a user.
 //
-// It owns mapping documents (reading, writing, checking them), the plan that a stored and a client's mapping make together,
-// the one conversion table of JSON values into property types, the catalogues of what providers know of a person, and the boundary that
-// a profile has to fit (`AdmittedProfile`). Documents are data: paths, a closed list of transforms and literal text, nothing that is executed (decision D4).
+// It owns mapping documents (reading, writing, checking them), the plan that a stored and a client's mapping make
+// together, the one conversion table of JSON values into property types, the catalogues of what providers know of a
+// person, and the boundary that a profile has to fit (`AdmittedProfile`). Documents are data: paths, a closed list of
+// transforms and literal text, nothing that is executed (decision D4).
 //
-// It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Identity and nothing else.
+// It must not know of HTTP, SQL, sessions, clocks or where a profile came from. It imports Vocabulary and nothing else.
 // `docs/mapping.md` is its reference for operators; every example there is run by a test.
 
 package import Vocabulary
@@ -18,8 +19,8 @@ package struct Mapping: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - json: The dictionary form, `{"email": "email"}`, or, unless a client sent it, the list form.
-    ///   - origin: Who wrote it. A client's document has the dictionary form only, paths but no templates, and fewer entries.
-    ///     Where an application has client mapping switched off, do not read the client's document at all.
+    ///   - origin: Who wrote it. A client's document has the dictionary form only, paths but no templates, and fewer
+    ///     entries. Where an application has client mapping switched off, do not read the client's document at all.
     /// - Throws: Every problem of the document at once.
     package init(_ json: JSONValue, origin: MappingOrigin = .stored) throws(MappingProblems) {
         let document = MappingDocument(json, origin: origin)

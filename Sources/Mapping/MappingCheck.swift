@@ -27,7 +27,8 @@ package enum MappingCheck {
                 problems.append(error)
             }
         }
-        // Document problems were found in a pass of their own; messages are easier to follow in the order of the entries.
+        // Document problems were found in a pass of their own; messages are easier to follow in the order of the
+        // entries.
         problems.sort { ($0.position ?? -1) < ($1.position ?? -1) }
         let filled = document.targets
         return problems + unfilled(filled, properties, columns)

@@ -10,8 +10,8 @@ package enum MappingOrigin: String, Sendable {
 
 /// An entry of a mapping as messages and replies name it.
 ///
-/// Its texts may come from a client, so they appear only when they are short and made of characters that mean nothing in SQL,
-/// HTML or a terminal; otherwise the position alone tells which entry it is.
+/// Its texts may come from a client, so they appear only when they are short and made of characters that mean nothing
+/// in SQL, HTML or a terminal; otherwise the position alone tells which entry it is.
 package struct EntryReference: Sendable, Equatable {
     package let origin: MappingOrigin
     /// Counted from 0 in the order of the document.
@@ -91,7 +91,8 @@ package struct MappingProblem: Error, Sendable, Equatable {
     package let reason: Failure.Reason
     /// A whole sentence for people, with the entry in it.
     package let message: String
-    /// Where in the mapping document: the member of the entry where it is known which, `/2/to`, else the entry, else all of it.
+    /// Where in the mapping document: the member of the entry where it is known which, `/2/to`, else the entry, else
+    /// all of it.
     package let pointer: JSONPointer
 
     init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {

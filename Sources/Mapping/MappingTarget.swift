@@ -47,7 +47,8 @@ package struct MappedProfile: Sendable {
     package let values: [PropertyValue?]
     /// The properties that are emptied where their `sync` would write over what is there; their values are nil.
     package let cleared: [PropertyName]
-    /// Why properties stay as they are or are emptied, in the order of the targets; nothing of an entry whose default stepped in.
+    /// Why properties stay as they are or are emptied, in the order of the targets; nothing of an entry whose default
+    /// stepped in.
     package let missing: [MissingField]
     /// What is left out, where a default steps in too.
     package let omissions: [Omission]

@@ -35,7 +35,8 @@ package struct MappingTracer: Sendable {
         if let stored { planner.add(stored) }
         let document = client.map { MappingDocument($0, origin: .client) }
         planner.add(client: document?.entries.map { ($0.entry, position: $0.reference.position) } ?? [])
-        // A login does not look at the document where clients' mappings are ignored, and stops at one that breaks its rules.
+        // A login does not look at the document where clients' mappings are ignored, and stops at one that breaks its
+        // rules.
         let unreadable = settings.clientMapping ? document?.problems ?? [] : []
         problems = MappingProblems(unreadable.isEmpty ? planner.problems : unreadable)
         mapping = CompiledMapping(planner)

@@ -4,7 +4,8 @@ import Vocabulary
 ///
 /// Moments are milliseconds since 1970 UTC, within the years 1 to 9999.
 package enum MomentText {
-    /// The moment that a text spells, `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for every other text.
+    /// The moment that a text spells, `2017-05-06T07:08:09+0000` or `2017-05-06T07:08:09.123Z`; nil for every other
+    /// text.
     ///
     /// Digits behind the millisecond are dropped. Second 60 is the first of the next minute, as PostgreSQL has it.
     package static func read(_ text: String) -> Int64? {

@@ -26,7 +26,8 @@ package struct ProfileFields: Sendable {
     /// What JSON a top-level field is.
     func shape(of field: String) -> FieldShape { fields[field]?.shape ?? .unknown }
 
-    /// What JSON stands at a path; `unknown` where the catalogue says nothing, nil where nothing can be: inside a text or number.
+    /// What JSON stands at a path; `unknown` where the catalogue says nothing, nil where nothing can be: inside a text
+    /// or number.
     func shape(of path: FieldPath) -> FieldShape? {
         var shape = shape(of: path.field)
         for name in path.inner {

@@ -3,7 +3,8 @@ import Vocabulary
 extension SyncMode {
     /// Whether a repeated login writes a value over what the user has.
     ///
-    /// The rules of `SignInStatement` once more: there they are SQL, so that a login decides by the values that it locks.
+    /// The rules of `SignInStatement` once more: there they are SQL, so that a login decides by the values that it
+    /// locks.
     ///
     /// - Parameters:
     ///   - current: What the user has; nil when empty.

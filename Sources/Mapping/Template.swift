@@ -2,7 +2,8 @@ import Vocabulary
 
 /// A text with fields in it: `{first_name} {last_name}`.
 ///
-/// Braces hold paths, `{{` and `}}` stand for the braces themselves, everything else is literal. There are no expressions.
+/// Braces hold paths, `{{` and `}}` stand for the braces themselves, everything else is literal. There are no
+/// expressions.
 package struct Template: Sendable, Equatable {
     private enum Part: Sendable, Equatable {
         case literal(String)

@@ -53,7 +53,8 @@ enum TextRule {
         }
     }
 
-    /// What is wrong with the name of an object's member, which is stored with it: pages at Facebook have an `access_token`.
+    /// What is wrong with the name of an object's member, which is stored with it: pages at Facebook have an
+    /// `access_token`.
     static func misfit(ofKey key: String) -> Omission.Reason? {
         CredentialMark.isName(Array(key.utf8)) ? .credential : line.misfit(of: key)
     }
@@ -71,7 +72,8 @@ enum TextRule {
         case (.prose, "\n"), (.prose, "\r"), (.prose, "\t"), (.prose, "\u{85}"), (.prose, "\u{2028}"),
             (.prose, "\u{2029}"):
             false
-        // Overrides show what stands behind them in reverse; right-to-left marks, embeddings and isolates are of ordinary writing.
+        // Overrides show what stands behind them in reverse; right-to-left marks, embeddings and isolates are of
+        // ordinary writing.
         case (_, "\u{202D}"), (_, "\u{202E}"): true
         default: scalar.isControl
         }

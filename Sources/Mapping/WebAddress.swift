@@ -1,6 +1,7 @@
 import Vocabulary
 
-/// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in front of it.
+/// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in
+/// front of it.
 enum WebAddress {
     private static let schemes = ["https://", "http://"].map { Array($0.utf8) }
 
@@ -14,8 +15,8 @@ enum WebAddress {
         return authority.allSatisfy { $0.isASCIIAlphanumeric || "-._~:[]".utf8.contains($0) }
     }
 
-    /// Whether a text of no known kind is there to be followed: one word that begins with a scheme and `//`, or with one of the schemes
-    /// that run or show what stands behind them.
+    /// Whether a text of no known kind is there to be followed: one word that begins with a scheme and `//`, or with
+    /// one of the schemes that run or show what stands behind them.
     static func isMeant(by text: String) -> Bool {
         // Browsers leave line breaks and tabs out of an address.
         var text = text.trimmed

@@ -13,8 +13,8 @@ enum Clearing: Sendable {
     case never
     /// Whenever the profile lacks the value.
     case always
-    /// When the object is there in which the value would stand: what the object does not say is then no longer so. Without the object
-    /// nothing is known, as where a permission was not asked for.
+    /// When the object is there in which the value would stand: what the object does not say is then no longer so.
+    /// Without the object nothing is known, as where a permission was not asked for.
     case insideObject
 
     /// - Parameters:

@@ -1,14 +1,15 @@
 package import Secrets
 package import Applications
-import Vocabulary
+package import Vocabulary
 package import Logging
 package import Mailing
 package import Store
 
 /// Sends the mails of the queue, soon after they were put into it.
 ///
-/// Any number of instances do it side by side. A mail is marked as being sent before it is, so an event never brings two: what failed
-/// for certain is tried again later and later, and what nobody knows about never again (docs/operations.md#mail).
+/// Any number of instances do it side by side. A mail is marked as being sent before it is, so an event never brings
+/// two: what failed for certain is tried again later and later, and what nobody knows about never again
+/// (docs/operations.md#mail).
 package struct MailDelivery: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -97,7 +98,8 @@ package struct MailDelivery: Sendable {
     }
 
     private func send(_ mails: [ClaimedMail], of application: Application) async -> [MailEnd] {
-        // In tasks of their own, which the end of this one does not cancel: a mail that is broken off may have been sent.
+        // In tasks of their own, which the end of this one does not cancel: a mail that is broken off may have been
+        // sent.
         let tasks = mails.map { mail in Task { await send(mail, of: application) } }
         var ends: [MailEnd] = []
         for task in tasks { ends.append(await task.value) }

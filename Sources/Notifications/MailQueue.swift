@@ -35,13 +35,14 @@ package struct MailQueue: Sendable {
     ///
     /// - Parameters:
     ///   - mail: What it is about.
-    ///   - event: What caused it, such as `passwordReset/` and the hash of its token: the same event never brings a second mail.
+    ///   - event: What caused it, such as `passwordReset/` and the hash of its token: the same event never brings a
+    ///     second mail.
     ///   - address: To whom, as it is stored with the user.
     ///   - locale: The user's `blUserLocale`.
     ///   - user: Whose mail it is; when they are erased, it is not sent.
     ///   - loaded: The application.
-    /// - Throws: `mail_off` without a mail server, `email_invalid` for an address that no mail server takes, `store_unavailable` and
-    ///   its like.
+    /// - Throws: `mail_off` without a mail server, `email_invalid` for an address that no mail server takes,
+    ///   `store_unavailable` and its like.
     package func enqueue(
         _ mail: Mail,
         event: String,

@@ -2,7 +2,8 @@ import Vocabulary
 import Logging
 import Store
 
-/// What one look at the queue of an application did: numbers and problems; whom the mails were for is nobody's to read in a log.
+/// What one look at the queue of an application did: numbers and problems; whom the mails were for is nobody's to read
+/// in a log.
 struct MailReport {
     /// Mails that somebody had claimed and never settled.
     package var lost = 0

@@ -63,7 +63,7 @@ package struct MailedLinks: Sendable {
         return url
     }
 
-    /// Makes a link for a user and remembers what it proves.
+    /// Makes a link for a user, and keeps its e-mail token.
     ///
     /// - Throws: `mail_off`, `store_unavailable` and its like.
     package func makeLink(
@@ -108,8 +108,8 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Sends a link to the owner of a login, if there is one whom it concerns, after the caller has had the answer: so neither the answer
-    /// nor its time says whether there is (T-83).
+    /// Sends a link to the owner of a login, if there is one whom it concerns, after the caller has had the answer: so
+    /// neither the answer nor its time says whether there is (T-83).
     ///
     /// - Parameters:
     ///   - purpose: What the link is for.

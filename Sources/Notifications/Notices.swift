@@ -1,4 +1,4 @@
-package import Secrets
+import Secrets
 package import Applications
 package import Vocabulary
 package import Logging
@@ -37,7 +37,8 @@ package struct Notices: Sendable {
         self.random = random
     }
 
-    /// Tells a user by mail what has become of the account; where no mail can be sent nobody is told, and nothing else fails.
+    /// Tells a user by mail what has become of the account; where no mail can be sent nobody is told, and nothing else
+    /// fails.
     ///
     /// - Parameters:
     ///   - mail: What has happened.
@@ -74,8 +75,8 @@ package struct Notices: Sendable {
         }
     }
 
-    /// What a user is told of a change that is yet to come, with a link by which whoever reads the mail of the address of before takes it
-    /// back, if that is confirmed: nobody else could be trusted with it.
+    /// What a user is told of a change that is yet to come, with a link by which whoever reads the mail of the address
+    /// of before takes it back, if that is confirmed: nobody else could be trusted with it.
     ///
     /// - Parameters:
     ///   - user: Whose account it is, as it is before the change.
@@ -106,7 +107,8 @@ package struct Notices: Sendable {
 
     /// Where notices of an account go: to its address, and for three days to those that it had before.
     ///
-    /// An address that is not confirmed may be anybody's: only who has chosen a password with it is told something there.
+    /// An address that is not confirmed may be anybody's: only who has chosen a password with it is told something
+    /// there.
     package func noticeAddresses(
         of user: User,
         and others: [NoticeAddress] = [],
@@ -127,10 +129,11 @@ package struct Notices: Sendable {
         return addresses.filter { EmailAddress($0.text).map { logins.insert($0.login).inserted } ?? false }
     }
 
-    /// A notice, counted for its mailbox, since whoever has the account could otherwise fill one that may not be theirs.
+    /// A notice, counted for its mailbox, since whoever has the account could otherwise fill one that may not be
+    /// theirs.
     ///
-    /// One to a confirmed address is counted for the account alone: no other one that names the address uses it up. Whoever uses it up
-    /// through the account itself has sent the owner links that undo what follows as well.
+    /// One to a confirmed address is counted for the account alone: no other one that names the address uses it up.
+    /// Whoever uses it up through the account itself has sent the owner links that undo what follows as well.
     private func notice(
         _ mail: Mail,
         to address: NoticeAddress,

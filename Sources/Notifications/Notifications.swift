@@ -1,6 +1,7 @@
 // Notifications — mails from the moment that something causes them until a mail server has them.
 //
-// It owns the queue, the links that mails carry, who is told of changes to an account and how often, and the delivery in the background.
+// It owns the queue, the links that mails carry, who is told of changes to an account and how often, and the delivery
+// in the background.
 //
 // It must not know what a mail says (Mailing does), nor the use cases that cause one.
 

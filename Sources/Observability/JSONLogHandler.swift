@@ -2,7 +2,8 @@ import Glibc
 import Vocabulary
 package import Logging
 
-/// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further members.
+/// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further
+/// members.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?

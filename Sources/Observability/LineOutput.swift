@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 
 /// A file descriptor that takes whole lines.
 ///
-/// Whoever logs only puts a line down; a queue of its own gathers lines for a few milliseconds and writes them with one call. So a
-/// reader that has stopped reading holds up nobody: what is beyond the capacity is dropped, and once there is room again one
-/// line says how many were.
+/// Whoever logs only puts a line down; a queue of its own gathers lines for a few milliseconds and writes them with one
+/// call. So a reader that has stopped reading holds up nobody: what is beyond the capacity is dropped, and once there
+/// is room again one line says how many were.
 package final class LineOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []

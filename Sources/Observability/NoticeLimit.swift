@@ -2,10 +2,11 @@ import Dispatch
 import Logging
 import NIOConcurrencyHelpers
 
-/// Bounds how many lines of one kind the log gets in a second: whoever sends refused requests without end fills no disk with them.
+/// Bounds how many lines of one kind the log gets in a second: whoever sends refused requests without end fills no disk
+/// with them.
 ///
-/// What is beyond is counted, and a line says how many were left out, a second after the first of them at the latest. A kind is a message
-/// with its `outcome` or `reason`, all of which are words of ours.
+/// What is beyond is counted, and a line says how many were left out, a second after the first of them at the latest. A
+/// kind is a message with its `outcome` or `reason`, all of which are words of ours.
 package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>

@@ -15,7 +15,8 @@ enum Argon2 {
     /// Bytes of the longest encoded hash that is read.
     private static let longestEncoding = 256
 
-    /// Salt, tag and parameters as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`; nil when memory is short.
+    /// Salt, tag and parameters as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`; nil when memory is
+    /// short.
     static func hash(_ password: [UInt8], salt: [UInt8]) -> String? {
         let length = argon2_encodedlen(passes, memoryKiB, lanes, UInt32(saltBytes), UInt32(tagBytes), Argon2_id)
         var encoded = [CChar](repeating: 0, count: length)

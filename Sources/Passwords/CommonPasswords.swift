@@ -2,9 +2,10 @@ import Vocabulary
 
 /// The passwords that people choose most, in lower case.
 ///
-/// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest 30,000, as counted from
-/// leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but people get past a minimum by writing one
-/// behind the other: so a password is common when up to three of them make it up.
+/// `common-passwords.txt` holds the commonest 6000 of four characters and more, and of 15 and more the commonest
+/// 30,000, as counted from leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but
+/// people get past a minimum by writing one behind the other: so a password is common when up to three of them make it
+/// up.
 struct CommonPasswords: Sendable {
     static let shared = CommonPasswords(list: PackageResources.common_passwords_txt)
 
@@ -19,7 +20,8 @@ struct CommonPasswords: Sendable {
         longest = entries.lazy.map(\.count).max() ?? 0
     }
 
-    /// Whether a password, of bounded length, is nothing but a few of these, and of the names given, one behind the other.
+    /// Whether a password, of bounded length, is nothing but a few of these, and of the names given, one behind the
+    /// other.
     func makeUp(_ password: String, or names: [String]) -> Bool {
         let bytes = Self.folded(password)
         let names = Set(names.map(Self.folded).filter { $0.count >= 4 })

@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 
 /// Computes a bounded number of things at once, the others in the order in which they came, on threads of its own.
 ///
-/// Swift's pool has a thread for each core and serves all other requests. A thread begins when there is work for it and ends when there
-/// is none: beside tens of milliseconds of work its start costs nothing.
+/// Swift's pool has a thread for each core and serves all other requests. A thread begins when there is work for it and
+/// ends when there is none: beside tens of milliseconds of work its start costs nothing.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
         let deadline: ContinuousClock.Instant
@@ -34,8 +34,8 @@ final class HashingThreads: Sendable {
     /// Computes something.
     ///
     /// - Parameters:
-    ///   - deadline: When it is not worth beginning any more. All callers wait equally long, so what is over stands in front, and
-    ///     is answered when a thread has ended what it is at.
+    ///   - deadline: When it is not worth beginning any more. All callers wait equally long, so what is over stands in
+    ///     front, and is answered when a thread has ended what it is at.
     ///   - body: Nil when it could not be computed.
     /// - Returns: What the body returned.
     /// - Throws: `overloaded` when too many wait, or the deadline is over; `internal` when nothing came of it.

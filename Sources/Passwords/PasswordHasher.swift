@@ -9,11 +9,13 @@ package enum Verdict: Sendable, Equatable {
 
 /// Hashes passwords with Argon2id, a bounded number at once, on threads of its own.
 ///
-/// One hash takes tens of milliseconds of a core and 19 MiB, so what comes at once takes `slots` × 19 MiB at most, whoever sends it. What
-/// has no slot waits in a queue of bounded length, no longer than its own deadline. The threads are less urgent to the system than all
-/// others of the process: logins that need no hash do not wait for those that do.
+/// One hash takes tens of milliseconds of a core and 19 MiB, so what comes at once takes `slots` × 19 MiB at most,
+/// whoever sends it. What has no slot waits in a queue of bounded length, no longer than its own deadline. The threads
+/// are less urgent to the system than all others of the process: logins that need no hash do not wait for those that
+/// do.
 package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
+    private let random: RandomSource
     /// Nobody's hash: what is computed when there is none, so that it takes as long.
     private let dummy: String
 
@@ -22,9 +24,11 @@ package final class PasswordHasher: Sendable {
     /// - Parameters:
     ///   - slots: Hashes computed at once, at least one.
     ///   - queue: Hashes that wait for a slot; one more is refused.
-    package init(slots: Int = 1, queue: Int = 256) {
+    ///   - random: Where salts come from.
+    package init(slots: Int = 1, queue: Int = 256, random: RandomSource) {
         threads = HashingThreads(count: max(slots, 1), queue: queue)
-        dummy = Argon2.hash(Self.random(Argon2.tagBytes), salt: Self.random(Argon2.saltBytes)) ?? ""
+        self.random = random
+        dummy = Argon2.hash(random.bytes(Argon2.tagBytes), salt: random.bytes(Argon2.saltBytes)) ?? ""
     }
 
     /// The hash of a new password with a fresh salt, as libargon2 writes it.
@@ -39,7 +43,7 @@ package final class PasswordHasher: Sendable {
         deadline: ContinuousClock.Instant = .now + .seconds(5)
     ) async throws(Failure) -> String {
         let bytes = try Self.bytes(of: password)
-        let salt = Self.random(Argon2.saltBytes)
+        let salt = random.bytes(Argon2.saltBytes)
         return try await threads.run(before: deadline) { Argon2.hash(bytes, salt: salt) }
     }
 
@@ -68,10 +72,5 @@ package final class PasswordHasher: Sendable {
             throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordPolicy.mostBytes) bytes and no NUL.")
         }
         return password.normalizedBytes
-    }
-
-    private static func random(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in .random(in: .min ... .max, using: &generator) }
     }
 }

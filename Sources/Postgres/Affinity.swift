@@ -1,5 +1,5 @@
-/// What statements have in common that are served best by the same connection: the server keeps plans, and what it knows of tables, for
-/// each connection apart, so what is asked of one need not be learnt by all.
+/// What statements have in common that are served best by the same connection: the server keeps plans, and what it
+/// knows of tables, for each connection apart, so what is asked of one need not be learnt by all.
 ///
 /// A number without a meaning here.
 package struct Affinity: Sendable, Hashable {

@@ -44,8 +44,8 @@ extension PostgresConfiguration {
         if !addresses.isEmpty { keywords.append(("hostaddr", addresses.joined(separator: ","))) }
         if let password { keywords.append(("password", password.text)) }
         if effectiveSessionSettings == .startupOptions {
-            // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a table has
-            // no statistics, and spends a second on what takes a millisecond.
+            // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a
+            // table has no statistics, and spends a second on what takes a millisecond.
             let options =
                 ["jit=off"] + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }

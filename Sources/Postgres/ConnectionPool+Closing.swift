@@ -18,7 +18,8 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
-    /// Lets a worn connection end as it comes to rest, and another one take its place; not while others are missing, too.
+    /// Lets a worn connection end as it comes to rest, and another one take its place; not while others are missing,
+    /// too.
     func renew(_ connection: Connection, slot index: Int) {
         guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
         connection.isRetiring = true

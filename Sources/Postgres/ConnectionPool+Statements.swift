@@ -100,7 +100,8 @@ extension ConnectionPool {
             case .nothing:
                 switch owner(of: index) {
                 case .lane:
-                    // Somebody has begun a transaction on a connection that all share: it must not swallow the next ones.
+                    // Somebody has begun a transaction on a connection that all share: it must not swallow the next
+                    // ones.
                     if !connection.isBusy, !connection.isOutsideTransaction { lose(index) }
                 case .place: break
                 case .listener(let listener): deliver(from: connection, listener: listener)
@@ -122,7 +123,8 @@ extension ConnectionPool {
                 case .gone: connection.forget(statement, of: request)
                 case .outdated: connection.expire(statement, of: request)
                 }
-                // A shared connection is never inside a transaction, and what libpq says of it counts only while it rests.
+                // A shared connection is never inside a transaction, and what libpq says of it counts only while it
+                // rests.
                 if index < pipelined || connection.isOutsideTransaction {
                     guard completion.isAbandoned else {
                         request.isUnnamed = true
@@ -174,8 +176,8 @@ extension ConnectionPool {
 
     /// Has the statements of all transactions to come prepared anew.
     ///
-    /// A transaction that met an outdated plan runs again from its beginning, perhaps on another connection: it must not
-    /// fail once more for each plan that is outdated, too.
+    /// A transaction that met an outdated plan runs again from its beginning, perhaps on another connection: it must
+    /// not fail once more for each plan that is outdated, too.
     private func expireExclusivePlans() {
         for place in 0..<exclusive {
             if case .open(let connection) = slots[pipelined + place] { connection.expireAll() }

@@ -1,7 +1,7 @@
 /// Which pipelined connection a statement goes to, and which statements wait.
 ///
-/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to lanes of their own (``LaneShares``) unless
-/// these are closed, full, held up, or busier than others by more than a plan is worth.
+/// A *lane* is the place of one connection, counted from 0. Statements of an affinity keep to lanes of their own
+/// (``LaneShares``) unless these are closed, full, held up, or busier than others by more than a plan is worth.
 struct DispatchStateMachine<Request> {
     /// What becomes of a new statement.
     enum Submission: Hashable {
@@ -39,7 +39,8 @@ struct DispatchStateMachine<Request> {
     /// behind it with it: others are taken first, however loaded.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// So many more statements on the own lanes than on another one take longer than it takes that one to learn a new statement.
+    /// So many more statements on the own lanes than on another one take longer than it takes that one to learn a new
+    /// statement.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -161,8 +162,8 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// The open lane with the fewest statements in flight that is not held up, the first of equals; among the own ones of the affinity if
-    /// that is not much worse.
+    /// The open lane with the fewest statements in flight that is not held up, the first of equals; among the own ones
+    /// of the affinity if that is not much worse.
     ///
     /// At low load one connection does all the work, keeps its prepared statements warm and saves wake-ups.
     private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {

@@ -1,8 +1,8 @@
-/// How many of the lanes the statements of one affinity may use: one as long as they are few among many others, more with their part of
-/// the latest statements, and all from a quarter on.
+/// How many of the lanes the statements of one affinity may use: one as long as they are few among many others, more
+/// with their part of the latest statements, and all from a quarter on.
 ///
-/// So a thousand that are used a little are each known to one connection alone, while one that is used a lot is served as if there were
-/// no such thing.
+/// So a thousand that are used a little are each known to one connection alone, while one that is used a lot is served
+/// as if there were no such thing.
 struct LaneShares {
     private let lanes: Int
     /// The latest statements that have an affinity, and how many there are of each.

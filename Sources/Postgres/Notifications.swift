@@ -15,9 +15,10 @@ extension PostgresClient {
     /// Every stream has a connection of its own beside those for statements and leases: it is opened when the stream is
     /// first read, and closed when the reading task is cancelled, when the stream is dropped, or when the client shuts
     /// down; the stream has ended then. A connection that breaks is replaced as all others are, and
-    /// ``PostgresNotification/listening`` says so. `LISTEN` is repeated after each ``PostgresConfiguration/listenPause``
-    /// (10 s), and the connection given up when no answer comes within ``PostgresConfiguration/listenTimeout`` (5 s): so
-    /// nobody waits for more than 15 s on one that is dead. A server that refuses is asked again after the same pause.
+    /// ``PostgresNotification/listening`` says so. `LISTEN` is repeated after each
+    /// ``PostgresConfiguration/listenPause`` (10 s), and the connection given up when no answer comes within
+    /// ``PostgresConfiguration/listenTimeout`` (5 s): so nobody waits for more than 15 s on one that is dead. A server
+    /// that refuses is asked again after the same pause.
     ///
     /// A slow reader loses nothing unnoticed: when more than 256 notifications wait, all of them become one
     /// ``PostgresNotification/listening``.

@@ -12,8 +12,8 @@ package final class PostgresClient: Sendable {
         pool = .start(configuration)
     }
 
-    /// The client's life: opens connections and keeps them open until the task is cancelled or ``shutdown()`` is called;
-    /// then waits for what has been sent and closes them.
+    /// The client's life: opens connections and keeps them open until the task is cancelled or ``shutdown()`` is
+    /// called; then waits for what has been sent and closes them.
     package func run() async {
         await withTaskCancellationHandler {
             await suspend { pool.post(.run($0)) }
@@ -81,7 +81,8 @@ package final class PostgresClient: Sendable {
     ///
     /// Whatever `body` changes in the session is undone afterwards, advisory locks included.
     ///
-    /// Nothing but the server's own limits bounds a statement here; `body` may lift those (`SET statement_timeout = 0`).
+    /// Nothing but the server's own limits bounds a statement here; `body` may lift those
+    /// (`SET statement_timeout = 0`).
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {

@@ -33,7 +33,8 @@ package struct PostgresConfiguration: Sendable {
     package var connectTimeout: Duration = .seconds(2)
     /// The pause after which a connection that waits for notifications repeats `LISTEN`, to get a sign of life.
     ///
-    /// Nothing else is ever sent on it, and TCP alone does not notice that the other end of a silent connection is gone.
+    /// Nothing else is ever sent on it, and TCP alone does not notice that the other end of a silent connection is
+    /// gone.
     package var listenPause: Duration = .seconds(10)
     /// The longest wait for the answer to `LISTEN`; then the connection counts as lost.
     package var listenTimeout: Duration = .seconds(5)
@@ -45,17 +46,18 @@ package struct PostgresConfiguration: Sendable {
     ///
     /// Off for poolers in transaction mode: every statement is then parsed anew and relies on no state of the session.
     package var preparedStatements = true
-    /// How many bytes the texts of the statements may have together that one connection keeps prepared; 0 has every statement planned
-    /// for its one use.
+    /// How many bytes the texts of the statements may have together that one connection keeps prepared; 0 has every
+    /// statement planned for its one use.
     ///
     /// The server takes about a hundred times as much memory for them.
     package var preparedBytes = 2_621_440
     /// How many bytes of statements a connection may have had parsed that it does not keep.
     ///
-    /// Then another one takes its place, since the server never forgets what it has learnt of their tables. Without prepared statements
-    /// connections belong to a pooler and stay.
+    /// Then another one takes its place, since the server never forgets what it has learnt of their tables. Without
+    /// prepared statements connections belong to a pooler and stay.
     package var discardedBytes = 2_097_152
-    /// Settings of the server for every session besides its time limits; where these come with the startup options, so do they.
+    /// Settings of the server for every session besides its time limits; where these come with the startup options, so
+    /// do they.
     package var settings: [(name: String, value: String)] = []
     /// How the three time limits reach the server; nil for `startupOptions` with prepared statements and
     /// `eachTransaction` without.

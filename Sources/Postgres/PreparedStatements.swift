@@ -2,8 +2,8 @@ import Glibc
 
 /// The statements that one connection has prepared, by their text; the least recently used ones make room.
 ///
-/// What the server keeps of a statement, parsed, rewritten and planned, is about a hundred times as long as its text. So the texts
-/// together are bounded, and with them the server's memory.
+/// What the server keeps of a statement, parsed, rewritten and planned, is about a hundred times as long as its text.
+/// So the texts together are bounded, and with them the server's memory.
 struct PreparedStatements {
     /// The name of a statement, ended by a NUL as libpq wants it.
     typealias Name = ContiguousArray<CChar>
@@ -32,8 +32,8 @@ struct PreparedStatements {
 
         var weight: Int { sql.utf8.count + Self.least }
 
-        /// Affinity, two ends and the length tell our statements apart; hashing kilobytes at each use would cost more than
-        /// sending them.
+        /// Affinity, two ends and the length tell our statements apart; hashing kilobytes at each use would cost more
+        /// than sending them.
         func hash(into hasher: inout Hasher) {
             hasher.combine(affinity?.number)
             hasher.combine(sql.utf8.count)
@@ -84,7 +84,8 @@ struct PreparedStatements {
 
     /// Notes that the statement is being prepared, under a name that was never used before.
     ///
-    /// `evicted` are the names of those that had to go for it. Nil if it is too long to be prepared at all: it is for this one use.
+    /// `evicted` are the names of those that had to go for it. Nil if it is too long to be prepared at all: it is for
+    /// this one use.
     mutating func add(_ statement: Statement, near affinity: Affinity? = nil) -> (name: Name, evicted: [Name])? {
         let text = Text(sql: statement.sql, affinity: affinity)
         guard text.weight <= capacity else {

@@ -1,7 +1,8 @@
 /// One statement or script on its way, and the caller who waits for its end.
 ///
-/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. The caller fills it in before it puts it
-/// into the mailbox, whose lock hands it over; from then on the loop's thread alone reads and writes what can change.
+/// `@unchecked Sendable`: it has one owner at a time, which the compiler cannot see. The caller fills it in before it
+/// puts it into the mailbox, whose lock hands it over; from then on the loop's thread alone reads and writes what can
+/// change.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<ResultSet, PostgresError>
 
@@ -35,7 +36,8 @@ final class Request: @unchecked Sendable {
 
     /// Where the request is.
     enum Place {
-        /// Not yet seen by the loop; only the caller may touch it. Can transition to: cancelled, waiting, sent, finished.
+        /// Not yet seen by the loop; only the caller may touch it. Can transition to: cancelled, waiting, sent,
+        /// finished.
         case outside
         /// The caller had gone before the loop saw the request, and waits to be told so. Can transition to: finished.
         case cancelled
@@ -106,8 +108,8 @@ struct Lease: Sendable, Hashable {
 
 /// A caller who waits for a lease.
 ///
-/// `@unchecked Sendable`: the caller sets the continuation before it puts the request into the mailbox, whose lock hands it over;
-/// from then on the loop's thread alone touches it.
+/// `@unchecked Sendable`: the caller sets the continuation before it puts the request into the mailbox, whose lock
+/// hands it over; from then on the loop's thread alone touches it.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?

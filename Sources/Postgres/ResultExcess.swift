@@ -2,8 +2,8 @@ internal import CLibPQ
 
 /// How a result is larger than one may be.
 ///
-/// libpq receives a row whole before anybody can look at it. So this bounds what goes on from there, and the connection that it came
-/// over is closed, since libpq never gives back the memory that it once received something in.
+/// libpq receives a row whole before anybody can look at it. So this bounds what goes on from there, and the connection
+/// that it came over is closed, since libpq never gives back the memory that it once received something in.
 package struct ResultExcess: Sendable, Hashable {
     /// The bytes that a row, or the result, may have.
     package let limit: Int

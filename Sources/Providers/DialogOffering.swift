@@ -100,7 +100,7 @@ package struct DialogCode: Sendable {
 /// What a provider gives for the code of a dialog.
 package enum FinishedDialog: Sendable {
     case authenticated(AuthenticationResult)
-    /// Nothing, since the provider has not kept the challenge of the dialog at this app: another dialog without one gives a code that it
-    /// takes.
+    /// Nothing, since the provider has not kept the challenge of the dialog at this app: another dialog without one
+    /// gives a code that it takes.
     case challengeLost(ProviderAppID, Failure)
 }

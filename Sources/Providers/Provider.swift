@@ -62,10 +62,11 @@ package protocol CredentialVerifying: Provider {
     /// - Parameters:
     ///   - credential: What the request holds by way of credentials.
     ///   - question: What is asked of the provider.
-    ///   - claim: Makes a credential that counts once this login's, just before it is sent on. It gets SHA-256 of the credential and the
-    ///     seconds for which it may come again, and says whether it had not come before.
+    ///   - claim: Makes a credential that counts once this login's, just before it is sent on. It gets SHA-256 of the
+    ///     credential and the seconds for which it may come again, and says whether it had not come before.
     /// - Returns: Whom it stands for.
-    /// - Throws: Why it does not count; `mapping_invalid` with `field` in its details for a field that the provider does not know.
+    /// - Throws: Why it does not count; `mapping_invalid` with `field` in its details for a field that the provider
+    ///   does not know.
     func authenticate(
         by credential: CredentialFields,
         _ question: ProviderQuestion,

@@ -20,7 +20,8 @@ package protocol ProviderKind: Sendable {
     /// Options that an exported document names even where they equal their default, which a later version may change.
     var exportedOptions: [String] { get }
 
-    /// The options among the members of an object, with the default of each that is absent; the others are not looked at.
+    /// The options among the members of an object, with the default of each that is absent; the others are not looked
+    /// at.
     func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
     /// What is wrong with options that are each right by themselves; the secret ones are not looked at.
     func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)

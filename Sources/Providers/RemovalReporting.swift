@@ -20,7 +20,8 @@ package protocol PermissionRevoking: Provider {
 package enum PermissionRemoval: Sendable {
     /// The provider has taken them back.
     case removed
-    /// The token is worth nothing any more: whoever withdrew it has done the rest, or nobody can do it in the person's name.
+    /// The token is worth nothing any more: whoever withdrew it has done the rest, or nobody can do it in the person's
+    /// name.
     case tokenIsDead(Failure)
     /// The provider could not be asked, or gave no answer that tells.
     case failed(Failure)

@@ -33,7 +33,8 @@ package protocol TokenChecking: Provider {
 
     /// Exchanges a token for one of the same person that lives longer.
     ///
-    /// - Returns: The other token, which proves nothing yet; nil when there is none, and the first is as good as before.
+    /// - Returns: The other token, which is not verified yet; nil when there is none, and the first is as good as
+    ///   before.
     func exchangeForLongLived(
         _ token: Secret,
         of identity: IdentityKey,

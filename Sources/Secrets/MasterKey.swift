@@ -3,12 +3,13 @@ import FoundationEssentials
 package import Vocabulary
 import Store
 
-/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way): AES-256-GCM,
-/// with the place of a value as associated data (decision D15).
+/// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way):
+/// AES-256-GCM, with the place of a value as associated data (decision D15).
 ///
 /// A ciphertext that is moved to another row, application or column does not open there.
 package struct MasterKey: Sendable {
-    /// Names the key beside every ciphertext: the first 8 bytes of its SHA-256 in hex, so the same key has the same name everywhere.
+    /// Names the key beside every ciphertext: the first 8 bytes of its SHA-256 in hex, so the same key has the same
+    /// name everywhere.
     package let id: String
     private let sealing: SealingKey
 

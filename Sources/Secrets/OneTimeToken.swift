@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// 256 random bits as 43 characters of base64url, to be given out and to come back once; the database knows their hash only.
+/// 256 random bits as 43 characters of base64url, to be given out and to come back once; the database knows their hash
+/// only.
 package struct OneTimeToken: Sendable {
     package let secret: Secret
 

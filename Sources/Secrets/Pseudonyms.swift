@@ -1,10 +1,11 @@
 import Crypto
 package import Vocabulary
 
-/// What stands in the log for a login, a token or a key: the same for the same text, and of no use to whoever looks for the text.
+/// What stands in the log for a login, a token or a key: the same for the same text, and of no use to whoever looks for
+/// the text.
 ///
-/// An HMAC under a key that is derived from the master key, so that nobody without it can try addresses; of each application another,
-/// so that nobody sees from the log who is a user of two.
+/// An HMAC under a key that is derived from the master key, so that nobody without it can try addresses; of each
+/// application another, so that nobody sees from the log who is a user of two.
 package struct Pseudonyms: Sendable {
     private let key: SymmetricKey
 

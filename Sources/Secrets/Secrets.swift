@@ -1,7 +1,7 @@
 // Secrets — what must not be guessed and what must not be read.
 //
-// It owns the master keys and what is sealed under them and where, digests, tokens that are given out once, the pseudonyms of the log,
-// and where randomness and the time of day come from.
+// It owns the master keys and what is sealed under them and where, digests, tokens that are given out once, the
+// pseudonyms of the log, and where randomness and the time of day come from.
 //
 // It must not know of applications, of providers, or of what any secret is for beyond the name of its place.
 

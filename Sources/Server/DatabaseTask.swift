@@ -36,8 +36,8 @@ enum DatabaseTask {
 extension PostgresConfiguration {
     /// Few connections, and time for questions that read many rows: what operators ask is rare and may be large.
     ///
-    /// So is what is done in the background, for one application after the other. A plan that is made for each use fits the tables as
-    /// they are, and none is kept for the next time.
+    /// So is what is done in the background, for one application after the other. A plan that is made for each use fits
+    /// the tables as they are, and none is kept for the next time.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
         exclusiveConnections = 4

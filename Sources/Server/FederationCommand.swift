@@ -88,8 +88,8 @@ struct FederationCommand: AsyncParsableCommand {
 
     /// Runs the command, says what became of it as ArgumentParser would, and ends the process.
     ///
-    /// It ends without exit handlers: those of libpq's and libcurl's libraries free what their threads, which are not waited
-    /// for, may be about to free as well.
+    /// It ends without exit handlers: those of libpq's and libcurl's libraries free what their threads, which are not
+    /// waited for, may be about to free as well.
     static func main() async {
         var code = ExitCode.success
         do {

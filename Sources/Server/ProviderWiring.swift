@@ -1,8 +1,8 @@
 import Curl
 import Facebook
-import FoundationEssentials
 import Logging
 import Providers
+import Secrets
 import SignedTokens
 import Twitter
 import Vocabulary
@@ -20,8 +20,8 @@ extension ProviderKinds {
             try await graph.signingKeys(deadline: deadline)
         }
         return ProviderKinds([
-            FacebookKind(graph: graph, keys: keys, clock: { Int64(Date().timeIntervalSince1970) }),
-            TwitterKind(client: TwitterClient(curl: curl, configuration: twitter)),
+            FacebookKind(graph: graph, keys: keys, clock: .system),
+            TwitterKind(client: TwitterClient(curl: curl, configuration: twitter, clock: .system, random: .system)),
         ])
     }
 

@@ -1,3 +1,4 @@
+import Secrets
 import Administration
 import Notifications
 import Maintenance
@@ -54,7 +55,11 @@ enum Wiring {
             store: store,
             directory: directory,
             masterKeys: configuration.masterKeys,
-            passwords: PasswordHasher(slots: configuration.passwordHashes, queue: configuration.passwordQueue),
+            passwords: PasswordHasher(
+                slots: configuration.passwordHashes,
+                queue: configuration.passwordQueue,
+                random: .system
+            ),
             publicURL: configuration.publicURL,
             mailer: mailer,
             limits: configuration.limits,

@@ -2,8 +2,9 @@ package import Vocabulary
 
 /// Decision D3: what an ID token must be to count; the steps are numbered as in docs/security.md#id-tokens.
 ///
-/// Steps 0, 1, 7 and 8 are those of `SignedToken` and `SigningKey`, step 14 (`sub`) is the provider's. Step 12 (`acr`) asks for nothing, step 13 (`auth_time`) is for
-/// those who want a fresh proof of somebody who is logged in already. Step 15, the single use, belongs to the write.
+/// Steps 0, 1, 7 and 8 are those of `SignedToken` and `SigningKey`, step 14 (`sub`) is the provider's. Step 12 (`acr`)
+/// asks for nothing, step 13 (`auth_time`) is for those who want a recent authentication of somebody who is logged in
+/// already. Step 15, the single use, belongs to the write.
 package struct IDTokenCheck: Sendable {
     /// The provider's name for people.
     let provider: String

@@ -41,8 +41,8 @@ extension IDTokenCheck {
 
     /// A nonce that the request names must be the token's.
     ///
-    /// Without one the token counts by itself, once, as always; unless it is bound to a key of the device: whoever has no proof of
-    /// that key shows by the nonce that the login is theirs.
+    /// Without one the token counts by itself, once, as always; unless it is bound to a key of the device: whoever has
+    /// no proof of that key shows by the nonce that the login is theirs.
     private func checkClientMade(_ claim: Secret?, given: Secret?, isBound: Bool) throws(Failure) {
         guard let given else {
             guard !isBound else {

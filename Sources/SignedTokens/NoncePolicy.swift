@@ -4,7 +4,7 @@ package enum NoncePolicy: String, Sendable, CaseIterable {
     case clientMade
     /// One that `users/nonce` gave out and nobody has used.
     case serverIssued
-    /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others are held to
-    /// `clientMade`.
+    /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others
+    /// are held to `clientMade`.
     case off
 }

@@ -3,9 +3,9 @@ package import Vocabulary
 
 /// A nonce that the service gives out for one ID token: 43 characters of base64url.
 ///
-/// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without end fills no
-/// table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes of Unix seconds, 12 random
-/// ones, 16 of HMAC-SHA256 over the application and the 16 in front.
+/// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without
+/// end fills no table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes
+/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application and the 16 in front.
 package enum ServerNonce {
     /// How long it can be used.
     package static let seconds: Int64 = 600
@@ -38,7 +38,8 @@ package enum ServerNonce {
     /// - Parameters:
     ///   - nonce: Any text.
     ///   - application: Who got it.
-    ///   - now: Unix seconds. Another instance gave it out, whose clock may be ahead by the tolerance of `IDTokenCheck`.
+    ///   - now: Unix seconds. Another instance gave it out, whose clock may be ahead by the tolerance of
+    ///     `IDTokenCheck`.
     ///   - keys: The keys of our mark, the present one and those before it.
     /// - Returns: Whether it is; not whether it has been used.
     package static func isOurs(

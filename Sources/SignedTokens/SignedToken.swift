@@ -56,7 +56,8 @@ package struct SignedToken: Sendable {
 
     // MARK: Checks
 
-    /// Checks 0 and 1: so many bytes, and three parts in base64url without padding; a token with five parts is encrypted.
+    /// Checks 0 and 1: so many bytes, and three parts in base64url without padding; a token with five parts is
+    /// encrypted.
     private static func parts(
         of text: [UInt8]
     ) throws(Failure) -> (header: [UInt8], claims: [UInt8], signature: [UInt8], signedEnd: Int) {

@@ -11,8 +11,8 @@ package struct SigningKey: Sendable {
 
     /// Reads a key of a JWK set (RFC 7517).
     ///
-    /// Nil when it is no RSA key for signatures by RS256, too short to be trusted or too long to be worth the time. All of that is
-    /// said by the set, never by a token.
+    /// Nil when it is no RSA key for signatures by RS256, too short to be trusted or too long to be worth the time. All
+    /// of that is said by the set, never by a token.
     package init?(jwk: JSONObject) {
         guard let id = jwk["kid"]?.string, (1...255).contains(id.utf8.count), Self.isForRS256(jwk),
             let modulus = Self.number(jwk["n"]), let exponent = Self.number(jwk["e"]),

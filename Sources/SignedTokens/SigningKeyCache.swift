@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// An issuer's keys as far as they are known, and when to fetch them again.
 ///
-/// Keys are replaced by a fetch that brought some, and by nothing else. A pure state machine: times are arguments, and who is told
-/// to fetch says how it went by `fetched` or `failed`, whatever happens.
+/// Keys are replaced by a fetch that brought some, and by nothing else. A pure state machine: times are arguments, and
+/// who is told to fetch says how it went by `fetched` or `failed`, whatever happens.
 package struct SigningKeyCache: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

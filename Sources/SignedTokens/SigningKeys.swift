@@ -44,7 +44,8 @@ package final class SigningKeys: Sendable {
     ///   - id: What a token says.
     ///   - deadline: When the issuer must have answered, if it is asked.
     /// - Returns: The key, without any call while it is known and not too old.
-    /// - Throws: `credential_invalid` when the issuer has no such key; `provider_unavailable` and its like when it could not be asked.
+    /// - Throws: `credential_invalid` when the issuer has no such key; `provider_unavailable` and its like when it
+    ///   could not be asked.
     package func key(_ id: String, until deadline: ContinuousClock.Instant) async throws(Failure) -> SigningKey {
         while true {
             switch state.withLockedValue({ $0.cache.key(id, at: now()) }) {
@@ -130,7 +131,8 @@ package final class SigningKeys: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = state.withLockedValue { state in
-                    // A cancellation that came before this is seen here; one that comes after it finds the continuation.
+                    // A cancellation that came before this is seen here; one that comes after it finds the
+                    // continuation.
                     guard state.cache.isFetching, !Task.isCancelled else { return false }
                     state.waiting[id] = continuation
                     return true

@@ -7,7 +7,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - hash: SHA-256 of its text, which must be random.
-    ///   - payload: Whom Facebook vouched for, sealed.
+    ///   - payload: Whom the provider vouched for, sealed.
     ///   - identity: The same person: when our access to them ends, so does the code.
     ///   - seconds: How long it can be used.
     ///   - application: Whose it is.
@@ -34,7 +34,8 @@ extension Store {
     ///
     /// The moment of an end may have been told in whole seconds.
     ///
-    /// - Returns: Its payload; nil when it was never there, has been used, its time is over, or our access has ended since.
+    /// - Returns: Its payload; nil when it was never there, has been used, its time is over, or our access has ended
+    ///   since.
     package func takeLoginCode(hash: [UInt8], of application: Application) async throws(Failure) -> SealedSecret? {
         let result = try await query(
             """

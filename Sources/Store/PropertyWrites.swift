@@ -4,9 +4,9 @@ import Postgres
 /// How a statement writes the properties of a mapping plan: the sync rules of docs/mapping.md#when-values-are-written
 /// as SQL.
 ///
-/// The statement calls the user's row `u`, the identity's `i`, and begins with a CTE `before` that has the user locked, with the columns of
-/// `current`. A value that is NULL means that the profile lacks it; whether that empties the property is said by the
-/// names in `cleared`.
+/// The statement calls the user's row `u`, the identity's `i`, and begins with a CTE `before` that has the user locked,
+/// with the columns of `current`. A value that is NULL means that the profile lacks it; whether that empties the
+/// property is said by the names in `cleared`.
 struct PropertyWrites<Input> {
     typealias Target = SignInStatement.Target
 
@@ -51,7 +51,8 @@ struct PropertyWrites<Input> {
     /// The values that an insert writes.
     var values: [SQL<Input>] { parameters.map { "\($0)" } }
 
-    /// What an update sets: the properties by their rules, the undeclared ones, and `updated` where anything has become another.
+    /// What an update sets: the properties by their rules, the undeclared ones, and `updated` where anything has become
+    /// another.
     var assignments: [SQL<Input>] {
         let columns = updated.map { column(targets[$0]) } + ["dynamic"]
         let values = updated.indices.map { "before.n\(unsafeRaw: String($0))" as SQL<Input> } + ["before.dynamic"]
@@ -73,7 +74,8 @@ struct PropertyWrites<Input> {
     /// those that are written until they are edited the locked user's values, as `t0`, `t1`, …, and the record of them,
     /// as `written`.
     ///
-    /// Each value is made here, once, since the update needs it several times, and a statement is kept by every connection.
+    /// Each value is made here, once, since the update needs it several times, and a statement is kept by every
+    /// connection.
     var current: [SQL<Input>] {
         updated.enumerated().map { "\(newValue($0.element)) as n\(unsafeRaw: String($0.offset))" }
             + ["(u.dynamic - \(cleared)) || \(dynamic) as dynamic"]
@@ -87,11 +89,12 @@ struct PropertyWrites<Input> {
         return (["'{}'::jsonb"] + members).joined(separator: "\n|| ")
     }
 
-    /// What a repetition records as written: the new value where the rule lets it be written, the old record elsewhere; nil when
-    /// nothing is recorded.
+    /// What a repetition records as written: the new value where the rule lets it be written, the old record elsewhere;
+    /// nil when nothing is recorded.
     ///
-    /// Both are decided by the record of `before`. The identity may have a newer one: another login wrote while this one waited for the
-    /// user, and had this one recorded what it did not write, the property would count as edited for ever.
+    /// Both are decided by the record of `before`. The identity may have a newer one: another login wrote while this
+    /// one waited for the user, and had this one recorded what it did not write, the property would count as edited for
+    /// ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }
         let mayWrite = tracked.enumerated().map { offset, index in
@@ -134,8 +137,8 @@ struct PropertyWrites<Input> {
 
     /// The value that a repetition gives a property; NULL where it is emptied, by rules that write over what is there.
     ///
-    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's (decision D6,
-    /// T-30): mails that guard the account go there.
+    /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's
+    /// (decision D6, T-30): mails that guard the account go there.
     private func newValue(_ index: Int) -> SQL<Input> {
         guard targets[index].name == .email else { return ruledValue(index) }
         return """

@@ -1,13 +1,16 @@
 import Vocabulary
 import Postgres
 
-/// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may have so many only.
+/// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may
+/// have so many only.
 ///
-/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them. Where an
-/// application allows fewer, they are ended in a function, whose statements see what has been committed since the login's own began:
-/// of two simultaneous logins the one that waited for the lock on the user ends the other's session, too.
+/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them.
+/// Where an application allows fewer, they are ended in a function, whose statements see what has been committed since
+/// the login's own began: of two simultaneous logins the one that waited for the lock on the user ends the other's
+/// session, too.
 ///
-/// Which sessions are too many is found by the index that has a user's sessions in their order, and they are ended by their key.
+/// Which sessions are too many is found by the index that has a user's sessions in their order, and they are ended by
+/// their key.
 struct SessionEnding<Input> {
     /// Sessions of one user where the application names no number; about as many when logins of the user come at once.
     static var mostOfAll: Int { 1000 }
@@ -30,7 +33,8 @@ struct SessionEnding<Input> {
 
     /// CTEs over `person`, whose `object_id` is the user's.
     ///
-    /// The one column of `previous` is `ended`, and it must be joined to the result: what only reads is not run otherwise.
+    /// The one column of `previous` is `ended`, and it must be joined to the result: what only reads is not run
+    /// otherwise.
     var expressions: SQL<Input> {
         let sessions: SQL<Input> = "\(identifier: application.schema).sessions"
         guard let most else {

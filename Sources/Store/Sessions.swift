@@ -5,7 +5,8 @@ import Postgres
 extension Application {
     /// Whether a session is live, as SQL: neither of its two ends has come.
     ///
-    /// No index can serve the condition. A session is looked up by its token or its user, whatever the statistics say of how few are live.
+    /// No index can serve the condition. A session is looked up by its token or its user, whatever the statistics say
+    /// of how few are live.
     func isLive(_ session: String) -> String {
         "least(\(session).expires, \(session).last_seen + make_interval(secs => \(settings.sessionIdleSeconds))) > now()"
     }
@@ -14,9 +15,13 @@ extension Application {
 extension Store {
     /// The user of a live session, disabled or not; nil when the session is unknown or has ended.
     ///
-    /// Notes that the session was seen, at most once a minute or ten times within the idle limit: an idle limit is days, and a
-    /// write at every use would cost more than all reads. Of requests that come at once one notes it; the others do not wait.
-    package func sessionUser(tokenHash: [UInt8], of application: Application) async throws(Failure) -> User? {
+    /// Notes that the session was seen, at most once a minute or ten times within the idle limit: an idle limit is
+    /// days, and a write at every use would cost more than all reads. Of requests that come at once one notes it; the
+    /// others do not wait.
+    package func sessionUser(
+        tokenHash: [UInt8],
+        of application: Application
+    ) async throws(Failure) -> StatementOutcome<User?> {
         let columns = UserColumns(application: application)
         let schema = quoted(application.schema)
         let noted = min(60, application.settings.sessionIdleSeconds / 10)
@@ -33,10 +38,9 @@ extension Store {
             )
             select \(columns.list(of: "u")) from \(schema).users u where u.object_id = (select session.object_id from session)
             """
-        let result = try await query(Statement(sql: sql, binds: [.bytes(tokenHash)]), of: application)
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return try columns.user(in: row, from: 0)
+        return try await current(application) {
+            try await postgres.query(Statement(sql: sql, binds: [.bytes(tokenHash)]), near: application.affinity).first
+                .map { row in try columns.user(in: row, from: 0) }
         }
     }
 
@@ -53,10 +57,11 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a live session, and the session, which ends after the transaction or not at all; nil when it is unknown or over.
+    /// Locks the user of a live session, and the session, which ends after the transaction or not at all; nil when it
+    /// is unknown or over.
     ///
-    /// The session is looked at by a statement of its own, once the lock is had: the one that waits for it would see what was there
-    /// before the wait, and whoever was waited for may have ended the session.
+    /// The session is looked at by a statement of its own, once the lock is had: the one that waits for it would see
+    /// what was there before the wait, and whoever was waited for may have ended the session.
     func lockUser(
         ofSession tokenHash: [UInt8],
         of application: Application

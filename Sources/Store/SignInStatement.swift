@@ -1,31 +1,36 @@
 package import Vocabulary
 package import Postgres
 
-/// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one round trip.
+/// The sign-in write of one application and one mapping plan as SQL: identity, user and session in one statement, one
+/// round trip.
 ///
 /// How it reads, CTE by CTE:
 /// - `known`: the identity as it was when the statement began, for the values that the mapping wrote last;
-/// - `before`: the user as it is now, locked, and what the mapping makes of it: what follows decides by these values alone, so a user
-///   who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the lock: whoever deletes a user locks
-///   it first and its identities after that, and who locks in another order ends in a deadlock;
-/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a fresh
-///   `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does not come back,
-///   nor is one that was revoked since a credential that counts once was issued, nor one that is not the locked user's: somebody has
-///   linked it to another since the statement began. One that is banned is not inserted, and neither is
-///   one that was erased while the statement waited for its user: the next run sees whether that was a ban;
+/// - `before`: the user as it is now, locked, and what the mapping makes of it: what follows decides by these values
+///   alone, so a user who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the
+///   lock: whoever deletes a user locks it first and its identities after that, and who locks in another order ends in
+///   a deadlock;
+/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a
+///   fresh `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does
+///   not come back, nor is one that was revoked since a credential that counts once was issued, nor one that is not the
+///   locked user's: somebody has linked it to another since the statement began. One that is banned is not inserted,
+///   and neither is one that was erased while the statement waited for its user: the next run sees whether that was a
+///   ban;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
-/// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only the owner's
-///   statement goes on; see `SingleUse`;
-/// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a session has
-///   shown once more who they are;
-/// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see `SessionEnding`.
+/// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only
+///   the owner's statement goes on; see `SingleUse`;
+/// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a
+///   session has shown once more who they are;
+/// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see
+///   `SessionEnding`.
 ///
-/// Each part finds its rows by a key that it has as a value, from a parameter or a scalar subquery, and joins no table: so the index of the
-/// key serves it whatever the statistics say. A join would be planned by them, and where they are from a table of one row, reading the
-/// whole of another costs no more than looking a row up.
+/// Each part finds its rows by a key that it has as a value, from a parameter or a scalar subquery, and joins no table:
+/// so the index of the key serves it whatever the statistics say. A join would be planned by them, and where they are
+/// from a table of one row, reading the whole of another costs no more than looking a row up.
 ///
-/// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the winner's
-/// identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite` runs it once more.
+/// A statement sees the snapshot of its own start. A login that lost the race for a new person therefore finds the
+/// winner's identity but not yet the winner's user, and `person` is empty although nobody is disabled: `SignInWrite`
+/// runs it once more.
 package struct SignInStatement: Sendable {
     /// A property that the plan writes, with the type of its column.
     package struct Target: Sendable {

@@ -18,7 +18,7 @@ package struct SignInWrite: Sendable {
     /// Collects what a login writes.
     ///
     /// - Parameters:
-    ///   - person: whom Facebook vouched for.
+    ///   - person: whom the provider vouched for.
     ///   - banHash: by what the identity is known if it is banned.
     ///   - freshID: the id of the user if this login creates one.
     ///   - tokenHash: SHA-256 of the new session's token.
@@ -108,54 +108,46 @@ extension Store {
     ///   - write: what to write.
     ///   - statement: the statement of the application and the mapping plan.
     ///   - deadline: when no further attempt is begun.
-    /// - Returns: the user as the login left it.
-    /// - Throws: `account_disabled`, `constraint_violation`, `store_unavailable` and their like; nothing is written then.
+    /// - Returns: The user as the login left it.
+    /// - Throws: `account_disabled`, `constraint_violation`, `store_unavailable` and their like; nothing is written
+    ///   then.
     package func signIn(
         _ write: SignInWrite,
         by statement: SignInStatement,
         deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> WrittenSignIn {
-        var cause = "the user was not visible yet"
-        // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
-        for attempt in 0..<3 where attempt == 0 || .now < deadline {
-            let result: ResultSet
-            do {
-                result = try await postgres.query(
-                    statement.filled(with: write),
-                    near: statement.application.affinity
-                )
-            } catch {
-                guard error.handling == .retryTransaction else {
-                    throw await failure(of: error, in: statement.application)
+    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
+        try await current(statement.application) {
+            var cause = "the user was not visible yet"
+            // The loser of a race for a new person cannot see the winner's user at first; see SignInStatement.
+            for attempt in 0..<3 where attempt == 0 || .now < deadline {
+                do {
+                    let filled = statement.filled(with: write)
+                    let result = try await postgres.query(filled, near: statement.application.affinity)
+                    if let written = try outcome(of: result, by: statement) { return written }
+                } catch let error as PostgresError where error.handling == .retryTransaction {
+                    cause = "\(error)"
+                    // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the
+                    // next attempt.
+                    try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
                 }
-                cause = "\(error)"
-                // Spread, so that those who collided do not meet again. A cancelled caller gets its answer from the next attempt.
-                try? await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
-                continue
             }
-            if let written = try outcome(of: result, by: statement) { return written }
+            throw Failure(
+                .storeUnavailable,
+                "The login met too many others of the same person. Try again shortly.",
+                retryAfter: 1,
+                cause: cause
+            )
         }
-        throw Failure(
-            .storeUnavailable,
-            "The login met too many others of the same person. Try again shortly.",
-            retryAfter: 1,
-            cause: cause
-        )
     }
 
     /// The user that the statement wrote; nil when it has to run again.
-    func outcome(
-        of result: ResultSet,
-        by statement: SignInStatement
-    ) throws(Failure) -> WrittenSignIn? {
-        try read { () throws(PostgresError) -> Result<WrittenSignIn?, Failure> in
-            guard let row = result.first else { return .success(nil) }
-            if let refusal = try row.decode(0, as: String?.self) {
-                return .failure(SignInStatement.Refusal(rawValue: refusal)?.failure ?? Self.accountDisabled)
-            }
-            guard let created = try row.decode(1, as: Bool?.self) else { return .success(nil) }
-            return .success(WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created))
-        }.get()
+    func outcome(of result: ResultSet, by statement: SignInStatement) throws -> WrittenSignIn? {
+        guard let row = result.first else { return nil }
+        if let refusal = try row.decode(0, as: String?.self) {
+            throw SignInStatement.Refusal(rawValue: refusal)?.failure ?? Self.accountDisabled
+        }
+        guard let created = try row.decode(1, as: Bool?.self) else { return nil }
+        return WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created)
     }
 
     package static let accountDisabled = Failure(

@@ -6,8 +6,8 @@ package import Postgres
 // It owns the SQL, the layout of schema.sql, and the translation of what PostgreSQL refuses into our failures: which
 // property a constraint is about, what is worth repeating.
 //
-// It must not know of HTTP, of providers' replies or of mappings: values arrive converted, in the order of a statement's
-// targets. Secrets pass through it as ciphertext, sessions and API keys as hashes.
+// It must not know of HTTP, of providers' replies or of mappings: values arrive converted, in the order of a
+// statement's targets. Secrets pass through it as ciphertext, sessions and API keys as hashes.
 
 /// The service's tables.
 package struct Store: Sendable {
@@ -19,7 +19,8 @@ package struct Store: Sendable {
 
     /// Runs one statement and translates what goes wrong.
     ///
-    /// The application is the one whose schema the statement works on, for naming the property that a constraint is about.
+    /// The application is the one whose schema the statement works on, for naming the property that a constraint is
+    /// about.
     func query(
         _ statement: Statement,
         of application: Application? = nil,
@@ -38,7 +39,8 @@ package struct Store: Sendable {
     ///   - application: Whose users the statements write, if they do: failures name its properties.
     ///   - body: The statements.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like. Nothing is written then.
+    /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like. Nothing
+    ///   is written then.
     func transaction<Result: Sendable>(
         of application: Application? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result

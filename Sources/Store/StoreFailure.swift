@@ -6,8 +6,35 @@ extension Store {
     ///
     /// PostgreSQL's own words stay out of it: they repeat values.
     func failure(of error: PostgresError, in application: Application?) async -> Failure {
-        if case .decoding(let decoding) = error { return .undecodable(decoding) }
-        if case .tooLarge(let excess) = error { return .tooLarge(excess) }
+        await diagnosis(of: error, in: application).failure
+    }
+
+    /// What an error of PostgreSQL means, and whether it comes of a configuration that the database has left behind.
+    func diagnosis(of error: PostgresError, in application: Application?) async -> StatementError {
+        switch error {
+        case .decoding(let decoding) where decoding.reason == .wrongType: return .outdated(.undecodable(decoding))
+        case .decoding(let decoding): return .failed(.undecodable(decoding))
+        case .tooLarge(let excess): return .failed(.tooLarge(excess))
+        default: break
+        }
+        guard case .other = error.handling else { return .failed(await passingFailure(of: error, in: application)) }
+        if error.sqlState == "P0001", application != nil {
+            // An operator's own trigger said no, with RAISE EXCEPTION; its text may repeat values, so only our log has
+            // the code.
+            return .failed(
+                Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
+            )
+        }
+        if application != nil, ["42703", "42804", "42883"].contains(error.sqlState) {
+            return .outdated(.otherColumns(cause: "\(error)"))
+        }
+        guard error.isAboutTables else { return .failed(.fromOther(error)) }
+        guard let application else { return .outdated(.lackingTables(cause: "\(error)")) }
+        return await diagnosis(ofLackingTables: error, of: application)
+    }
+
+    /// What an error means that comes of values, of load, or of a database that is away.
+    private func passingFailure(of error: PostgresError, in application: Application?) async -> Failure {
         switch error.handling {
         case .constraintViolation:
             return await constraintFailure(of: error, in: application)
@@ -26,26 +53,23 @@ extension Store {
                 retryAfter: 2,
                 cause: "\(error)"
             )
-        case .other where error.sqlState == "P0001" && application != nil:
-            // An operator's own trigger said no, with RAISE EXCEPTION; its text may repeat values, so only our log has the code.
-            return Failure(.constraintViolation, "A rule of the users table refuses these values.", cause: "\(error)")
-        case .other where application != nil && ["42703", "42804", "42883"].contains(error.sqlState):
-            return .otherColumns(cause: "\(error)")
         case .other:
-            if let application, error.isAboutTables { return await failure(ofLackingTables: error, of: application) }
-            return Failure.fromOther(error)
+            return .fromOther(error)
         }
     }
 
     /// Why an application has no tables: most likely it has just been removed.
-    private func failure(ofLackingTables error: PostgresError, of application: Application) async -> Failure {
+    private func diagnosis(
+        ofLackingTables error: PostgresError,
+        of application: Application
+    ) async -> StatementError {
         do throws(PostgresError) {
             let question: Statement = "select from federation.applications where id = \(application.id.text)"
-            guard try await postgres.query(question).count > 0 else { return Self.applicationRemoved }
+            guard try await postgres.query(question).count > 0 else { return .failed(Self.applicationRemoved) }
             // One that was made anew under its id may have another schema.
-            return .lackingTables(cause: "\(error)")
+            return .outdated(.lackingTables(cause: "\(error)"))
         } catch {
-            return await failure(of: error, in: nil)
+            return .failed(await failure(of: error, in: nil))
         }
     }
 
@@ -115,15 +139,14 @@ extension PostgresError {
 }
 
 extension Failure {
-    /// The statement was made for columns that the users table does not have, or not of that type: a property is being renamed,
-    /// widened or removed, and this instance hears of it in a moment.
+    /// The statement was made for columns that the users table does not have, or not of that type: a property is being
+    /// renamed, widened or removed, and this instance hears of it in a moment.
     static func otherColumns(cause: String) -> Failure {
         Failure(
             .storeUnavailable,
             "The users table has other columns than the configuration says; perhaps it is just being changed. Try again shortly.",
             retryAfter: 1,
-            cause: cause,
-            isOutdated: true
+            cause: cause
         )
     }
 
@@ -132,8 +155,7 @@ extension Failure {
             .storeUnavailable,
             "The database lacks tables of this service. Its operator has to run federation migrate.",
             retryAfter: 60,
-            cause: cause,
-            isOutdated: true
+            cause: cause
         )
     }
 
@@ -146,7 +168,6 @@ extension Failure {
                 "A mapped value does not fit the column of its property.",
                 cause: "\(error)"
             )
-        case _ where error.isAboutTables: .lackingTables(cause: "\(error)")
         default:
             Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }

@@ -3,8 +3,8 @@ package import Postgres
 
 /// What a jsonb column holds, read by the one parser that there is.
 ///
-/// PostgreSQL takes more than the parser does, and an operator may have put it there: then the column is malformed, which is an error
-/// that names it (`Failure.unreadable`), never `null`.
+/// PostgreSQL takes more than the parser does, and an operator may have put it there: then the column is malformed,
+/// which is an error that names it (`Failure.unreadable`), never `null`.
 extension JSONValue: PostgresValue {
     package static var nullType: Bind.NullType { .json }
     package var bind: Bind { .json(JSONText(text)) }

@@ -62,8 +62,8 @@ struct UserColumns: Sendable {
 
     /// The members that are no declared properties.
     ///
-    /// While a property that used to be dynamic is being declared, an instance that does not know of it yet goes on writing the
-    /// old way; a reply must not hold the name twice.
+    /// While a property that used to be dynamic is being declared, an instance that does not know of it yet goes on
+    /// writing the old way; a reply must not hold the name twice.
     private func undeclared(_ dynamic: JSONObject?) -> JSONObject {
         JSONObject(
             (dynamic?.members ?? []).filter { member in

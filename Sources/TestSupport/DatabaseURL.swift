@@ -28,5 +28,6 @@ struct DatabaseURL: Sendable {
     }
 }
 
-/// The text is no URL of a PostgreSQL server with one host and port; it is not repeated here, for it may hold a password.
+/// The text is no URL of a PostgreSQL server with one host and port; it is not repeated here, for it may hold a
+/// password.
 package struct NotADatabaseURL: Error {}

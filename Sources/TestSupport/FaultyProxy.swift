@@ -33,7 +33,7 @@ package final class FaultyProxy: Sendable {
     }
 
     /// What happens to new connections.
-    package enum Admission: Sendable {
+    package enum ConnectionRule: Sendable {
         /// They lead to the server. When that refuses, the client sees its connection reset.
         case pass
         /// They are refused: nothing listens.
@@ -92,9 +92,9 @@ package final class FaultyProxy: Sendable {
     // MARK: Rules
 
     /// Decides what happens to new connections.
-    package func admit(_ admission: Admission) async throws {
-        rules.withLockedValue { $0.admission = admission }
-        if case .refuse = admission {
+    package func admit(_ rule: ConnectionRule) async throws {
+        rules.withLockedValue { $0.connections = rule }
+        if case .refuse = rule {
             try await stopListening()
         } else if listener.withLockedValue({ $0 }) == nil {
             try await listen()
@@ -175,15 +175,15 @@ package final class FaultyProxy: Sendable {
     }
 
     private func accept(_ client: any Channel) -> EventLoopFuture<Void> {
-        let admission = rules.withLockedValue { rules in
+        let rule = rules.withLockedValue { rules in
             rules.traffic.accepted += 1
             rules.traffic.open += 1
-            return rules.admission
+            return rules.connections
         }
         track(client)
         client.closeFuture.whenComplete { [rules] _ in rules.withLockedValue { $0.traffic.open -= 1 } }
         return client.eventLoop.makeCompletedFuture {
-            switch admission {
+            switch rule {
             case .pass:
                 let relay = ProxyRelay(.toServer, rules: rules)
                 try client.pipeline.syncOperations.addHandler(relay)

@@ -29,8 +29,8 @@ package final class ManagedProcess: Sendable {
     /// - Parameters:
     ///   - program: A path, or a name to be found on the `PATH`.
     ///   - arguments: Its arguments, without the program itself.
-    ///   - environment: Its environment, added to the few variables every program needs (``inheritedVariables``); nothing
-    ///     else of the test process's environment reaches it.
+    ///   - environment: Its environment, added to the few variables every program needs (``inheritedVariables``);
+    ///     nothing else of the test process's environment reaches it.
     /// - Returns: The handle; the program may still be on its way to its first instruction.
     /// - Throws: ``SpawnFailure``. A program that does not exist ends with status 127 instead.
     package static func start(

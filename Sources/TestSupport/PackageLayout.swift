@@ -15,11 +15,11 @@ package enum PackageLayout {
         "\(root)/\(relative)"
     }
 
-    /// The executable of a product: the one in the folder that `FEDERATION_TEST_BINARIES` names, as `scripts/test --release`
-    /// sets it, else the one that was built together with the running tests.
+    /// The executable of a product: the one in the folder that `FEDERATION_TEST_BINARIES` names, as
+    /// `scripts/test --release` sets it, else the one that was built together with the running tests.
     ///
-    /// - Throws: ``MissingProduct`` when it has not been built; ``StaleProduct`` when a source is younger than the one in
-    ///   that folder, which nothing but the script brings up to date.
+    /// - Throws: ``MissingProduct`` when it has not been built; ``StaleProduct`` when a source is younger than the one
+    ///   in that folder, which nothing but the script brings up to date.
     package static func executable(_ product: String) throws -> String {
         let path = "\(try releaseFolder ?? builtFolder())/\(product)"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw MissingProduct(path: path) }

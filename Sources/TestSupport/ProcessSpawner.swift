@@ -11,9 +11,9 @@ package struct SpawnFailure: Error, CustomStringConvertible {
 
 /// Starts child processes that cannot outlive the test process.
 ///
-/// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends, then becomes the program, with the same
-/// process id. The kernel takes the *thread* that spawned for the parent, and threads of Swift's own pool come and go;
-/// hence this pool of one thread that never ends.
+/// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends, then becomes the program, with the
+/// same process id. The kernel takes the *thread* that spawned for the parent, and threads of Swift's own pool come and
+/// go; hence this pool of one thread that never ends.
 enum ProcessSpawner {
     private static let thread: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: 1)

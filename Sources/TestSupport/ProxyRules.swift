@@ -16,7 +16,8 @@ struct ProxyRules {
         var cut: CutRule?
     }
 
-    var admission = FaultyProxy.Admission.pass
+    /// What happens to new connections.
+    var connections = FaultyProxy.ConnectionRule.pass
     var traffic = FaultyProxy.Traffic()
     private var toServer = DirectionRules()
     private var toClient = DirectionRules()

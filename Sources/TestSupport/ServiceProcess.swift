@@ -12,7 +12,8 @@ package struct ServiceProcess: Sendable {
     /// - Parameters:
     ///   - program: Path of another `federation` than the one that was built together with the tests.
     ///   - environment: Configuration, such as `FEDERATION_DATABASE_URL`, `FEDERATION_MASTER_KEY` and
-    ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports, and `FEDERATION_PUBLIC_URL` unless it is given.
+    ///     `FEDERATION_GRAPH_URL`. The listeners are set here, on free ports, and `FEDERATION_PUBLIC_URL` unless it is
+    ///     given.
     ///   - readyPath: Path on the management listener that must answer 200.
     ///   - limit: The deadline for that.
     /// - Returns: The ready instance.

@@ -21,8 +21,8 @@ package struct TestDatabase: Sendable {
     /// Runs SQL as `psql --command` does, on a session of the tests' own, which is kept for the next.
     ///
     /// - Parameters:
-    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Nothing that they set for their
-    ///     session outlasts them.
+    ///   - sql: One or more statements; several run in one transaction unless they say otherwise. Nothing that they set
+    ///     for their session outlasts them.
     ///   - limit: How long they may take.
     /// - Returns: The rows of all results, each value as PostgreSQL prints it, `nil` for NULL.
     /// - Throws: ``SQLFailure`` with PostgreSQL's message when a statement fails, ``DeadlinePassed``.
@@ -43,8 +43,8 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// Ends the sessions that are kept for the next statement: a database that is copied must have none, and the server's
-    /// statistics tell of a session for certain once it has ended.
+    /// Ends the sessions that are kept for the next statement: a database that is copied must have none, and the
+    /// server's statistics tell of a session for certain once it has ended.
     package func endSessions() async {
         await SQLSessions.shared.end(url)
     }

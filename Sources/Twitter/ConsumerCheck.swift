@@ -2,7 +2,7 @@ package import Vocabulary
 internal import Upstream
 
 extension TwitterClient {
-    /// Proves a consumer key and its secret, by asking for a request token that nobody uses
+    /// Verifies a consumer key and its secret, by asking for a request token that nobody uses
     /// (docs/protocols/twitter.md §4).
     ///
     /// - Parameters:
@@ -10,8 +10,8 @@ extension TwitterClient {
     ///   - consumerSecret: Its secret.
     ///   - application: Whose app it is.
     ///   - deadline: When the answer is worth nothing any more.
-    /// - Throws: `provider_misconfigured` when Twitter does not take them; `provider_rate_limited`, `provider_unavailable`,
-    ///   `provider_timeout`, `provider_bad_reply`, `overloaded`.
+    /// - Throws: `provider_misconfigured` when Twitter does not take them; `provider_rate_limited`,
+    ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func checkConsumer(
         consumerKey: String,
         consumerSecret: Secret,

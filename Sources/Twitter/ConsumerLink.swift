@@ -4,7 +4,8 @@ internal import Upstream
 
 /// What the questions of one consumer have learnt about Twitter, shared by those under way.
 final class ConsumerLink: Sendable {
-    /// A consumer as one application uses it, so that two applications that share one cannot harm each other by their settings.
+    /// A consumer as one application uses it, so that two applications that share one cannot harm each other by their
+    /// settings.
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String

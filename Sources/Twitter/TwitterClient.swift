@@ -1,6 +1,5 @@
+package import Vocabulary
 package import Curl
-internal import FoundationEssentials
-internal import Vocabulary
 internal import Upstream
 
 /// Asks Twitter; each question is an extension beside its answer.
@@ -9,19 +8,16 @@ internal import Upstream
 package final class TwitterClient: Sendable {
     let curl: CurlClient
     package let configuration: TwitterConfiguration
-    /// Unix seconds.
-    let now: @Sendable () -> Int64
+    let clock: WallClock
+    let random: RandomSource
     private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink() }
 
     /// Makes a client; nothing is sent before the first question.
-    package convenience init(curl: CurlClient, configuration: TwitterConfiguration) {
-        self.init(curl: curl, configuration: configuration) { Int64(Date().timeIntervalSince1970) }
-    }
-
-    init(curl: CurlClient, configuration: TwitterConfiguration, now: @escaping @Sendable () -> Int64) {
+    package init(curl: CurlClient, configuration: TwitterConfiguration, clock: WallClock, random: RandomSource) {
         self.curl = curl
         self.configuration = configuration
-        self.now = now
+        self.clock = clock
+        self.random = random
     }
 
     /// Asks, and asks once more what may be repeated and failed for a passing reason; the breaker learns how it went.

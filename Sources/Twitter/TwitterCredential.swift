@@ -7,7 +7,8 @@ struct TwitterCredential: Sendable {
 
     /// Takes what a request holds.
     ///
-    /// - Throws: `credential_missing`, `credential_ambiguous` when another kind of credential is there as well, `credential_wrong_kind`.
+    /// - Throws: `credential_missing`, `credential_ambiguous` when another kind of credential is there as well,
+    ///   `credential_wrong_kind`.
     init(_ fields: CredentialFields) throws(Failure) {
         let others = [fields.idToken, fields.code, fields.loginCode].compactMap(\.self).filter { !$0.isEmpty }
         let token = fields.accessToken.flatMap { $0.isEmpty ? nil : $0 }

@@ -3,8 +3,8 @@ internal import Upstream
 
 /// The meaning of Twitter's errors in our reasons (docs/protocols/twitter.md §2).
 ///
-/// The code decides; the HTTP status where there is none, or one that the table does not know, since Twitter's newer errors
-/// (problem details) have no code.
+/// The code decides; the HTTP status where there is none, or one that the table does not know, since Twitter's newer
+/// errors (problem details) have no code.
 struct TwitterErrorTable {
     /// Whose credentials an error speaks of.
     enum Subject {
@@ -62,8 +62,8 @@ struct TwitterErrorTable {
         ProviderFault(.unavailable(.twitter, details: error.details, cause: error.cause), .transient)
     }
 
-    /// Twitter's words for a wrong signature (32), a token that is not or no longer good with our consumer key (89), and
-    /// credentials that it cannot read (215) do not tell our part from the person's.
+    /// Twitter's words for a wrong signature (32), a token that is not or no longer good with our consumer key (89),
+    /// and credentials that it cannot read (215) do not tell our part from the person's.
     private func refused(_ error: Occurrence) -> ProviderFault {
         guard subject == .userToken else { return ProviderFault(misconfigured(error), .answered) }
         let failure = error.failure(

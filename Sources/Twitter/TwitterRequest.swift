@@ -34,7 +34,7 @@ extension TwitterClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
         }
-        let now = now()
+        let now = clock.seconds
         do throws(CurlError) {
             let signed = try sign(request, by: consumer, token: token, timestamp: now, timeout: timeout)
             return TwitterReply(try await curl.send(signed), now: now)
@@ -56,7 +56,8 @@ extension TwitterClient {
             of: request,
             at: configuration.base.origin + path,
             token: token,
-            nonce: Self.nonce(),
+            // 128 bits.
+            nonce: Hexadecimal.encode(random.bytes(16)),
             timestamp: timestamp
         )
         let isGet = request.method == .get
@@ -68,14 +69,9 @@ extension TwitterClient {
             timeout: timeout,
             connectTimeout: min(timeout, configuration.connectTimeout),
             maxReplyBytes: configuration.maxReplyBytes,
-            // On a connection that has died meanwhile libcurl would send the same nonce twice, which Twitter may refuse.
+            // On a connection that has died meanwhile libcurl would send the same nonce twice, which Twitter may
+            // refuse.
             reusesConnection: false
         )
-    }
-
-    /// 128 random bits.
-    private static func nonce() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 }

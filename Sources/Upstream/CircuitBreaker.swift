@@ -2,27 +2,28 @@ package import Vocabulary
 
 /// Decides which logins may ask a provider as one app: all, none, or one to try whether it works again.
 ///
-/// Two things close the way. The provider does not answer (`unavailable`): then waiting for it costs every login its whole time, and
-/// asking adds to its load. Or it says that we ask too much (`rateLimited`). Both end the same way: at most one login per
-/// second, and one at a time, goes through as a probe, and when it gets an answer the way is open again.
+/// Two things open it. The provider does not answer (`unavailable`): then waiting for it costs every login its whole
+/// time, and asking adds to its load. Or it says that we ask too much (`rateLimited`). Both end the same way: at most
+/// one login per second, and one at a time, goes through as a probe, and when it gets an answer the breaker is closed
+/// again.
 ///
-/// The way closes after eight logins in a row whose questions failed although each was asked twice. A run, not a share of the last
-/// calls: while half of the logins still succeed, closing would take that half away, too, and whatever ends in an outage
-/// brings a run soon. Eight, because when a tenth of all calls hangs, which nothing repeats, a fifth of the logins fails:
-/// five in a row then come every 4 000 logins, eight every 600 000.
+/// It opens after eight logins in a row whose questions failed although each was asked twice. A run, not a share of the
+/// last calls: while half of the logins still succeed, opening would take that half away, too, and whatever ends in an
+/// outage brings a run soon. Eight, because when a tenth of all calls hangs, which nothing repeats, a fifth of the
+/// logins fails: five in a row then come every 4 000 logins, eight every 600 000.
 ///
 /// A pure state machine; times are arguments, and what a login tells about an earlier state is ignored.
 package struct CircuitBreaker: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// Why the way is closed.
+    /// Why the breaker is open.
     package enum Reason: Sendable, Equatable {
         case unavailable
         case rateLimited
     }
 
     /// What a login may do.
-    package enum Admission: Sendable, Equatable {
+    package enum Decision: Sendable, Equatable {
         /// Ask, and tell the outcome with `record`, whatever it is.
         case pass(Pass)
         /// Do not ask; seconds after which another try makes sense.
@@ -46,49 +47,49 @@ package struct CircuitBreaker: Sendable {
     }
 
     private enum State {
-        /// Every login passes. Goes to `closed` after a run of failures or a rate limit.
-        case open(failures: Int)
-        /// No login passes until `probe`. Goes to `probing` with the first one after it.
-        case closed(Reason, probe: Instant, advice: Instant)
-        /// One login is trying. Goes to `open` when it gets an answer, otherwise back to `closed`.
-        case probing(Reason, since: Instant, advice: Instant)
+        /// Every login passes. Goes to `open` after a run of failures or a rate limit.
+        case closed(failures: Int)
+        /// No login passes until `probe`. Goes to `halfOpen` with the first one after it.
+        case open(Reason, probe: Instant, advice: Instant)
+        /// One login is trying. Goes to `closed` when it gets an answer, otherwise back to `open`.
+        case halfOpen(Reason, since: Instant, advice: Instant)
     }
 
-    /// Logins in a row that close the way.
+    /// Logins in a row that open the breaker.
     package static let longestRun = 8
     /// Least time between two probes.
     static let probeInterval: Duration = .seconds(1)
     /// Longest time that a rate limit keeps us from probing.
     static let longestSilence = 60
 
-    private var state = State.open(failures: 0)
+    private var state = State.closed(failures: 0)
     /// Counts the changes of state, so that a pass of an earlier one is known as such.
     private var generation: UInt64 = 0
 
     package init() {}
 
     /// Whether a login may ask; a `pass` has to be returned by `record`.
-    package mutating func admit(at now: Instant) -> Admission {
+    package mutating func admit(at now: Instant) -> Decision {
         switch state {
-        case .open:
+        case .closed:
             return .pass(Pass(isProbe: false, generation: generation))
-        case .closed(let reason, let probe, let advice):
+        case .open(let reason, let probe, let advice):
             guard now >= probe else {
                 return .refused(reason, retryAfter: Self.seconds(from: now, to: max(probe, advice)))
             }
-            enter(.probing(reason, since: now, advice: advice))
+            enter(.halfOpen(reason, since: now, advice: advice))
             return .pass(Pass(isProbe: true, generation: generation))
-        case .probing(let reason, _, let advice):
+        case .halfOpen(let reason, _, let advice):
             return .refused(reason, retryAfter: Self.seconds(from: now, to: advice))
         }
     }
 
     /// Whether every login passes.
-    package var isOpen: Bool {
-        if case .open = state { true } else { false }
+    package var isClosed: Bool {
+        if case .closed = state { true } else { false }
     }
 
-    /// Whether a login may still repeat a question: not as a probe, and not when the way has closed since it began.
+    /// Whether a login may still repeat a question: not as a probe, and not when the breaker has opened since it began.
     package func allowsRepeats(_ pass: Pass) -> Bool {
         !pass.isProbe && pass.generation == generation
     }
@@ -97,45 +98,45 @@ package struct CircuitBreaker: Sendable {
     package mutating func record(_ outcome: Outcome, of pass: Pass, at now: Instant) {
         guard pass.generation == generation else { return }
         switch state {
-        case .open(let failures):
-            recordOpen(outcome, failures: failures, at: now)
-        case .probing(let reason, let since, let advice):
+        case .closed(let failures):
+            recordClosed(outcome, failures: failures, at: now)
+        case .halfOpen(let reason, let since, let advice):
             switch outcome {
-            case .answered: enter(.open(failures: 0))
-            case .failed: closeUnavailable(at: now)
-            case .limited(let limit): close(limit, at: now)
-            case .abandoned: enter(.closed(reason, probe: since + Self.probeInterval, advice: advice))
+            case .answered: enter(.closed(failures: 0))
+            case .failed: openUnavailable(at: now)
+            case .limited(let limit): openLimited(limit, at: now)
+            case .abandoned: enter(.open(reason, probe: since + Self.probeInterval, advice: advice))
             }
-        case .closed:
+        case .open:
             // No pass is given out in this state.
             break
         }
     }
 
-    private mutating func recordOpen(_ outcome: Outcome, failures: Int, at now: Instant) {
+    private mutating func recordClosed(_ outcome: Outcome, failures: Int, at now: Instant) {
         switch outcome {
         case .answered:
-            state = .open(failures: 0)
+            state = .closed(failures: 0)
         case .failed where failures + 1 >= Self.longestRun:
-            closeUnavailable(at: now)
+            openUnavailable(at: now)
         case .failed:
-            state = .open(failures: failures + 1)
+            state = .closed(failures: failures + 1)
         case .limited(let limit):
-            close(limit, at: now)
+            openLimited(limit, at: now)
         case .abandoned:
             break
         }
     }
 
-    private mutating func closeUnavailable(at now: Instant) {
+    private mutating func openUnavailable(at now: Instant) {
         let probe = now + Self.probeInterval
-        enter(.closed(.unavailable, probe: probe, advice: probe))
+        enter(.open(.unavailable, probe: probe, advice: probe))
     }
 
-    private mutating func close(_ limit: RateLimit, at now: Instant) {
+    private mutating func openLimited(_ limit: RateLimit, at now: Instant) {
         let silence = min(max(limit.seconds ?? 1, 1), Self.longestSilence)
         enter(
-            .closed(
+            .open(
                 .rateLimited,
                 probe: now + .seconds(silence),
                 advice: now + .seconds(limit.seconds ?? RateLimit.defaultSeconds)
@@ -155,7 +156,7 @@ package struct CircuitBreaker: Sendable {
     }
 }
 
-extension CircuitBreaker.Admission {
+extension CircuitBreaker.Decision {
     /// The pass.
     ///
     /// - Throws: What a login is told that has none.

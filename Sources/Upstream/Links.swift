@@ -7,8 +7,8 @@ package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
 
     /// Links that are remembered at once.
     ///
-    /// Their keys come from operators, so there are few; with more of them everything learnt is dropped now and then and
-    /// learnt again.
+    /// Their keys come from operators, so there are few; with more of them everything learnt is dropped now and then
+    /// and learnt again.
     private static var most: Int { 4096 }
 
     package init(_ make: @escaping @Sendable () -> Link) {

@@ -12,7 +12,8 @@ package struct ProviderFault: Error {
         self.signal = signal
     }
 
-    /// Whether the provider has judged what it was asked about: it answered so that we understand it, and not that it is asked too often.
+    /// Whether the provider has judged what it was asked about: it answered so that we understand it, and not that it
+    /// is asked too often.
     package var isVerdict: Bool {
         signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }
@@ -21,7 +22,8 @@ package struct ProviderFault: Error {
 extension ProviderFault {
     /// What a call without a reply means.
     ///
-    /// A time-out is not asked again: its time is spent. Neither is a failed resolution or handshake, which no moment heals.
+    /// A time-out is not asked again: its time is spent. Neither is a failed resolution or handshake, which no moment
+    /// heals.
     package init(_ error: CurlError, of service: UpstreamService) {
         let cause = "\(service.api): \(error)"
         switch error {
@@ -77,8 +79,8 @@ extension Failure {
         )
     }
 
-    /// A reply that cannot be read counts as an answer, for the breaker: it may depend on one person's data (a reply that is too
-    /// large), and that must not shut out everybody else.
+    /// A reply that cannot be read counts as an answer, for the breaker: it may depend on one person's data (a reply
+    /// that is too large), and that must not shut out everybody else.
     package static func badReply(_ service: UpstreamService, details: JSONObject = JSONObject(), cause: String)
         -> Failure
     {

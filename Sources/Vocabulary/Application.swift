@@ -40,7 +40,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
     /// Whether a user may have several sessions at once; if not, a login ends the others.
     package var multipleLogins = true
-    /// How many sessions a user may have at once, 1 to 1000: a login ends the oldest beyond them; nil for as many as any user may have.
+    /// How many sessions a user may have at once, 1 to 1000: a login ends the oldest beyond them; nil for as many as
+    /// any user may have.
     package var mostSessions: Int64?
     /// Days for which an identity that was a disabled user's stays banned when it is erased, 0 to 3650.
     package var banDays: Int64 = 730

@@ -23,8 +23,8 @@ package enum Base64URL {
         byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// The bytes of a text, or nil when it is not the one way to write them: another character, padding, a length that no number of
-    /// bytes has, or bits in the last character that belong to none.
+    /// The bytes of a text, or nil when it is not the one way to write them: another character, padding, a length that
+    /// no number of bytes has, or bits in the last character that belong to none.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         // Not specialized for callers in other modules, so that nothing is done here for each byte.
         text.withContiguousStorageIfAvailable(decode(bytes:)) ?? Array(text).withUnsafeBufferPointer(decode(bytes:))

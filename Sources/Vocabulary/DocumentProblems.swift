@@ -33,7 +33,8 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - part: Where the part stands in the document: `/mapping/facebook`.
     ///   - place: Where it stands in what was submitted.
-    /// - Returns: The problems inside the part by their places in what was submitted; those elsewhere are problems of all of it.
+    /// - Returns: The problems inside the part by their places in what was submitted; those elsewhere are problems of
+    ///   all of it.
     package func moved(from part: JSONPointer, to place: JSONPointer = JSONPointer()) -> DocumentProblems {
         var moved = DocumentProblems()
         moved.problems = problems.map { problem in
@@ -43,7 +44,8 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         return moved
     }
 
-    /// `document_invalid` with the first problem and how many there are; `problems` has all: `{"pointer", "message", "entry"?}`.
+    /// `document_invalid` with the first problem and how many there are; `problems` has all:
+    /// `{"pointer", "message", "entry"?}`.
     package var failure: Failure {
         let first = problems.first.map(Self.line) ?? "The document cannot be used."
         let others = problems.count > 1 ? " (the first of \(problems.count) problems)" : ""

@@ -1,7 +1,8 @@
-/// An e-mail address that one parser and every other read alike: ASCII, `local@domain`, nothing quoted, no comment, no list.
+/// An e-mail address that one parser and every other read alike: ASCII, `local@domain`, nothing quoted, no comment, no
+/// list.
 ///
-/// Two spellings of one address are one login: letters count the same in either case. Letters beyond ASCII are refused rather than
-/// folded, since foldings differ, and some of them join two addresses into one (T-38).
+/// Two spellings of one address are one login: letters count the same in either case. Letters beyond ASCII are refused
+/// rather than folded, since foldings differ, and some of them join two addresses into one (T-38).
 package struct EmailAddress: Sendable, CustomStringConvertible {
     /// As it was written; mail goes here.
     package let text: String
@@ -26,8 +27,8 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
 
     /// By what mails are counted: one text for the addresses that many servers deliver to one mailbox.
     ///
-    /// What stands behind a `+` is the owner's note (RFC 5233), and Gmail looks at no dots. It tells nobody who somebody is: there an
-    /// address is the one that it is.
+    /// What stands behind a `+` is the owner's note (RFC 5233), and Gmail looks at no dots. It tells nobody who
+    /// somebody is: there an address is the one that it is.
     package var mailbox: String {
         let halves = login.split(separator: "@")
         guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,

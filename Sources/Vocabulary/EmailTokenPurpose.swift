@@ -5,8 +5,8 @@ package enum EmailTokenPurpose: String, Sendable {
     /// Takes back what has become of an account, for whoever reads the mail of the address that it had before.
     case reversal
 
-    /// Seconds around a change of an account within which what is done to it is suspected, too: identities that were linked so long before
-    /// it go when it is undone, and for so long after it notices go to both addresses.
+    /// Seconds around a change of an account within which what is done to it is suspected, too: identities that were
+    /// linked so long before it go when it is undone, and for so long after it notices go to both addresses.
     package static let suspicionSeconds = 259_200
 
     /// The last segment of the path of the page that it leads to.

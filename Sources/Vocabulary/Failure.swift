@@ -1,4 +1,5 @@
-/// Why a use case did not succeed: a stable reason for programs, a message for people, and what a program needs beside it.
+/// Why a use case did not succeed: a stable reason for programs, a message for people, and what a program needs beside
+/// it.
 ///
 /// Only the error table of a protocol, such as `Backendless/Problem`, turns a failure into a response. `cause` is for
 /// our log and never leaves the process; neither it nor the message may hold a token, a secret, an e-mail or a value of
@@ -88,21 +89,18 @@ package struct Failure: Error, Sendable {
     /// What happened inside, for our log only.
     package var cause: String? { content.cause }
 
-    /// Whether it comes of a configuration that the database has left behind: with the current one it may not happen.
-    package var isOutdated: Bool { content.isOutdated }
-
     /// Whether the log has it already.
-    package var isLogged: Bool { content.isLogged }
+    package private(set) var isLogged = false
 
     /// The same failure for those above the place where it has been logged.
     package var logged: Failure {
-        isLogged
-            ? self
-            : Failure(reason, message, details: details, retryAfter: retryAfter, isOutdated: isOutdated, isLogged: true)
+        var logged = self
+        logged.isLogged = true
+        return logged
     }
 
-    /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a thousand
-    /// logins may wait at once.
+    /// On the heap: every function on the way of a login that can fail keeps room for a failure while it waits, and a
+    /// thousand logins may wait at once.
     private let content: Content
 
     private final class Content: Sendable {
@@ -111,20 +109,14 @@ package struct Failure: Error, Sendable {
         let details: JSONObject
         let retryAfter: Int?
         let cause: String?
-        let isOutdated: Bool
-        let isLogged: Bool
 
         init(
             reason: Reason,
             message: String,
             details: JSONObject,
             retryAfter: Int?,
-            cause: String?,
-            isOutdated: Bool,
-            isLogged: Bool
+            cause: String?
         ) {
-            self.isLogged = isLogged
-            self.isOutdated = isOutdated
             self.reason = reason
             self.message = message
             self.details = details
@@ -138,37 +130,14 @@ package struct Failure: Error, Sendable {
         _ message: String,
         details: JSONObject = JSONObject(),
         retryAfter: Int? = nil,
-        cause: String? = nil,
-        isOutdated: Bool = false
-    ) {
-        self.init(
-            reason,
-            message,
-            details: details,
-            retryAfter: retryAfter,
-            cause: cause,
-            isOutdated: isOutdated,
-            isLogged: false
-        )
-    }
-
-    private init(
-        _ reason: Reason,
-        _ message: String,
-        details: JSONObject,
-        retryAfter: Int?,
-        cause: String? = nil,
-        isOutdated: Bool,
-        isLogged: Bool
+        cause: String? = nil
     ) {
         content = Content(
             reason: reason,
             message: message,
             details: details,
             retryAfter: retryAfter,
-            cause: cause,
-            isOutdated: isOutdated,
-            isLogged: isLogged
+            cause: cause
         )
     }
 }

@@ -1,4 +1,4 @@
-/// One of the ways in which a user can log in.
+/// A login method of a user: an identity of a provider, or the password.
 package struct LoginMethod: Sendable {
     /// A provider's name, or `password`.
     package let provider: String
@@ -33,7 +33,7 @@ package struct LoginMethod: Sendable {
     }
 }
 
-/// Which way in is meant.
+/// Which login method is meant.
 package struct LoginMethodSelection: Sendable {
     /// A provider's name, or `password`.
     package let provider: String

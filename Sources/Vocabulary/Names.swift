@@ -35,7 +35,8 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
 
     package static func < (left: PropertyName, right: PropertyName) -> Bool { left.text < right.text }
 
-    /// Whether the name belongs to the system, in whatever case it is spelt: no mapping may target it, no property take it.
+    /// Whether the name belongs to the system, in whatever case it is spelt: no mapping may target it, no property take
+    /// it.
     package var isReserved: Bool { ReservedNames.contains(self) }
 
     /// The two properties that every application has.

@@ -1,6 +1,7 @@
 /// `%XX` in paths, queries and forms: RFC 3986 §2.1.
 package enum PercentEncoding {
-    /// The text that it stands for; nil when an escape is broken, or the bytes are not UTF-8 or hold NUL, which no text of ours does.
+    /// The text that it stands for; nil when an escape is broken, or the bytes are not UTF-8 or hold NUL, which no text
+    /// of ours does.
     ///
     /// In a query a `+` is a space, as browsers and most libraries write one.
     package static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {

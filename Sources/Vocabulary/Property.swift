@@ -17,8 +17,8 @@ package enum PropertyType: String, Sendable, CaseIterable {
 
     /// Whether a property of this type may become one of another type that holds every value it has.
     ///
-    /// STRING and TEXT are alike and hold everything but JSON; JSON holds everything; a DOUBLE holds integers up to ±2⁵³, which
-    /// is checked where the values are; a DATETIME holds a DATE as its midnight in UTC.
+    /// STRING and TEXT are alike and hold everything but JSON; JSON holds everything; a DOUBLE holds integers up to
+    /// ±2⁵³, which is checked where the values are; a DATETIME holds a DATE as its midnight in UTC.
     package func widens(to wider: PropertyType) -> Bool {
         switch (self, wider) {
         case (.json, _): false

@@ -19,7 +19,7 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
         self.text = text.description
     }
 
-    /// Not somebody else's word, but a way in as those are.
+    /// No provider, but a login method as those are.
     package static let password = ProviderName(known: "password")
 
     /// As client SDKs name the account that a user came by.

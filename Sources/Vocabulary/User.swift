@@ -11,7 +11,7 @@ package struct User: Sendable {
     package let socialAccount: String?
     /// The language of e-mails, two letters.
     package let locale: String?
-    /// Whether the person has proved to own the e-mail address; a provider's word does not count (decision D6).
+    /// Whether the e-mail address has been verified by a mail; a provider's word does not count (decision D6).
     package let emailVerified: Bool
     /// The declared and built-in properties, in the order of the application, nil where empty.
     package let properties: [(name: PropertyName, value: PropertyValue?)]

@@ -2,7 +2,6 @@ import Logins
 import Providers
 import Federation
 import Secrets
-import Secrets
 import FoundationEssentials
 import HTTPTypes
 import Vocabulary

@@ -85,7 +85,8 @@ struct HostBoundTests {
 
     private static let key = "key-0123456789abcdef"
 
-    /// Lends listeners that know three applications: `one` with host names, one of which `two` claims, too, and `api` with a key.
+    /// Lends listeners that know three applications: `one` with host names, one of which `two` claims, too, and `api`
+    /// with a key.
     private func withApplications(_ body: @escaping @Sendable (Listeners) async throws -> Void) async throws {
         try await withDatabase(.schema) { database in
             try await database.psql(

@@ -4,10 +4,7 @@ import Backendless
 import Curl
 import Administration
 import Applications
-import Administration
-import Applications
 import Federation
-import Secrets
 import Secrets
 import Facebook
 import HTTP
@@ -49,7 +46,8 @@ struct Listeners: Sendable {
         management = parts.managementRouter.buildResponder()
     }
 
-    /// Lends listeners on a database, whose connections live as long, with kinds of providers beside those of the service.
+    /// Lends listeners on a database, whose connections live as long, with kinds of providers beside those of the
+    /// service.
     static func onDatabase(
         _ url: String,
         trustedProxies: Int = 0,

@@ -20,7 +20,8 @@ struct OpenAPITests {
     func publicRoutes() throws {
         let document = try OpenAPIDocument("public")
         let routes = Set(try Parts().publicRouter().routes.map(Self.label))
-        // The router spells the provider as a parameter everywhere; what one provider alone has stands under its name here.
+        // The router spells the provider as a parameter everywhere; what one provider alone has stands under its name
+        // here.
         var expected: Set<String> = []
         for label in document.operations.keys {
             let parts = label.split(separator: " ").map(String.init)

@@ -1,5 +1,4 @@
 import Administration
-import Administration
 import Federation
 import HTTPTypes
 import Providers

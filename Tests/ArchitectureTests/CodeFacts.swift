@@ -9,8 +9,8 @@ enum CodeFacts {
 
     /// The variables that a source with calls such as `milliseconds("login", default: 5000)` reads.
     ///
-    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up in `constants` by its type and its last
-    /// part, as `GraphConfiguration.baseURL`.
+    /// A default that is a name, such as `GraphConfiguration.Default.baseURL`, is looked up in `constants` by its type
+    /// and its last part, as `GraphConfiguration.baseURL`.
     static func variables(in source: SwiftText, constants: [String: String]) -> [Variable] {
         let readers = ["text", "address", "integer", "milliseconds", "boolean", "string", "upstream"]
         let tokens = source.tokens

@@ -119,7 +119,8 @@ enum ModuleRules {
             if !allowed.contains(statement.module) {
                 findings.append("\(place): \(module) must not import \(statement.module)")
             }
-            // The first opens what a module keeps to itself, the second hands an arrow on to whoever imports the module.
+            // The first opens what a module keeps to itself, the second hands an arrow on to whoever imports the
+            // module.
             for attribute in statement.attributes where ["testable", "_exported"].contains(attribute) {
                 findings.append("\(place): @\(attribute) has no place in Sources")
             }

@@ -1,6 +1,7 @@
 /// A Swift source as tokens, with its comments apart: as much of the language as the checks of this target need.
 ///
-/// Words inside comments and literals are not code, and code inside an interpolation is. Regex literals are taken for operators.
+/// Words inside comments and literals are not code, and code inside an interpolation is. Regex literals are taken for
+/// operators.
 struct SwiftText {
     struct Token: Equatable {
         enum Kind {

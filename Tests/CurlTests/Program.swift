@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A program of the system, started with `posix_spawn`: Foundation's `Process` hands the blocked signals of its thread on
-/// to the child, and crashes when several threads start one among thousands of descriptors.
+/// A program of the system, started with `posix_spawn`: Foundation's `Process` hands the blocked signals of its thread
+/// on to the child, and crashes when several threads start one among thousands of descriptors.
 struct Program: Sendable {
     let identifier: pid_t
     private let output: Int32
@@ -74,8 +74,8 @@ struct Program: Sendable {
         try Program(name, arguments).finish()
     }
 
-    /// Held while a program starts and while a descriptor is made, until it is kept from children: a socket that a child
-    /// holds open, too, is not closed when a test closes it.
+    /// Held while a program starts and while a descriptor is made, until it is kept from children: a socket that a
+    /// child holds open, too, is not closed when a test closes it.
     static let descriptors = NSLock()
 
     static func keepFromChildren(_ descriptor: Int32) {

@@ -5,7 +5,7 @@ import Testing
 @Suite("TLS")
 struct TLSTests {
     @Test(
-        "F-08: a server that does not prove itself is refused before a byte of the request goes out",
+        "F-08: a server that cannot be authenticated is refused before a byte of the request goes out",
         arguments: [
             (Nginx.Site(certificate: "expired"), CurlError.TLSFailure.certificateExpired),
             (Nginx.Site(certificate: "wrong-host"), .certificateOfAnotherHost),

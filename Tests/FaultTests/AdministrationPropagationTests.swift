@@ -23,8 +23,8 @@ extension FaultTests {
 
         /// Logins a second while operators change things.
         ///
-        /// A debug build bears these with more than half of two processors free. At 200 it is busy with the logins alone, and
-        /// what is measured is the queue for a processor.
+        /// A debug build bears these with more than half of two processors free. At 200 it is busy with the logins
+        /// alone, and what is measured is the queue for a processor.
         private static let pace = 50
 
         private func person(_ first: String, _ last: String) async throws -> Visitor {
@@ -230,7 +230,8 @@ extension FaultTests {
                         #"[{"from": "last_name", "to": "givenName", "transform": "uppercase"}]"#
                     )
                     let start = ContinuousClock.now
-                    // What was swallowed stays lost: the notification, and with it half a reply to whoever waits for one.
+                    // What was swallowed stays lost: the notification, and with it half a reply to whoever waits for
+                    // one.
                     try await eventually("something is lost") { proxy.traffic.swallowed > 0 }
                     try await proxy.heal()
                     try await eventually("it has heard", within: .seconds(60), every: .milliseconds(20)) {

@@ -80,7 +80,7 @@ extension FaultTests {
                 faults.expectAllRefused(attempts, ["provider_unavailable"])
                 // Two calls a login, and each of them again, would be four times as many as there are logins.
                 #expect(asked <= attempts.count * 11 / 10, "calls for \(attempts.count) logins")
-                // Once the way is closed, only a probe takes longer than our own work.
+                // Once the circuit breaker is open, only a probe takes longer than our own work.
                 let late = attempts.suffix(100).map(\.elapsed).sorted()
                 #expect(late[50] < .milliseconds(200))
                 try await expectAbsent(visitors)
@@ -162,8 +162,8 @@ extension FaultTests {
                         #expect(attempt.problem != nil)
                     }
                 }
-                // A rate limit that one application met closes the way for a second.
-                try await eventually("the way is open again", every: .milliseconds(100)) {
+                // A rate limit that one application met opens the circuit breaker for a second.
+                try await eventually("the circuit breaker is closed again", every: .milliseconds(100)) {
                     try await faults.logIn(regular, at: faults.instances[0]).signedIn != nil
                 }
             }

@@ -49,7 +49,7 @@ extension FaultTests {
             }
             let rows = try await faults.database.psql("select 1 from demo.identities where subject = '\(visitor.id)'")
             #expect(rows.isEmpty, "a login that failed wrote something")
-            // One person's broken answers close the way to nobody.
+            // One person's broken answers open no circuit breaker.
             faults.expectAllSignedIn([try await faults.logIn(visitor, at: faults.instances[0])])
         }
 

@@ -21,7 +21,7 @@ extension FaultTests {
             var closesAfter: Int?
         }
 
-        /// Fewer than the failures in a row that close the way to Graph.
+        /// Fewer than the failures in a row that open the circuit breaker.
         private static let impostors = [
             Impostor(name: "expired", certificate: "expired"),
             Impostor(name: "wrong host", certificate: "wrong-host"),
@@ -32,7 +32,7 @@ extension FaultTests {
             Impostor(name: "closes in the middle of its certificate", closesAfter: 200),
         ]
 
-        @Test("F-08: a server that proves nothing gets no byte of a token or secret, and the login is refused")
+        @Test("F-08: a server that cannot be authenticated gets no byte of a token or secret, and the login is refused")
         func impostors() async throws {
             let certificates = try await Certificates.make()
             let upstream = try freePort()

@@ -1,4 +1,3 @@
-import Administration
 import Providers
 import Vocabulary
 import Logging
@@ -7,9 +6,7 @@ import Testing
 
 @testable import Applications
 @testable import Administration
-@testable import Applications
 @testable import Federation
-@testable import Secrets
 @testable import Secrets
 
 @Suite("The copy of every application's configuration")

@@ -6,8 +6,6 @@ import Vocabulary
 @testable import Federation
 @testable import KeptTokens
 @testable import Logins
-@testable import KeptTokens
-@testable import Logins
 
 @Suite("When a kept token is asked about again")
 struct CheckBackoffTests {

@@ -4,7 +4,6 @@ import Vocabulary
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
 
 @Suite("The configuration in memory, and looks at the database that overlap")

@@ -6,10 +6,7 @@ import Mapping
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
-@testable import Logins
-@testable import Secrets
 @testable import Logins
 @testable import Secrets
 

@@ -1,7 +1,6 @@
 import Providers
 import Facebook
 import Administration
-import Administration
 import Federation
 import Vocabulary
 import Store

@@ -4,7 +4,6 @@ import Vocabulary
 import Testing
 
 @testable import Administration
-@testable import Administration
 @testable import Federation
 @testable import Mapping
 

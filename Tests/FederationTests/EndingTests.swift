@@ -6,7 +6,6 @@ import TestSupport
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
 
 @Suite("What ends in the settings of applications")

@@ -5,7 +5,6 @@ import Vocabulary
 import Testing
 
 @testable import Administration
-@testable import Administration
 @testable import Federation
 @testable import Store
 

@@ -6,8 +6,6 @@ import Testing
 
 @testable import Administration
 @testable import Applications
-@testable import Administration
-@testable import Applications
 @testable import Federation
 @testable import Store
 

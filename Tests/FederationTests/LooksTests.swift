@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
 
 @Suite("Looks that many share")

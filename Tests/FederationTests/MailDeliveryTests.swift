@@ -2,11 +2,7 @@ import Administration
 import Providers
 import Curl
 import Applications
-import Administration
-import Applications
 import Federation
-import Notifications
-import Secrets
 import Notifications
 import Secrets
 import FoundationEssentials

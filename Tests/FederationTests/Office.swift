@@ -1,8 +1,6 @@
 import Curl
 import Administration
-import Administration
 import Federation
-import Secrets
 import Secrets
 import Facebook
 import FoundationEssentials
@@ -111,7 +109,7 @@ extension FacebookKind {
             (deadline) throws(Failure) in
             try await graph.signingKeys(deadline: deadline)
         }
-        return FacebookKind(graph: graph, keys: keys, clock: { Int64(Date().timeIntervalSince1970) })
+        return FacebookKind(graph: graph, keys: keys, clock: .system)
     }
 }
 
@@ -119,7 +117,12 @@ extension ProviderKinds {
     /// The kinds of the service; nobody listens where they ask.
     static func outOfReach() throws -> ProviderKinds {
         let curl = try CurlClient(configuration: CurlConfiguration())
-        let twitter = TwitterClient(curl: curl, configuration: try TwitterConfiguration(baseURL: "http://127.0.0.1:9"))
+        let twitter = TwitterClient(
+            curl: curl,
+            configuration: try TwitterConfiguration(baseURL: "http://127.0.0.1:9"),
+            clock: .system,
+            random: .system
+        )
         return ProviderKinds([try FacebookKind.outOfReach(curl), TwitterKind(client: twitter)])
     }
 }

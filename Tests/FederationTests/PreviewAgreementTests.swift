@@ -1,8 +1,6 @@
 import Facebook
 import Administration
-import Administration
 import Federation
-import Logins
 import Logins
 import FoundationEssentials
 import Vocabulary
@@ -194,7 +192,7 @@ struct PreviewAgreementTests {
             dynamic: JSONObject()
         )
         let statement = SignInStatement(application: application, provider: .facebook, tokens: nil, targets: targets)
-        return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10))
+        return try await office.store.signIn(write, by: statement, deadline: .now + .seconds(10)).get()
     }
 
     /// What the one user has, as replies carry it.

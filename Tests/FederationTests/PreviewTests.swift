@@ -1,6 +1,5 @@
 import Administration
 import Facebook
-import Administration
 import Federation
 import Vocabulary
 import TestSupport

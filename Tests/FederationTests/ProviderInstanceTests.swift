@@ -329,7 +329,8 @@ struct ProviderInstanceTests {
         }
     }
 
-    /// The work in the background forgets the token of a provider that is gone, and not that of one whose kind is not known.
+    /// The work in the background forgets the token of a provider that is gone, and not that of one whose kind is not
+    /// known.
     private func expectTokensKept(_ office: Office, _ directory: ApplicationDirectory) async throws {
         let user = "8A1F3C2E-6D1B-4C8A-9E7F-1B2C3D4E5F60"
         try await office.database.psql(

@@ -1,6 +1,5 @@
 import Facebook
 import Administration
-import Administration
 import Federation
 import Vocabulary
 import Store

@@ -5,10 +5,7 @@ import Vocabulary
 
 @testable import Administration
 @testable import Applications
-@testable import Administration
-@testable import Applications
 @testable import Federation
-@testable import Secrets
 @testable import Secrets
 @testable import Store
 

@@ -6,10 +6,7 @@ import Testing
 
 @testable import Administration
 @testable import Applications
-@testable import Administration
-@testable import Applications
 @testable import Federation
-@testable import Secrets
 @testable import Secrets
 @testable import Store
 

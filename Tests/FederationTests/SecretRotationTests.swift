@@ -1,6 +1,5 @@
 import KeptTokens
 import Applications
-import Administration
 import Facebook
 import FoundationEssentials
 import Vocabulary
@@ -11,8 +10,6 @@ import Testing
 
 @testable import Administration
 @testable import Federation
-@testable import Logins
-@testable import Secrets
 @testable import Logins
 @testable import Secrets
 

@@ -1,5 +1,4 @@
 import Applications
-import Applications
 import Federation
 import Vocabulary
 import Testing

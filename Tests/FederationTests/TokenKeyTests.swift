@@ -5,9 +5,7 @@ import Store
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
-@testable import Secrets
 @testable import Secrets
 
 @Suite("Keys of signed tokens")

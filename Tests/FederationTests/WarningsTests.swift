@@ -2,7 +2,6 @@ import Logging
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
 
 @Suite("Warnings to operators")

@@ -6,7 +6,7 @@ import Testing
 struct PasswordHasherTests {
     @Test("a password matches its own hash and no other does; each hash has its own salt")
     func matching() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
         let hash = try await hasher.hash(Secret("nine green bottles"))
         #expect(hash.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
         #expect(try await hasher.hash(Secret("nine green bottles")) != hash)
@@ -17,7 +17,7 @@ struct PasswordHasherTests {
 
     @Test("one password in two of Unicode's forms is one password")
     func forms() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
         let hash = try await hasher.hash(Secret("caf\u{e9} \u{1e69} \u{ac00} and more"))
         let decomposed = Secret("cafe\u{301} s\u{307}\u{323} \u{1100}\u{1161} and more")
         #expect(try await hasher.verify(decomposed, against: hash) == .matches(outdated: false))
@@ -25,7 +25,7 @@ struct PasswordHasherTests {
 
     @Test("every byte counts, up to the last")
     func noTruncation() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
         let long = String(repeating: "x", count: 255)
         let hash = try await hasher.hash(Secret(long + "a"))
         #expect(try await hasher.verify(Secret(long + "b"), against: hash) == .differs)
@@ -36,7 +36,7 @@ struct PasswordHasherTests {
         "a hash of weaker parameters is known as such; what is none of Argon2id, or asks for much memory, is not computed"
     )
     func parameters() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 64)
+        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
         // A test vector of the reference implementation.
         let weak = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
         #expect(try await hasher.verify(Secret("password"), against: weak) == .matches(outdated: true))
@@ -53,7 +53,7 @@ struct PasswordHasherTests {
 
     @Test("what has no slot waits, what has no room is refused at once, and what is late is not begun")
     func bounds() async throws {
-        let hasher = PasswordHasher(slots: 1, queue: 3)
+        let hasher = PasswordHasher(slots: 1, queue: 3, random: .forTests)
         let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
             for _ in 0..<10 {
                 group.addTask {
@@ -77,4 +77,8 @@ struct PasswordHasherTests {
         #expect(late?.retryAfter != nil)
         _ = try await hasher.hash(Secret("nine green bottles"))
     }
+}
+
+extension RandomSource {
+    fileprivate static let forTests = RandomSource { count in (0..<count).map { _ in .random(in: .min ... .max) } }
 }

@@ -18,7 +18,8 @@ struct RenewalTests {
         try await withClient(nil, bounded) { client in
             var processes: Set<Int> = []
             var round = 0
-            // A connection is renewed after a hundred statements, or later, while another one is being renewed: busy machines take more.
+            // A connection is renewed after a hundred statements, or later, while another one is being renewed: busy
+            // machines take more.
             while round < 10 || processes.count < 6 && round < 200 {
                 round += 1
                 try await withThrowingTaskGroup(of: Int?.self) { group in

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Secrets and personal values of these tests: each holds a word that occurs nowhere else, so that one search through logs,
-/// replies and tables finds any of them (T-110).
+/// Secrets and personal values of these tests: each holds a word that occurs nowhere else, so that one search through
+/// logs, replies and tables finds any of them (T-110).
 enum Canary {
     /// The word, in small letters.
     static let mark = "canary"

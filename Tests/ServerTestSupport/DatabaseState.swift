@@ -30,8 +30,8 @@ extension Deployment {
         }
     }
 
-    /// A function for `state()` in one round trip: every table with the number of its rows and a digest of them, and every
-    /// column.
+    /// A function for `state()` in one round trip: every table with the number of its rows and a digest of them, and
+    /// every column.
     private static let stateFunction = """
         create function state() returns setof text language plpgsql as $body$
         declare t record; line text;
@@ -52,7 +52,8 @@ extension Deployment {
     /// Functions that tests ask, for the template of all databases.
     static let functions = stateFunction + canariesFunction
 
-    /// `canaries(words)`: the columns of all tables that hold one of the words, in whatever case, as text or as readable bytes.
+    /// `canaries(words)`: the columns of all tables that hold one of the words, in whatever case, as text or as
+    /// readable bytes.
     private static let canariesFunction = """
         create function canaries(variadic words text[]) returns setof text language plpgsql as $body$
         declare c record; found boolean;

@@ -3,8 +3,8 @@ import Vocabulary
 import TestSupport
 import Testing
 
-/// What the tests of a suite run against: the built service, a PostgreSQL database and a Graph simulator, three separate
-/// processes that talk over loopback sockets, set up as an operator does it (`federation apply`).
+/// What the tests of a suite run against: the built service, a PostgreSQL database and a Graph simulator, three
+/// separate processes that talk over loopback sockets, set up as an operator does it (`federation apply`).
 ///
 /// A suite asks for one by its traits and finds it in `Deployment.current`:
 ///

@@ -19,7 +19,8 @@ extension Deployment {
     /// Makes a person at Facebook who has never been here, with a token.
     ///
     /// - Parameters:
-    ///   - profile: Graph's fields, and `permissions` as the simulator takes them (`public_profile` and `email` unless told).
+    ///   - profile: Graph's fields, and `permissions` as the simulator takes them (`public_profile` and `email` unless
+    ///     told).
     ///   - kind: The kind of token, in the simulator's words.
     ///   - scopes: The token's permissions; those of the person unless told otherwise.
     ///   - app: The Facebook app that the token is for.

@@ -73,7 +73,8 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "rate_limited": (999, 429),
 ]
 
-/// Checks that a reply is this problem: code, status, the one shape of errors, the headers of every error, and no secret in it.
+/// Checks that a reply is this problem: code, status, the one shape of errors, the headers of every error, and no
+/// secret in it.
 ///
 /// - Returns: The reply's `errorData`.
 /// - Throws: When the reply is another one.

@@ -70,7 +70,7 @@ struct BanTests {
                         try tenant.write("2", [], hash: hash),
                         by: statement,
                         linking: linking
-                    )
+                    ).get()
                 }
             }
             #expect(await refusal(.session(tokenHash: hash, authenticatedWithin: 300))?.reason == .accountDisabled)
@@ -166,7 +166,8 @@ extension Tenant {
         try await store.change(id, of: application, by: Self.actor) { _ in change }.person
     }
 
-    /// Makes a user, disables and erases them; or takes the one identity from them, as Facebook's deletion does where a password is left.
+    /// Makes a user, disables and erases them; or takes the one identity from them, as Facebook's deletion does where a
+    /// password is left.
     @discardableResult
     fileprivate func ban(_ subject: String, keepingUser: Bool = false) async throws -> ObjectID {
         let id = try await signIn(subject, writing: nil, to: "nick", .always).user.objectID
@@ -230,7 +231,7 @@ extension Tenant {
         )
         let write = try write(subject, [], once: use == .once ? once : nil)
         let failure = await #expect(throws: Failure.self, sourceLocation: sourceLocation) {
-            try await store.signIn(write, by: statement, deadline: .now + .seconds(5))
+            try await store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
         }
         #expect(failure?.reason == .accountDisabled, sourceLocation: sourceLocation)
     }

@@ -255,7 +255,8 @@ struct ChangeLockTests {
 }
 
 extension Tenant {
-    /// The application with a property that logins write while others are changed, as an instance sees it that knows of no more.
+    /// The application with a property that logins write while others are changed, as an instance sees it that knows of
+    /// no more.
     fileprivate func withLoginProperty() async throws -> Tenant {
         let property = Property(name: Self.named("steady"), type: .string)
         try await change(.declareProperty(property))

@@ -347,7 +347,7 @@ extension Tenant {
             login: UserUpdate.LoginChange(login: email, password: nil, formerHash: hash),
             announcement: announcement(former, link: link)
         )
-        _ = try await store.update(update, bySession: openSession(of: user), of: application)
+        _ = try await store.update(update, bySession: openSession(of: user), of: application).get()
         return link
     }
 
@@ -368,8 +368,8 @@ extension Tenant {
     @discardableResult
     fileprivate func addLink(_ purpose: EmailTokenPurpose, of user: ObjectID, email: String) async throws -> [UInt8] {
         let link = Self.randomHash()
-        let proof = EmailToken(user: user, email: email)
-        try await store.addEmailToken(proof, for: purpose, tokenHash: link, of: application)
+        let token = EmailToken(user: user, email: email)
+        try await store.addEmailToken(token, for: purpose, tokenHash: link, of: application)
         return link
     }
 

@@ -29,7 +29,7 @@ struct ClearingTests {
             clearing: cleared,
             dynamic: dynamic
         )
-        return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).user
+        return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get().user
     }
 
     @Test("what is emptied is NULL, counts as a change once, and is filled again")
@@ -114,7 +114,7 @@ struct ClearingTests {
                     [value.map(PropertyValue.text)],
                     clearing: value == nil ? [.email] : []
                 )
-                return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).user
+                return try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get().user
             }
             let user = try await signIn("ann@example.com")
             try await tenant.database.psql("update \(Tenant.users) set email_verified = true")
@@ -157,7 +157,7 @@ struct ClearingTests {
                     standing: .good,
                     of: identity,
                     by: statement
-                )
+                ).get()
             }
             #expect(try await refresh(nil, clearing: [])?.value("nick") == .text("first"))
             #expect(try await refresh(nil, clearing: [nick])?.value("nick") == nil)

@@ -91,7 +91,8 @@ struct ConfigurationCopyTests {
                         try await group.waitForAll()
                     }
                 }()
-                // What an instance does: it asks for what changed after the revision that it has, and notes the one it got.
+                // What an instance does: it asks for what changed after the revision that it has, and notes the one it
+                // got.
                 var revisions: [ApplicationID: Int64] = [:]
                 var seen: Int64 = 0
                 var isLast = false

@@ -231,7 +231,7 @@ struct ErasureTests {
                 var fresh: Set<ObjectID> = []
                 for (hash, outcome) in logins {
                     let user = try outcome.get()
-                    let session = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)
+                    let session = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
                     #expect(session?.objectID == (user == id ? nil : user))
                     if user != id { fresh.insert(user) }
                 }

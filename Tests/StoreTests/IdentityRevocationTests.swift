@@ -57,7 +57,7 @@ struct IdentityRevocationTests {
 
             _ = try await tenant.signIn(writing: nil, to: "nick", .always)
             let person = try await tenant.store.person(id, of: tenant.application)
-            #expect(person?.identities.first?.revoked == nil, "a login proves that the app is back")
+            #expect(person?.identities.first?.revoked == nil, "a login shows that the app is back")
         }
     }
 

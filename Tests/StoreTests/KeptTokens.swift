@@ -34,7 +34,7 @@ extension Tenant {
             write,
             by: SignInStatement(application: application, provider: .facebook, tokens: tokens, targets: [target]),
             deadline: .now + .seconds(5)
-        )
+        ).get()
     }
 
     /// Makes people by SQL, each with a token whose check is due.

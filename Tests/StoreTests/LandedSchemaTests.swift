@@ -193,6 +193,6 @@ extension Tenant {
             write(as: identity, [], token: sealed),
             by: SignInStatement(application: application, provider: identity.provider, tokens: .asItIs, targets: []),
             deadline: .now + .seconds(5)
-        )
+        ).get()
     }
 }

@@ -30,14 +30,14 @@ struct LastLoginWinsTests {
             func signIn(_ subject: String) async throws -> [UInt8] {
                 let hash = Tenant.randomHash()
                 let write = try tenant.write(subject, [], hash: hash)
-                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5))
+                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
                 return hash
             }
             let stranger = try await signIn("2")
             let (first, second) = (try await signIn("1"), try await signIn("1"))
-            #expect(try await tenant.store.sessionUser(tokenHash: first, of: tenant.application) == nil)
-            #expect(try await tenant.store.sessionUser(tokenHash: second, of: tenant.application) != nil)
-            #expect(try await tenant.store.sessionUser(tokenHash: stranger, of: tenant.application) != nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: first, of: tenant.application).get() == nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: second, of: tenant.application).get() != nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: stranger, of: tenant.application).get() != nil)
         }
     }
 
@@ -50,7 +50,7 @@ struct LastLoginWinsTests {
                     for _ in 0..<8 {
                         let write = try tenant.write(subject, [])
                         group.addTask {
-                            _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5))
+                            _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
                         }
                     }
                     try await group.waitForAll()

@@ -47,9 +47,10 @@ struct PasswordSessionTests {
         try await lend { tenant, user in
             let former = SealedSecret(bytes: [1, 2], keyID: "key")
             let stale = try await tenant.store.openPasswordSession(session(user, hash: former), of: tenant.application)
+                .get()
             #expect(stale == nil)
             #expect(try await tenant.count("sessions") == "1", "that of the first login")
-            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
             #expect(opened?.objectID == user)
             #expect(opened?.lastLogin != nil)
             let row = try await tenant.database.psql(
@@ -70,7 +71,7 @@ struct PasswordSessionTests {
         try await lend { tenant, user in
             try await tenant.database.psql("update \(Tenant.users) set user_status = '\(status)', last_login = null")
             let failure = await #expect(throws: Failure.self) {
-                try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+                try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
             }
             #expect(failure?.reason == reason)
             #expect(try await tenant.count("sessions") == "1")
@@ -83,12 +84,14 @@ struct PasswordSessionTests {
     func previous() async throws {
         try await lend { tenant, user in
             let first = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: first), of: tenant.application)
-            _ = try await tenant.store.openPasswordSession(session(user, previous: first), of: tenant.application)
+            _ = try await tenant.store.openPasswordSession(session(user, token: first), of: tenant.application).get()
+            _ = try await tenant.store.openPasswordSession(session(user, previous: first), of: tenant.application).get()
             #expect(try await tenant.count("sessions") == "2")
         }
         try await lend(multipleLogins: false) { tenant, user in
-            for _ in 1...3 { _ = try await tenant.store.openPasswordSession(session(user), of: tenant.application) }
+            for _ in 1...3 {
+                _ = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
+            }
             #expect(try await tenant.count("sessions") == "1")
         }
     }
@@ -97,7 +100,7 @@ struct PasswordSessionTests {
     func mostOfAll() async throws {
         try await lend { tenant, user in
             let hash = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: hash), of: tenant.application)
+            _ = try await tenant.store.openPasswordSession(session(user, token: hash), of: tenant.application).get()
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires, provider, provider_app, subject)
@@ -107,10 +110,10 @@ struct PasswordSessionTests {
                 """
             )
             let last = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: last), of: tenant.application)
+            _ = try await tenant.store.openPasswordSession(session(user, token: last), of: tenant.application).get()
             #expect(try await tenant.count("sessions") == "1000")
             for hash in [hash, last] {
-                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) != nil)
+                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() != nil)
             }
             let oldest = "select ceil(extract(epoch from now() - min(created))) < 1010 from \(Tenant.schema).sessions"
             #expect(try await tenant.database.psql(oldest) == [["t"]])
@@ -130,7 +133,7 @@ struct PasswordSessionTests {
     func race() async throws {
         try await lend { tenant, user in
             try await tenant.whileWaiting(for: user, "update \(Tenant.schema).passwords set hash = '\\x0909'") {
-                let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application)
+                let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
                 #expect(opened == nil)
             }
             #expect(try await tenant.count("sessions") == "1")

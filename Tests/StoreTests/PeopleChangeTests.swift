@@ -74,7 +74,7 @@ struct PeopleChangeTests {
             #expect(try await tenant.change(id, .setStatus(.disabled))?.user.status == .disabled)
             #expect(try await tenant.change(id, .setStatus(.enabled))?.user.status == .enabled)
             #expect(try await tenant.change(id, .setStatus(.enabled))?.user.status == .enabled)
-            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) == nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() == nil)
             #expect(
                 try await tenant.audit() == [
                     ["user.disable", id.description, #"{"to": "DISABLED", "from": "ENABLED"}"#],
@@ -107,12 +107,12 @@ struct PeopleChangeTests {
             // Not under another user's id.
             #expect(try await tenant.change(stranger, .endSession(id: first))?.sessions.count == 1)
             #expect(try await tenant.change(id, .endSession(id: first))?.sessions.count == 1)
-            #expect(try await tenant.store.sessionUser(tokenHash: one, of: tenant.application) == nil)
-            #expect(try await tenant.store.sessionUser(tokenHash: two, of: tenant.application) != nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: one, of: tenant.application).get() == nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: two, of: tenant.application).get() != nil)
             #expect(try await tenant.change(id, .endSession(id: first))?.sessions.count == 1)
             #expect(try await tenant.change(id, .endSessions)?.sessions.isEmpty == true)
             #expect(try await tenant.change(id, .endSessions)?.sessions.isEmpty == true)
-            #expect(try await tenant.store.sessionUser(tokenHash: others, of: tenant.application) != nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: others, of: tenant.application).get() != nil)
             #expect(
                 try await tenant.audit() == [
                     ["user.session.end", id.description, #"{"from": {"session": "\#(first)"}}"#],

@@ -19,7 +19,7 @@ struct PeopleRaceTests {
                 var fresh: Set<ObjectID> = []
                 for (hash, outcome) in logins {
                     let user = try outcome.get()
-                    let session = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)
+                    let session = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
                     // A login that was over before the erasing lost its session to it; all others are of the new user.
                     #expect(session?.objectID == (user == id ? nil : user))
                     if user != id { fresh.insert(user) }
@@ -53,7 +53,7 @@ struct PeopleRaceTests {
                     case .success(let user): #expect(user == id)
                     case .failure(let failure): #expect(failure.reason == .accountDisabled)
                     }
-                    #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) == nil)
+                    #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() == nil)
                 }
                 #expect(try await tenant.users(with: subject) == [id.description])
                 #expect(try await tenant.count("sessions") == "0")
@@ -179,10 +179,10 @@ struct PeopleRaceTests {
             try await tenant.database.psql("update \(Tenant.schema).sessions set last_seen = now() - interval '1 hour'")
             let held = "select from \(Tenant.schema).sessions for update"
             try await tenant.database.holding(held) {
-                let user = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)
+                let user = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
                 #expect(user != nil)
             }
-            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) != nil)
+            #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() != nil)
             let seen = try await tenant.database.psql(
                 "select last_seen > now() - interval '1 minute' from \(Tenant.schema).sessions"
             )
@@ -192,7 +192,8 @@ struct PeopleRaceTests {
 }
 
 extension Tenant {
-    /// Eight logins of one person in the middle of which something is done to it; what becomes of each, and the hash of its token.
+    /// Eight logins of one person in the middle of which something is done to it; what becomes of each, and the hash of
+    /// its token.
     func logins<Change: Sendable>(
         of subject: String,
         around change: @escaping @Sendable () async throws -> Change

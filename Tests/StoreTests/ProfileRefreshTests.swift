@@ -28,7 +28,7 @@ struct ProfileRefreshTests {
             standing: .good,
             of: identity,
             by: statement
-        )
+        ).get()
     }
 
     /// What a property is after a first value, a second one, and a third one behind an edit.
@@ -83,6 +83,7 @@ struct ProfileRefreshTests {
             #expect(!identity.isDisabled)
             func refresh() async throws -> User? {
                 try await tenant.store.refreshProfile([.text("second")], standing: .good, of: identity, by: statement)
+                    .get()
             }
             try await tenant.database.psql("update \(Tenant.users) set user_status = 'DISABLED'")
             let before = try await tenant.identity("to_jsonb(i) from \(Tenant.schema).identities i; --")

@@ -125,8 +125,8 @@ struct PropertyChangeTests {
         }
     }
 
-    @Test("a change that fails after the proof withdraws it")
-    func proofWithdrawn() async throws {
+    @Test("a change that fails after the validation of a requirement withdraws it")
+    func validationWithdrawn() async throws {
         try await Tenant.lend { tenant in
             let before = try await tenant.state()
             let failure = await tenant.refusal(

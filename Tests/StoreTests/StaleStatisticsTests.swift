@@ -139,16 +139,16 @@ struct StaleStatisticsTests {
             try tenant.write(String(1000 + number), [], hash: hash),
             by: login,
             deadline: deadline
-        ).user.objectID
-        #expect(try await store.sessionUser(tokenHash: hash, of: application)?.objectID == user)
+        ).get().user.objectID
+        #expect(try await store.sessionUser(tokenHash: hash, of: application).get()?.objectID == user)
         let again = try tenant.write(String(1000 + number), [], previous: hash)
-        _ = try await store.signIn(again, by: login, deadline: deadline)
+        _ = try await store.signIn(again, by: login, deadline: deadline).get()
         let secret = SealedSecret(bytes: [1, 2], keyID: "key")
         let address = "\(number)@example.com"
         let opened = try await store.openPasswordSession(
             PasswordSession(user: user, verifiedHash: secret, login: address, tokenHash: other, previousTokenHash: nil),
             of: application
-        )
+        ).get()
         #expect(opened?.objectID == user)
         #expect(try await store.password(ofLogin: address, in: application)?.objectID == user)
         #expect(try await store.user(ofLogin: address, in: application)?.objectID == user)
@@ -158,7 +158,7 @@ struct StaleStatisticsTests {
             UserUpdate(id: user, given: GivenProperties(), login: nil),
             bySession: other,
             of: application
-        )
+        ).get()
         let keys = AttemptKeys(source: Tenant.randomHash(), account: Tenant.randomHash())
         _ = try await store.countAttempt(for: keys.counts, of: application)
         try await store.forgiveAttempt(keys, of: application)
@@ -269,7 +269,9 @@ struct StaleStatisticsTests {
                 try await group.waitForAll()
             }
             for hash in hashes {
-                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)?.objectID == user)
+                #expect(
+                    try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()?.objectID == user
+                )
             }
             func count() async throws -> Int {
                 let rows = try await tenant.database.psql(

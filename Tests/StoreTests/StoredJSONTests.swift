@@ -51,13 +51,13 @@ struct StoredJSONTests {
                 _ = try await tenant.signIn(writing: .json(.object([:])), to: "extra", .always, hash: hash)
                 try await tenant.database.psql("update \(Tenant.users) set \(column) = '\(value)'")
                 let failure = await #expect(throws: Failure.self) {
-                    try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)
+                    try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
                 }
                 #expect(failure?.reason == .storedValueUnreadable)
                 #expect(failure?.details["property"]?.string == column)
                 #expect(failure.map { "\($0) \($0.cause ?? "")" }?.contains("000") == false)
                 try await tenant.database.psql("update \(Tenant.users) set \(column) = '{}'")
-                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application) != nil)
+                #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() != nil)
             }
         }
     }
@@ -87,7 +87,7 @@ struct StoredJSONTests {
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always, hash: hash)
             try await tenant.database.psql("update \(Tenant.users) set nick = repeat('a', 17000000)")
             let failure = await #expect(throws: Failure.self) {
-                try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application)
+                try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
             }
             #expect(failure?.reason == .storedValueUnreadable && failure?.details["property"]?.string == "nick")
         }

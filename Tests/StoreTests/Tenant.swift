@@ -125,7 +125,7 @@ struct Tenant {
             write(subject, [value], hash: hash, previous: previous),
             by: statement,
             deadline: .now + .seconds(5)
-        )
+        ).get()
     }
 
     func write(
@@ -259,7 +259,8 @@ func withClient<Result>(
 }
 
 extension TestDatabase {
-    /// Runs the closure while another session has done something, a lock for instance, and not yet ended its transaction.
+    /// Runs the closure while another session has done something, a lock for instance, and not yet ended its
+    /// transaction.
     func holding<Result: Sendable>(_ sql: String, _ body: @Sendable () async throws -> Result) async throws -> Result {
         try await withClient(url, configure: { $0.idleInTransactionTimeout = .seconds(60) }) { client in
             try await client.withTransaction { connection in

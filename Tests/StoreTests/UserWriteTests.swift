@@ -50,7 +50,7 @@ struct UserWriteTests {
             given.dynamic.append("none", .null)
             given.locale = .value("en")
             let write = RegistrationWrite(password: password("ann@example.com"), status: .enabled, given: given)
-            let user = try #require(try await tenant.store.register(write, of: tenant.application))
+            let user = try #require(try await tenant.store.register(write, of: tenant.application).get())
             #expect(user.value("points") == .integer(7) && user.value("member") == .boolean(true))
             #expect(user.value("seen") == .dateTime(1_700_000_123_456) && user.value("extra") == .json(.array([.null])))
             #expect(user.value("ratio") == .double(0.5), "what the table says")
@@ -59,7 +59,7 @@ struct UserWriteTests {
                 user.locale == "en" && user.socialAccount == "BACKENDLESS" && user.lastLogin == nil
                     && user.updated == nil
             )
-            #expect(try await tenant.store.register(write, of: tenant.application) == nil, "the login is taken")
+            #expect(try await tenant.store.register(write, of: tenant.application).get() == nil, "the login is taken")
             #expect(try await tenant.count("users") == "1")
         }
     }
@@ -74,7 +74,7 @@ struct UserWriteTests {
                         status: .enabled,
                         given: GivenProperties()
                     )
-                    group.addTask { try await tenant.store.register(write, of: tenant.application) != nil }
+                    group.addTask { try await tenant.store.register(write, of: tenant.application).get() != nil }
                 }
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
@@ -93,7 +93,7 @@ struct UserWriteTests {
                 given: GivenProperties()
             )
             let failure = await #expect(throws: Failure.self) {
-                try await tenant.store.register(write, of: tenant.application)
+                try await tenant.store.register(write, of: tenant.application).get()
             }
             #expect(failure?.reason == .propertyMissing && failure?.details["property"]?.string == "nick")
             #expect(try await tenant.count("passwords") == "0")
@@ -109,14 +109,14 @@ struct UserWriteTests {
                 status: .enabled,
                 given: try given(tenant, [("email", .text("ann@example.com")), ("nick", .text("A"))])
             )
-            _ = try await tenant.store.register(write, of: tenant.application)
+            _ = try await tenant.store.register(write, of: tenant.application).get()
             let hash = try await session(tenant, of: id)
             func update(_ given: GivenProperties, _ login: UserUpdate.LoginChange? = nil) async throws -> User {
                 try await tenant.store.update(
                     UserUpdate(id: id, given: given, login: login),
                     bySession: hash,
                     of: tenant.application
-                )
+                ).get()
             }
             #expect(try await update(GivenProperties()).updated == nil, "nothing is given")
             #expect(try await update(try given(tenant, [("nick", .text("A"))])).updated == nil)
@@ -154,7 +154,7 @@ struct UserWriteTests {
                     status: .enabled,
                     given: GivenProperties()
                 )
-                _ = try await tenant.store.register(write, of: tenant.application)
+                _ = try await tenant.store.register(write, of: tenant.application).get()
             }
             let hash = try await session(tenant, of: bea)
             for token in [hash, Tenant.randomHash()] {
@@ -163,7 +163,7 @@ struct UserWriteTests {
                         UserUpdate(id: ann, given: try given(tenant, [("nick", .text("x"))]), login: nil),
                         bySession: token,
                         of: tenant.application
-                    )
+                    ).get()
                 }
                 #expect(failure?.reason == .sessionInvalid)
             }
@@ -174,7 +174,7 @@ struct UserWriteTests {
     func guest() async throws {
         try await Tenant.lend { tenant in
             let (id, hash) = (ObjectID(UUID()), Tenant.randomHash())
-            let guest = try await tenant.store.makeGuest(id, tokenHash: hash, of: tenant.application)
+            let guest = try await tenant.store.makeGuest(id, tokenHash: hash, of: tenant.application).get()
             #expect(guest.status == .guest && guest.lastLogin != nil)
             let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
                 for login in ["ann@example.com", "bea@example.com"] {
@@ -186,6 +186,7 @@ struct UserWriteTests {
                     group.addTask {
                         do {
                             _ = try await tenant.store.convertGuest(write, bySession: hash, of: tenant.application)
+                                .get()
                             return nil
                         } catch {
                             return (error as? Failure)?.reason
@@ -207,7 +208,7 @@ struct UserWriteTests {
             status: .enabled,
             given: try given(tenant, [("email", .text("ann@example.com"))])
         )
-        let user = try #require(try await tenant.store.register(write, of: tenant.application))
+        let user = try #require(try await tenant.store.register(write, of: tenant.application).get())
         return (user.objectID, write.password.hash)
     }
 
@@ -232,7 +233,7 @@ struct UserWriteTests {
                 "delete from \(Tenant.schema).sessions; update \(Tenant.schema).passwords set hash = '\\x0909'"
             ) {
                 let failure = await #expect(throws: Failure.self) {
-                    _ = try await tenant.store.update(update, bySession: token, of: tenant.application)
+                    _ = try await tenant.store.update(update, bySession: token, of: tenant.application).get()
                 }
                 #expect(failure?.reason == .sessionInvalid)
             }
@@ -241,7 +242,7 @@ struct UserWriteTests {
             // The session lives, but the password is another one.
             let other = try await session(tenant, of: user)
             let failure = await #expect(throws: Failure.self) {
-                _ = try await tenant.store.update(update, bySession: other, of: tenant.application)
+                _ = try await tenant.store.update(update, bySession: other, of: tenant.application).get()
             }
             #expect(failure?.reason == .conflict)
         }
@@ -297,7 +298,7 @@ struct UserWriteTests {
             func expectConflict(_ update: UserUpdate, _ sql: String) async throws {
                 try await tenant.whileWaiting(for: user, sql) {
                     let failure = await #expect(throws: Failure.self) {
-                        _ = try await tenant.store.update(update, bySession: token, of: tenant.application)
+                        _ = try await tenant.store.update(update, bySession: token, of: tenant.application).get()
                     }
                     #expect(failure?.reason == .conflict)
                 }
@@ -328,7 +329,7 @@ struct UserWriteTests {
                 UserUpdate(id: user, given: GivenProperties(), login: second),
                 bySession: token,
                 of: tenant.application
-            )
+            ).get()
         }
     }
 }

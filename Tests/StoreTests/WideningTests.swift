@@ -106,7 +106,8 @@ struct WideningTests {
         }
     }
 
-    /// A property of the tenant, two values that a mapping writes one after the other, and the second in the wider type.
+    /// A property of the tenant, two values that a mapping writes one after the other, and the second in the wider
+    /// type.
     static let written: [(name: String, to: PropertyType, first: PropertyValue, second: PropertyValue)] = [
         ("points", .double, .integer(5), .double(6)), ("points", .string, .integer(5), .text("6")),
         ("ratio", .text, .double(1e300), .text("2.5")), ("ratio", .json, .double(0.1), .json(.integer(1))),

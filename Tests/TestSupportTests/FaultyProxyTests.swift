@@ -91,7 +91,7 @@ struct FaultyProxyTests {
     }
 
     @Test("refuses, resets and strands new connections, and lets them pass again")
-    func admission() async throws {
+    func newConnections() async throws {
         try await withProxy { proxy, client in
             try await proxy.admit(.refuse)
             await #expect(throws: HTTPFailure.refused) { try await client.get("/") }

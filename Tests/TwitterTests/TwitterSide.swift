@@ -38,8 +38,10 @@ struct TwitterSide: Sendable {
             let offset = NIOLockedValueBox<Int64>(0)
             let client = TwitterClient(
                 curl: try CurlClient(),
-                configuration: try TwitterConfiguration(baseURL: simulator.url + path, callTimeout: callTimeout)
-            ) { Int64(simulator.now) + offset.withLockedValue { $0 } }
+                configuration: try TwitterConfiguration(baseURL: simulator.url + path, callTimeout: callTimeout),
+                clock: WallClock { (Int64(simulator.now) + offset.withLockedValue { $0 }) * 1000 },
+                random: RandomSource { count in (0..<count).map { _ in .random(in: .min ... .max) } }
+            )
             guard let token = simulator.twitterToken("ann") else { preconditionFailure("a token of the dataset") }
             try await body(TwitterSide(simulator: simulator, client: client, token: token, offset: offset))
             await simulator.stop()

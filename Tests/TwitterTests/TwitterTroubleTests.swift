@@ -63,7 +63,7 @@ struct TwitterTroubleTests {
         }
     }
 
-    @Test("F-03: failures in a row close the way for this application, and a probe opens it")
+    @Test("F-03: failures in a row open the circuit breaker of this application, and a probe closes it")
     func breaker() async throws {
         try await TwitterSide.run { twitter in
             twitter.simulator.add(.init(.html502, path: TwitterSide.path))
@@ -81,7 +81,7 @@ struct TwitterTroubleTests {
         }
     }
 
-    @Test("F-11: bad tokens never close the way")
+    @Test("F-11: bad tokens never open the circuit breaker")
     func badTokens() async throws {
         try await TwitterSide.run { twitter in
             for _ in 0..<20 { #expect(await twitter.verify(secret: "wrong").reason == .credentialInvalid) }
@@ -103,7 +103,7 @@ struct TwitterTroubleTests {
         }
     }
 
-    @Test("a limit of the app closes the way until it ends")
+    @Test("a limit of the app opens the circuit breaker until it ends")
     func appLimit() async throws {
         try await TwitterSide.run { twitter in
             twitter.simulator.add(

@@ -6,8 +6,8 @@ import Testing
 struct CircuitBreakerTests {
     private static let limited = CircuitBreaker.Outcome.limited(RateLimit(seconds: nil))
 
-    @Test("F-03: eight failed logins in a row close the way, seven do not")
-    func closes() throws {
+    @Test("F-03: eight failed logins in a row open the breaker, seven do not")
+    func opens() throws {
         var trace = Trace()
         for _ in 0..<7 { try trace.login(.failed) }
         try trace.login(.answered)
@@ -16,16 +16,16 @@ struct CircuitBreakerTests {
         #expect(trace.admit() == .refused(.unavailable, retryAfter: 1))
     }
 
-    @Test("F-11: bad tokens never close the way")
+    @Test("F-11: bad tokens never open the breaker")
     func answered() throws {
         var trace = Trace()
         for _ in 0..<1000 { try trace.login(.answered) }
         #expect(trace.admit().isPass)
     }
 
-    @Test("one probe at a time, at most one per second, and its answer opens the way")
+    @Test("one probe at a time, at most one per second, and its answer closes the breaker")
     func probes() throws {
-        var trace = Trace.closed()
+        var trace = Trace.opened()
         trace.wait(.milliseconds(999))
         #expect(trace.admit() == .refused(.unavailable, retryAfter: 1))
         trace.wait(.milliseconds(1))
@@ -47,7 +47,7 @@ struct CircuitBreakerTests {
 
     @Test("a probe whose caller went away is released, and the next one comes a second after it began")
     func abandonedProbe() throws {
-        var trace = Trace.closed()
+        var trace = Trace.opened()
         trace.wait(.seconds(1))
         let probe = try #require(trace.admit().pass)
         trace.wait(.milliseconds(400))
@@ -76,7 +76,7 @@ struct CircuitBreakerTests {
         #expect(trace.admit().isPass)
     }
 
-    @Test("nobody repeats a question as a probe, or once the way has closed")
+    @Test("nobody repeats a question as a probe, or once the breaker has opened")
     func repeats() throws {
         var trace = Trace()
         let early = try #require(trace.admit().pass)
@@ -98,7 +98,7 @@ struct CircuitBreakerTests {
         #expect(!trace.admit().isPass)
     }
 
-    @Test("F-10: one rate limit of the app closes the way; probes go once per second, the advice stands")
+    @Test("F-10: one rate limit of the app opens the breaker; probes go once per second, the advice stands")
     func rateLimit() throws {
         var trace = Trace()
         try trace.login(Self.limited)
@@ -133,7 +133,7 @@ struct CircuitBreakerTests {
 
     @Test("a probe that meets the other trouble changes the reason")
     func changeOfReason() throws {
-        var trace = Trace.closed()
+        var trace = Trace.opened()
         trace.wait(.seconds(1))
         try trace.login(Self.limited)
         #expect(trace.admit() == .refused(.rateLimited, retryAfter: 60))
@@ -144,7 +144,7 @@ struct CircuitBreakerTests {
 
     /// Each call fails with the given chance; two repetitions as in `Exchange`.
     @Test(
-        "F-04: with a tenth of all calls failing the way stays open and 99 of 100 logins succeed",
+        "F-04: with a tenth of all calls failing the breaker stays closed and 99 of 100 logins succeed",
         arguments: [1, 2, 3]
     )
     func tenth(seed: UInt64) throws {
@@ -188,7 +188,7 @@ private struct Trace {
     var breaker = CircuitBreaker()
     private var now = ContinuousClock.now
 
-    static func closed() -> Trace {
+    static func opened() -> Trace {
         var trace = Trace()
         for _ in 0..<CircuitBreaker.longestRun {
             if let pass = trace.admit().pass { trace.record(.failed, pass) }
@@ -198,7 +198,7 @@ private struct Trace {
 
     mutating func wait(_ duration: Duration) { now += duration }
 
-    mutating func admit() -> CircuitBreaker.Admission { breaker.admit(at: now) }
+    mutating func admit() -> CircuitBreaker.Decision { breaker.admit(at: now) }
 
     mutating func record(_ outcome: CircuitBreaker.Outcome, _ pass: CircuitBreaker.Pass) {
         breaker.record(outcome, of: pass, at: now)
@@ -210,7 +210,7 @@ private struct Trace {
     }
 }
 
-extension CircuitBreaker.Admission {
+extension CircuitBreaker.Decision {
     fileprivate var pass: CircuitBreaker.Pass? {
         guard case .pass(let pass) = self else { return nil }
         return pass

@@ -1,10 +1,15 @@
+import Administration
+import Federation
+import HTTP
 package import HTTPTypes
 import Hummingbird
+import Logging
 package import Vocabulary
 
 /// A route of the administration: what it takes, who may call it, and what it does.
 ///
-/// All of them are in `all`; a request can reach nothing else under `/admin`, so whoever walks the list walks everything.
+/// All of them are in `all`; a request can reach nothing else under `/admin`, so whoever walks the list walks
+/// everything.
 package struct AdministrationRoute: Sendable {
     typealias Handler = @Sendable (AdministrationCall) async throws -> AdministrationReply
 
@@ -47,4 +52,161 @@ package struct AdministrationRoute: Sendable {
 extension [String] {
     /// The query parameters of lists.
     static let page = ["limit", "cursor"]
+}
+
+extension AdministrationRoute {
+    /// Mounts the route: role, path, query, then what it does.
+    func mount(on router: Router<ManagementContext>, administration: Administration) {
+        router.on(RouterPath(path), method: method) { request, context in
+            guard let caller = context.caller else { throw OperatorGate.refusal }
+            guard caller.role >= role else {
+                context.logger.notice(
+                    "operator refused",
+                    metadata: [
+                        "reason": "\(Failure.Reason.operatorForbidden.rawValue)", "operator": "\(caller.name)",
+                        "route": "\(method.rawValue) \(path)",
+                    ]
+                )
+                await administration.noteRefusal(
+                    of: "\(method.rawValue) \(String(decoding: request.uri.path.utf8.prefix(200), as: UTF8.self))",
+                    application: Self.application(in: context),
+                    actor: caller.actor
+                )
+                throw Failure(
+                    .operatorForbidden,
+                    "This needs the role \(role.rawValue); yours is \(caller.role.rawValue).",
+                    details: ["role": .string(role.rawValue)]
+                )
+            }
+            let call = try AdministrationCall(
+                request,
+                of: self,
+                context: context,
+                caller: caller,
+                administration: administration
+            )
+            return try await handler(call).response(to: request)
+        }
+    }
+
+    /// The application that a refused request was about, if it can be one.
+    private static func application(in context: ManagementContext) -> String? {
+        context.parameters["application"].flatMap { PercentEncoding.decode($0) }.flatMap { ApplicationID($0)?.text }
+    }
+}
+
+/// An operator who calls, as the gate found out.
+struct Caller: Sendable {
+    let name: OperatorName
+    let role: OperatorRole
+    /// For the audit log.
+    let actor: Actor
+    /// One of the places for administrative requests; it is free again when nobody holds it any more.
+    let slot: Slot
+}
+
+/// What a route of the administration gets of a request, read and checked.
+struct AdministrationCall: Sendable {
+    let administration: Administration
+    let caller: Caller
+    let query: QueryParameters
+    private let parameters: [String: String]
+    private let request: Request
+
+    /// The largest body that is read, and what it may hold.
+    static let bodyLimits: JSONLimits = {
+        var limits = JSONLimits.document
+        limits.bytes = 1_048_576
+        return limits
+    }()
+
+    /// Bytes of the longest path parameter, decoded; no name or id is longer.
+    private static let longestParameter = 512
+
+    /// Reads path and query.
+    ///
+    /// - Throws: `malformed_request`, `not_found`.
+    init(
+        _ request: Request,
+        of route: AdministrationRoute,
+        context: ManagementContext,
+        caller: Caller,
+        administration: Administration
+    ) throws(Failure) {
+        self.administration = administration
+        self.caller = caller
+        self.request = request
+        var parameters: [String: String] = [:]
+        for name in route.parameters {
+            guard let text = context.parameters[name[...]].flatMap({ PercentEncoding.decode($0) }) else {
+                throw Failure(.malformedRequest, "The path must be percent-encoded UTF-8 without NUL.")
+            }
+            guard text.utf8.count <= Self.longestParameter else {
+                throw Failure(.notFound, "There is nothing at this path.")
+            }
+            parameters[name] = text
+        }
+        self.parameters = parameters
+        query = try QueryParameters(request.uri.query, known: route.query)
+    }
+
+    /// A parameter of the path, decoded.
+    subscript(name: String) -> String { parameters[name] ?? "" }
+
+    /// The provider that the path names.
+    ///
+    /// - Throws: `not_found` for what can be no provider's name.
+    var provider: ProviderName {
+        get throws(Failure) {
+            guard let name = ProviderName(self["provider"]), name != .password else {
+                throw Failure(.notFound, "There is no such login provider.")
+            }
+            return name
+        }
+    }
+
+    var actor: Actor { caller.actor }
+
+    /// What `If-Match` demands.
+    var precondition: Precondition {
+        get throws(Failure) {
+            guard let value = request.headers[.ifMatch] else { return .missing }
+            return try EntityTags(value, header: "If-Match").precondition
+        }
+    }
+
+    /// What `limit` and `cursor` ask for.
+    var page: PageRequest {
+        get throws(Failure) {
+            let limit = try query.integer("limit")
+            return try PageRequest(limit: limit.map { Int(clamping: $0) }, cursor: query["cursor"])
+        }
+    }
+
+    /// The body, a JSON document.
+    // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
+    @inline(never)
+    func document() async throws(Failure) -> JSONValue {
+        try await body(as: ["application/json"])
+    }
+
+    /// The body, a JSON Merge Patch; many clients can only call it JSON.
+    // As `document`.
+    @inline(never)
+    func patch() async throws(Failure) -> JSONValue {
+        try await body(as: ["application/merge-patch+json", "application/json"])
+    }
+
+    private func body(as types: [String]) async throws(Failure) -> JSONValue {
+        let bytes = try await request.jsonBody(upTo: Self.bodyLimits.bytes, as: types)
+        return try JSONParser.parse(body: bytes, limits: Self.bodyLimits)
+    }
+
+    /// Whether the caller asks for this media type by name.
+    func accepts(_ type: String) -> Bool {
+        (request.headers[.accept] ?? "").split(separator: ",").contains { element in
+            let essence = element.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+            return essence.elementsEqual(type.utf8)
+        }
+    }
 }

@@ -2,17 +2,19 @@ import HTTP
 
 /// Slows those down who send operator tokens that do not count.
 ///
-/// From the fifth failure within a minute on, a source has to wait 1 s, 2 s, 4 s … up to a minute after each failure. A success
-/// takes nothing back: whoever holds one token must not buy guesses with it. A pure state machine; times are arguments.
+/// From the fifth failure within a minute on, a source has to wait 1 s, 2 s, 4 s … up to a minute after each failure. A
+/// success takes nothing back: whoever holds one token must not buy guesses with it. A pure state machine; times are
+/// arguments.
 struct FailedAttempts: Sendable {
     typealias Instant = ContinuousClock.Instant
     typealias Source = PeerAddress.Network
 
     private enum State {
-        /// Failures of the minute before the last one, the oldest first. Goes to `slowed` with the fifth, and is forgotten when
-        /// the minute is over.
+        /// Failures of the minute before the last one, the oldest first. Goes to `slowed` with the fifth, and is
+        /// forgotten when the minute is over.
         case counting([Instant], last: Instant)
-        /// No attempt before `until`. Stays with every further failure, and is forgotten ten minutes after the last one.
+        /// No attempt before `until`. Stays with every further failure, and is forgotten ten minutes after the last
+        /// one.
         case slowed(failures: Int, until: Instant, last: Instant)
     }
 

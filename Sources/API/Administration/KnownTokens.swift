@@ -1,7 +1,7 @@
 /// Tokens that counted a short while ago, by SHA-256 of their text.
 ///
-/// They are exempt from the waiting of their source, so that a stranger behind the same address cannot lock out an operator
-/// at work. The exemption is from waiting alone: whether a token counts, the database says each time.
+/// They are exempt from the waiting of their source, so that a stranger behind the same address cannot lock out an
+/// operator at work. The exemption is from waiting alone: whether a token counts, the database says each time.
 struct KnownTokens: Sendable {
     typealias Instant = ContinuousClock.Instant
 

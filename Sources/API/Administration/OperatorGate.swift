@@ -9,7 +9,8 @@ import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
 
-/// Stands in front of everything under `/admin`: who has no token that counts learns nothing, not even which paths exist.
+/// Stands in front of everything under `/admin`: who has no token that counts learns nothing, not even which paths
+/// exist.
 ///
 /// It says who calls; what they may do is decided at each route, which refuses a request that has not passed here.
 struct OperatorGate: RouterMiddleware {

@@ -31,7 +31,8 @@ struct LinkPage {
         )
     }
 
-    /// A form by which a new password is chosen, as the field of a name; nil for `keepsIdentities` where that is not asked.
+    /// A form by which a new password is chosen, as the field of a name; nil for `keepsIdentities` where that is not
+    /// asked.
     private func newPassword(
         _ field: String,
         token: String,
@@ -75,7 +76,8 @@ struct LinkPage {
         page("Password set", "<p>Your new password counts. Log in to \(WebPage.escaped(application)) with it.</p>")
     }
 
-    /// Somebody else may have registered the address, so a password that is there counts on only if the reader knows it.
+    /// Somebody else may have registered the address, so a password that is there counts on only if the reader knows
+    /// it.
     func confirmationForm(
         token: String,
         account: LinkedAccount,

@@ -10,8 +10,8 @@ import Logging
 /// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email` and
 /// `/{applicationId}/undo-change`.
 ///
-/// To look at one changes nothing, since programs that scan mails follow links; what the person then sends does. There are no API keys in
-/// these paths. No base path of an application is as short, so the two do not meet.
+/// To look at one changes nothing, since programs that scan mails follow links; what the person then sends does. There
+/// are no API keys in these paths. No base path of an application is as short, so the two do not meet.
 struct LinkPages {
     let passwordReset: PasswordReset
     let confirmation: EmailConfirmation

@@ -35,35 +35,39 @@ package struct ChangeReversal: Sendable {
         self.limits = limits
     }
 
-    /// Undoes what has become of an account since the change that a notice told of, for whoever reads the mail of the address of before.
+    /// Undoes what has become of an account since the change that a notice told of, for whoever reads the mail of the
+    /// address of before.
     ///
-    /// The account has that address again, and a new password; sessions and links end, and identities are those of then. Says in one log
-    /// line how it went, and by mail, to the addresses of then and now, that the password is another one.
+    /// The account has that address again, and a new password; sessions and links end, and identities are those of
+    /// then. Says in one log line how it went, and by mail, to the addresses of then and now, that the password is
+    /// another one.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - password: What the person chose.
     ///   - loaded: The application.
     ///   - logger: Of the request.
-    /// - Returns: The providers of identities that could not be brought back: they are another account's by now, or others are in their place.
-    /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`; the link stays good then, but for the first.
+    /// - Returns: The providers of identities that could not be brought back: they are another account's by now, or
+    ///   others are in their place.
+    /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`; the link stays good
+    ///   then, but for the first.
     package func undoChange(
         by token: String,
         to password: Secret,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> [ProviderName] {
-        let undone = try await events.logging("change undone", of: loaded, logger, user: \.proof.user) {
+        let undone = try await events.logging("change undone", of: loaded, logger, user: \.emailToken.user) {
             () throws(Failure) in
-            let (hash, proof) = try await resets.proof(by: token, for: .reversal, in: loaded)
-            guard let email = EmailAddress(proof.email),
-                let before = try await store.person(proof.user, of: loaded.application)?.user
+            let (hash, emailToken) = try await resets.emailToken(by: token, for: .reversal, in: loaded)
+            guard let email = EmailAddress(emailToken.email),
+                let before = try await store.person(emailToken.user, of: loaded.application)?.user
             else { throw Failure.linkInvalid }
             let told = try await notices.noticeAddresses(of: before, in: loaded)
             let stored = try await verifier.newPassword(
                 password,
                 email: email,
-                of: proof.user,
+                of: emailToken.user,
                 in: loaded,
                 deadline: .now + limits.login
             )
@@ -74,16 +78,16 @@ package struct ChangeReversal: Sendable {
                 in: loaded.application
             )
             guard let undone else { throw Failure.linkInvalid }
-            return (proof: proof, told: told, change: undone)
+            return (emailToken: emailToken, told: told, change: undone)
         }
-        let proof = undone.proof
+        let emailToken = undone.emailToken
         _ = await revoker.revokePermissions(
             by: undone.change.lost,
-            formerlyOf: proof.user,
+            formerlyOf: emailToken.user,
             in: loaded,
-            actor: Actor(name: "user:\(proof.user)", source: "change undone")
+            actor: Actor(name: "user:\(emailToken.user)", source: "change undone")
         )
-        await resets.notifyOfReset(by: proof, and: undone.told, in: loaded, logger: logger)
+        await resets.notifyOfReset(by: emailToken, and: undone.told, in: loaded, logger: logger)
         return undone.change.notRestored.compactMap { ProviderName($0) }
     }
 }

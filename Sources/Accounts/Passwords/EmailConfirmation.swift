@@ -38,10 +38,11 @@ package struct EmailConfirmation: Sendable {
         self.limits = limits
     }
 
-    /// Sends a user the link that confirms an address that has just been given; asking for another mail is the way on if that fails.
+    /// Sends a user the link that confirms an address that has just been given; asking for another mail is the way on
+    /// if that fails.
     ///
-    /// A user can give one again and again, in other letters, too: such a mail is counted like one that somebody asks for, so that nobody's
-    /// mailbox is filled.
+    /// A user can give one again and again, in other letters, too: such a mail is counted like one that somebody asks
+    /// for, so that nobody's mailbox is filled.
     ///
     /// - Parameters:
     ///   - user: Whose address it is.
@@ -65,10 +66,11 @@ package struct EmailConfirmation: Sendable {
         }
     }
 
-    /// Sends the owner of a login the link that confirms the address once more, if it is not confirmed; whether it is, and whether there
-    /// is such a login, shows in nothing.
+    /// Sends the owner of a login the link that confirms the address once more, if it is not confirmed; whether it is,
+    /// and whether there is such a login, shows in nothing.
     ///
-    /// - Throws: `confirmation_off` when the application asks nobody to confirm, `mail_off`, `too_many_attempts`, `overloaded`.
+    /// - Throws: `confirmation_off` when the application asks nobody to confirm, `mail_off`, `too_many_attempts`,
+    ///   `overloaded`.
     package func resendConfirmation(
         to identity: String,
         from source: RequestSource,
@@ -108,8 +110,8 @@ package struct EmailConfirmation: Sendable {
 
     /// Notes that the person whose link it is owns the address, and lets a user in who waited for that.
     ///
-    /// Somebody else may have registered the address and chosen the password, so the reader of the mail shows to know it, or sets another
-    /// one: that is a reset, and leaves nobody else a way in.
+    /// Somebody else may have registered the address and chosen the password, so the reader of the mail shows to know
+    /// it, or sets another one: that is a reset, and leaves nobody else a login method.
     ///
     /// Says in one log line how it went.
     ///
@@ -119,8 +121,8 @@ package struct EmailConfirmation: Sendable {
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
-    /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`, `overloaded`; the link stays
-    ///   good then, but for the first.
+    /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`,
+    ///   `overloaded`; the link stays good then, but for the first.
     package func confirmEmail(
         by token: String,
         password choice: ConfirmedPassword?,
@@ -128,26 +130,31 @@ package struct EmailConfirmation: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let (proof, isReset) = try await events.logging("email confirmation", of: loaded, logger, user: \.proof.user) {
-            () throws(Failure) -> (proof: EmailToken, isReset: Bool) in
+        let (emailToken, isReset) = try await events.logging(
+            "email confirmation",
+            of: loaded,
+            logger,
+            user: \.emailToken.user
+        ) {
+            () throws(Failure) -> (emailToken: EmailToken, isReset: Bool) in
             if case .new(let password, let keepsIdentities) = choice {
                 let purpose = EmailTokenPurpose.confirmation
-                let proof = try await resets.reset(
+                let emailToken = try await resets.reset(
                     by: token,
                     for: purpose,
                     to: password,
                     keepingIdentities: keepsIdentities,
                     in: loaded
                 )
-                return (proof, true)
+                return (emailToken, true)
             }
-            let (hash, proof) = try await resets.proof(by: token, for: .confirmation, in: loaded)
-            let stored = try await knownPassword(of: proof.user, choice, from: source, in: loaded)
+            let (hash, emailToken) = try await resets.emailToken(by: token, for: .confirmation, in: loaded)
+            let stored = try await knownPassword(of: emailToken.user, choice, from: source, in: loaded)
             guard try await store.confirmEmail(byLink: hash, verifiedHash: stored?.hash, in: loaded.application) != nil
             else { throw Failure.linkInvalid }
-            return (proof, false)
+            return (emailToken, false)
         }
-        if isReset { await resets.notifyOfReset(by: proof, in: loaded, logger: logger) }
+        if isReset { await resets.notifyOfReset(by: emailToken, in: loaded, logger: logger) }
     }
 
     /// The password of a user, which must be the one that was sent; nil where there is none.
@@ -164,17 +171,14 @@ package struct EmailConfirmation: Sendable {
                 "Somebody has chosen a password for this account. Confirm the address with that one, as \"password\", or choose another, as \"newPassword\"."
             )
         }
-        do throws(Failure) {
-            guard PasswordPolicy.canBePassword(password) else { throw Failure.loginInvalid }
-            let guess = PasswordGuess(password: password, login: stored.login, source: source)
-            return try await verifier.check(guess, in: loaded.application, deadline: .now + limits.login) { stored }
-        } catch {
-            guard error.reason == .loginInvalid else { throw error }
+        let matched = try await verifier.match(password, stored, from: source, in: loaded.application)
+        guard let matched else {
             throw Failure(
                 .loginInvalid,
                 "This is not the password that was chosen for the account. If it was not you who chose it, or you have forgotten it, set a new one."
             )
         }
+        return matched
     }
 
     private static func requireConfirmation(in loaded: LoadedApplication) throws(Failure) {

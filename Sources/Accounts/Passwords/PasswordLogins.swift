@@ -1,5 +1,5 @@
 package import Logins
-package import Secrets
+import Secrets
 package import Applications
 package import Notifications
 package import Vocabulary
@@ -52,16 +52,17 @@ package struct PasswordLogins: Sendable {
 
     /// Logs a person in by e-mail address and password.
     ///
-    /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a login that is
-    /// nobody's, and one of an account without a password, takes as long as a wrong password and is counted like one.
+    /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a
+    /// login that is nobody's, and one of an account without a password, takes as long as a wrong password and is
+    /// counted like one.
     ///
     /// - Parameters:
     ///   - request: What the client sent.
     ///   - loaded: The application.
     ///   - logger: Gets one line about how it went.
     /// - Returns: The user and the session.
-    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password: `account_disabled`,
-    ///   `email_unconfirmed`.
+    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password:
+    ///   `account_disabled`, `email_unconfirmed`.
     package func logIn(
         _ request: PasswordLogin,
         to loaded: LoadedApplication,
@@ -90,6 +91,7 @@ package struct PasswordLogins: Sendable {
         let stored = try await verifier.check(guess, in: loaded.application, deadline: deadline) { () throws(Failure) in
             try await store.password(ofLogin: email.login, in: loaded.application)
         }
+        guard let stored else { throw Failure.loginInvalid }
         let token = random.sessionToken()
         let session = PasswordSession(
             user: stored.objectID,

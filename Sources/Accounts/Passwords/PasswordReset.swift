@@ -47,8 +47,8 @@ package struct PasswordReset: Sendable {
 
     /// Sends the owner of a login a link under which to choose another password.
     ///
-    /// Whether there is one shows in nothing. Somebody without a password gets none: the address of a provider is nobody's proof
-    /// (decision D6).
+    /// Whether there is one shows in nothing. Somebody without a password gets none: an address that a provider tells
+    /// is unverified (decision D6).
     ///
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
     package func restorePassword(
@@ -70,15 +70,16 @@ package struct PasswordReset: Sendable {
         for purpose: EmailTokenPurpose,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkedAccount {
-        let proof = try await proof(by: token, for: purpose, in: loaded).proof
+        let emailToken = try await emailToken(by: token, for: purpose, in: loaded).emailToken
         return LinkedAccount(
-            email: proof.email,
-            hasIdentities: try await store.hasIdentities(proof.user, in: loaded.application),
-            hasPassword: try await store.password(of: proof.user, in: loaded.application) != nil
+            email: emailToken.email,
+            hasIdentities: try await store.hasIdentities(emailToken.user, in: loaded.application),
+            hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil
         )
     }
 
-    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities, which others may have linked.
+    /// Sets the password of the user whose link it is; ends all sessions and links, and removes identities, which
+    /// others may have linked.
     ///
     /// Says in one log line how it went, and by mail that the password is another one.
     ///
@@ -96,7 +97,8 @@ package struct PasswordReset: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let proof = try await events.logging("password reset", of: loaded, logger, user: \.user) { () throws(Failure) in
+        let emailToken = try await events.logging("password reset", of: loaded, logger, user: \.user) {
+            () throws(Failure) in
             try await reset(
                 by: token,
                 for: .passwordReset,
@@ -105,19 +107,20 @@ package struct PasswordReset: Sendable {
                 in: loaded
             )
         }
-        await notifyOfReset(by: proof, in: loaded, logger: logger)
+        await notifyOfReset(by: emailToken, in: loaded, logger: logger)
     }
 
     /// Says by mail that a link has given an account another password.
     ///
-    /// The password counts by then, and the link does no more: what fails from here on must not tell the person otherwise.
+    /// The password counts by then, and the link does no more: what fails from here on must not tell the person
+    /// otherwise.
     func notifyOfReset(
-        by proof: EmailToken,
+        by emailToken: EmailToken,
         and others: [NoticeAddress] = [],
         in loaded: LoadedApplication,
         logger: Logger
     ) async {
-        guard let user = (try? await store.person(proof.user, of: loaded.application))?.user else { return }
+        guard let user = (try? await store.person(emailToken.user, of: loaded.application))?.user else { return }
         await notices.notify(.passwordChanged(name: user.name), about: user, and: others, in: loaded, logger: logger)
     }
 
@@ -129,12 +132,12 @@ package struct PasswordReset: Sendable {
         keepingIdentities keepsIdentities: Bool,
         in loaded: LoadedApplication
     ) async throws(Failure) -> EmailToken {
-        let (hash, proof) = try await proof(by: token, for: purpose, in: loaded)
-        guard let email = EmailAddress(proof.email) else { throw Failure.linkInvalid }
+        let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
+        guard let email = EmailAddress(emailToken.email) else { throw Failure.linkInvalid }
         let stored = try await verifier.newPassword(
             password,
             email: email,
-            of: proof.user,
+            of: emailToken.user,
             in: loaded,
             deadline: .now + limits.login
         )
@@ -149,23 +152,23 @@ package struct PasswordReset: Sendable {
         guard let lost else { throw Failure.linkInvalid }
         _ = await revoker.revokePermissions(
             by: lost,
-            formerlyOf: proof.user,
+            formerlyOf: emailToken.user,
             in: loaded,
-            actor: Actor(name: "user:\(proof.user)", source: "password reset")
+            actor: Actor(name: "user:\(emailToken.user)", source: "password reset")
         )
-        return proof
+        return emailToken
     }
 
-    /// What a link proves that came back.
-    package func proof(
+    /// The e-mail token of a link that came back.
+    package func emailToken(
         by token: String,
         for purpose: EmailTokenPurpose,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (hash: [UInt8], proof: EmailToken) {
+    ) async throws(Failure) -> (hash: [UInt8], emailToken: EmailToken) {
         guard let hash = OneTimeToken(received: token)?.hash,
-            let proof = try await store.emailToken(tokenHash: hash, for: purpose, of: loaded.application)
+            let emailToken = try await store.emailToken(tokenHash: hash, for: purpose, of: loaded.application)
         else { throw Failure.linkInvalid }
-        return (hash, proof)
+        return (hash, emailToken)
     }
 
 }

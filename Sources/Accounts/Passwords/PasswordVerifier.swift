@@ -46,22 +46,22 @@ package struct PasswordVerifier: Sendable {
 
     /// The one place where a password is held against a stored one.
     ///
-    /// Counts the guess, then computes, then takes the count back if the guess was right. Every road goes through here, so no road
-    /// leads around the limits (T-85).
+    /// Counts the guess, then computes, then takes the count back if the guess was right. Every road goes through here,
+    /// so no road leads around the limits (T-85).
     ///
     /// - Parameters:
     ///   - guess: What is claimed.
     ///   - application: Where.
     ///   - deadline: When nobody waits for it any more.
     ///   - find: Reads the stored password; nil where there is none, which takes as long as a wrong guess.
-    /// - Returns: The stored password, which the guess matches.
-    /// - Throws: `login_invalid`, `too_many_attempts`, `overloaded`.
+    /// - Returns: The stored password, which the guess matches; nil when it does not.
+    /// - Throws: `too_many_attempts`, `overloaded`.
     func check(
         _ guess: PasswordGuess,
         in application: Application,
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
-    ) async throws(Failure) -> StoredPassword {
+    ) async throws(Failure) -> StoredPassword? {
         let refusal = try await attempts.count(guess.keys.counts, of: application, before: deadline)
         if let seconds = refusal?.seconds {
             throw Failure(
@@ -78,12 +78,25 @@ package struct PasswordVerifier: Sendable {
             try await attempts.withdraw(guess.keys.counts, of: application, before: .now + limits.login)
             throw error
         }
-        guard let stored, case .matches(let outdated) = verdict else { throw Failure.loginInvalid }
+        guard let stored, case .matches(let outdated) = verdict else { return nil }
         try await store.forgiveAttempt(guess.keys, of: application)
         return outdated ? await hashedAnew(stored, guess.password, in: application, deadline: deadline) : stored
     }
 
-    /// The stored password under the parameters of new ones; as it was when that does not succeed, since the next login tries again.
+    /// The stored password if the one that was sent is the same; a guess like every other (T-85).
+    func match(
+        _ sent: Secret,
+        _ stored: StoredPassword?,
+        from source: RequestSource,
+        in application: Application
+    ) async throws(Failure) -> StoredPassword? {
+        guard let stored, PasswordPolicy.canBePassword(sent) else { return nil }
+        let guess = PasswordGuess(password: sent, login: stored.login, source: source)
+        return try await check(guess, in: application, deadline: .now + limits.login) { stored }
+    }
+
+    /// The stored password under the parameters of new ones; as it was when that does not succeed, since the next login
+    /// tries again.
     private func hashedAnew(
         _ stored: StoredPassword,
         _ password: Secret,

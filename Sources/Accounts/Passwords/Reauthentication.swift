@@ -35,16 +35,17 @@ package struct Reauthentication: Sendable {
     ) async throws(Failure) -> Bool {
         let user = try await sessions.user(of: token, in: loaded)
         guard let token, PasswordPolicy.canBePassword(password) else { return false }
-        do throws(Failure) {
-            try await verify(password, of: user, token: token, from: source, in: loaded)
-            return true
-        } catch {
-            guard error.reason == .loginInvalid else { throw error }
-            return false
-        }
+        let application = loaded.application
+        let stored = try await store.password(of: user.objectID, in: application)
+        // Guesses through a session and guesses at the login are guesses at one password.
+        let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
+        let matched = try await verifier.check(guess, in: application, deadline: .now + limits.login) { stored }
+        guard matched != nil else { return false }
+        try await store.noteAuthentication(tokenHash: token.hash, in: application)
+        return true
     }
 
-    /// Holds a session to a proof of who its person is that is at most five minutes old.
+    /// Holds a session to an authentication of its person that is at most five minutes old.
     ///
     /// - Throws: `reauthentication_required`.
     package func require(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
@@ -54,21 +55,5 @@ package struct Reauthentication: Sendable {
             in: loaded.application
         )
         guard isAuthenticated else { throw .reauthenticationRequired }
-    }
-
-    /// Holds a password against that of a user, and notes that the session's person has shown who they are.
-    private func verify(
-        _ password: Secret,
-        of user: User,
-        token: SessionToken,
-        from source: RequestSource,
-        in loaded: LoadedApplication
-    ) async throws(Failure) {
-        let application = loaded.application
-        let stored = try await store.password(of: user.objectID, in: application)
-        // Guesses through a session and guesses at the login are guesses at one password.
-        let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
-        _ = try await verifier.check(guess, in: application, deadline: .now + limits.login) { stored }
-        try await store.noteAuthentication(tokenHash: token.hash, in: application)
     }
 }

@@ -46,11 +46,12 @@ package struct AccountUpdate: Sendable {
 
     /// Changes the session's own user.
     ///
-    /// The whole object may come back: what a client may not write is passed over. The e-mail address, to which links are mailed and by
-    /// which a password logs in, and the password change only when the session's person has just shown who they are, or sends
-    /// `currentPassword` along. A password that is the account's already changes nothing: client SDKs go on sending the one that they
-    /// registered with. An address that comes to log in counts as a registration: whether it is taken is told as there. The former one is
-    /// told of it by a mail, with a link that brings it back.
+    /// The whole object may come back: what a client may not write is passed over. The e-mail address, to which links
+    /// are mailed and by which a password logs in, and the password change only when the session's person has just
+    /// shown who they are, or sends `currentPassword` along. A password that is the account's already changes nothing:
+    /// client SDKs go on sending the one that they registered with. An address that comes to log in counts as a
+    /// registration: whether it is taken is told as there. The former one is told of it by a mail, with a link that
+    /// brings it back.
     ///
     /// - Parameters:
     ///   - id: Whose record the path names.
@@ -109,7 +110,7 @@ package struct AccountUpdate: Sendable {
         }
     }
 
-    /// What the record does to the way in by a password; nil when nothing.
+    /// What the record does to the login by a password; nil when nothing.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -127,17 +128,19 @@ package struct AccountUpdate: Sendable {
         }
         var stored = try await store.password(of: user.objectID, in: loaded.application)
         var password = record.password
-        var isProven = false
-        if let sent = password, let matched = try await match(sent, stored, from: source, in: loaded) {
-            (stored, password, isProven) = (matched, nil, true)
+        var isReauthenticated = false
+        if let sent = password,
+            let matched = try await verifier.match(sent, stored, from: source, in: loaded.application)
+        {
+            (stored, password, isReauthenticated) = (matched, nil, true)
         }
         guard password != nil || email != nil else { return nil }
-        if let current = record.currentPassword, !isProven {
-            guard let matched = try await match(current, stored, from: source, in: loaded) else {
+        if let current = record.currentPassword, !isReauthenticated {
+            guard let matched = try await verifier.match(current, stored, from: source, in: loaded.application) else {
                 throw Failure.loginInvalid
             }
             stored = matched
-        } else if !isProven {
+        } else if !isReauthenticated {
             try await reauthentication.require(of: session, in: loaded)
         }
         guard password != nil || stored != nil else { return nil }
@@ -163,24 +166,6 @@ package struct AccountUpdate: Sendable {
             )
         }
         return UserUpdate.LoginChange(login: address.login, password: new, formerHash: stored?.hash)
-    }
-
-    /// The stored password if the one that was sent is the same; a guess like every other (T-85).
-    private func match(
-        _ sent: Secret,
-        _ stored: StoredPassword?,
-        from source: RequestSource,
-        in loaded: LoadedApplication
-    ) async throws(Failure) -> StoredPassword? {
-        guard let stored, PasswordPolicy.canBePassword(sent) else { return nil }
-        let guess = PasswordGuess(password: sent, login: stored.login, source: source)
-        let deadline = ContinuousClock.now + limits.login
-        do throws(Failure) {
-            return try await verifier.check(guess, in: loaded.application, deadline: deadline) { stored }
-        } catch {
-            guard error.reason == .loginInvalid else { throw error }
-            return nil
-        }
     }
 }
 

@@ -14,14 +14,15 @@ struct ClientRecord {
     package private(set) var newDynamicNames: [PropertyName] = []
     /// The password to have; nil when there is none, or an empty one.
     package private(set) var password: Secret?
-    /// The password that the user has, to prove it.
+    /// The password that the user has, as reauthentication.
     package private(set) var currentPassword: Secret?
     /// Whose record it is, as the client says.
     package private(set) var objectID: JSONValue?
 
     /// Reads a record.
     ///
-    /// - Throws: `value_not_convertible` with the first property at fault; `malformed_request` for a password that is no text.
+    /// - Throws: `value_not_convertible` with the first property at fault; `malformed_request` for a password that is
+    ///   no text.
     package init(_ record: UserRecord, of loaded: LoadedApplication) throws(Failure) {
         password = try Self.password(record.password, "password")
         currentPassword = try Self.password(record.currentPassword, "currentPassword")

@@ -1,5 +1,5 @@
 package import Logins
-package import Secrets
+import Secrets
 package import Notifications
 package import Applications
 package import Vocabulary
@@ -42,7 +42,8 @@ package struct Registrations: Sendable {
 
     /// Makes an account with an e-mail address and a password.
     ///
-    /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log line how it went.
+    /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log
+    /// line how it went.
     ///
     /// - Parameters:
     ///   - record: The user as the client writes it: `email` and other properties, the password, and the id of a guest.
@@ -51,9 +52,9 @@ package struct Registrations: Sendable {
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The user.
-    /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
-    ///   `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid`, `rate_limited`, `too_many_attempts` and
-    ///   their like; nothing is written then.
+    /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`,
+    ///   `login_taken`, `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid`,
+    ///   `rate_limited`, `too_many_attempts` and their like; nothing is written then.
     package func register(
         _ record: UserRecord,
         token: SessionToken?,

@@ -60,7 +60,8 @@ package struct Roles: Sendable {
     ///   - isGiven: Whether the user shall have it.
     ///   - server: Who does it.
     ///   - loaded: The application.
-    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed` or `role_permanent`, `not_found`.
+    /// - Throws: `role_assignment_forbidden` without a server's key, `role_unknown`, `role_fixed` or `role_permanent`,
+    ///   `not_found`.
     package func setRole(
         _ role: String,
         of identity: String,

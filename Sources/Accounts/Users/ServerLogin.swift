@@ -1,5 +1,5 @@
 package import Logins
-package import Secrets
+import Secrets
 package import Applications
 package import Vocabulary
 package import Logging
@@ -58,10 +58,11 @@ package struct ServerLogin: Sendable {
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash
                 )
-                guard let user = try await store.openPasswordSession(session, of: loaded.application) else {
-                    throw .noSuchUser
+                let opened = try await store.openPasswordSession(session, of: loaded.application)
+                return try opened.map { user throws(Failure) in
+                    guard let user else { throw .noSuchUser }
+                    return SignedIn(user: user, token: token, created: false)
                 }
-                return SignedIn(user: user, token: token, created: false)
             }
         }
     }

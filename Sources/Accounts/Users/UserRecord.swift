@@ -9,7 +9,7 @@ package struct UserRecord: Sendable {
     package var properties: JSONObject
     /// The password to have; an empty text is none.
     package var password: JSONValue?
-    /// The password that the user has, to prove it; an empty text is none.
+    /// The password that the user has, as reauthentication; an empty text is none.
     package var currentPassword: JSONValue?
     /// Whose record it is, as the client says: at registration that of the guest who becomes the user.
     package var objectID: JSONValue?

@@ -62,7 +62,8 @@ struct DocumentSecrets {
 
     /// What is wrong with the text of an API key, for people; nil when nothing is.
     ///
-    /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be guessed.
+    /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be
+    /// guessed.
     package static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")

@@ -1,7 +1,8 @@
 import Vocabulary
 
 extension JSONValue {
-    /// Whether the database, given this value, keeps the other one: jsonb writes numbers in its own way and knows no order of members.
+    /// Whether the database, given this value, keeps the other one: jsonb writes numbers in its own way and knows no
+    /// order of members.
     func isStored(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)): return NumericText(left) == NumericText(right)

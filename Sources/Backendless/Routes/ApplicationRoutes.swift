@@ -7,9 +7,9 @@ import Vocabulary
 
 /// Mounts routes under the base paths of applications and resolves the application in front of every handler.
 ///
-/// There are three bases: `/{applicationId}/{apiKey}`; `/api` on a host of the application's; and `/v1`, where headers name
-/// application and key, as old client SDKs have it (docs/protocols/backendless.md §1.1). An application whose id is
-/// `api` or `v1` keeps the first form: a key has at least 16 characters, so what follows it tells the two apart.
+/// There are three bases: `/{applicationId}/{apiKey}`; `/api` on a host of the application's; and `/v1`, where headers
+/// name application and key, as old client SDKs have it (docs/protocols/backendless.md §1.1). An application whose id
+/// is `api` or `v1` keeps the first form: a key has at least 16 characters, so what follows it tells the two apart.
 struct ApplicationRoutes {
     let router: Router<APIContext>
     let directory: ApplicationDirectory

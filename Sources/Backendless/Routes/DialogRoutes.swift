@@ -6,8 +6,8 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// Login through the server: where a client gets the address that a browser opens, the page that leads from there to Facebook's dialog, and
-/// where the dialog sends the browser back.
+/// Login through the server: where a client gets the address that a browser opens, the page that leads from there to
+/// Facebook's dialog, and where the dialog sends the browser back.
 struct DialogRoutes {
     let dialog: LoginDialog
     let address: PublicAddress

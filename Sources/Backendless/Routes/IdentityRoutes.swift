@@ -6,17 +6,18 @@ import HTTPTypes
 import Hummingbird
 import Vocabulary
 
-/// What a user can do with the own ways in: see them, link and unlink them, and use what is kept of the one that opened the session.
+/// What a user can do with the own login methods: list, link and unlink them, and use what is kept of the one that
+/// opened the session.
 struct IdentityRoutes {
     let linking: Linking
     let providerTokens: ProviderTokens
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/identities") { request, _, application in
-            let ways = try await linking.loginMethods(ofUserOf: request.userToken, in: application)
-            var writer = JSONWriter(capacity: 64 + 224 * ways.count)
+            let methods = try await linking.loginMethods(ofUserOf: request.userToken, in: application)
+            var writer = JSONWriter(capacity: 64 + 224 * methods.count)
             writer.array { writer in
-                for way in ways { Self.write(way, into: &writer) }
+                for method in methods { Self.write(method, into: &writer) }
             }
             return .json(writer)
         }
@@ -34,12 +35,12 @@ struct IdentityRoutes {
             return .json(UserReply.write(linked.user), headers: .missing(linked.missingPermissions))
         }
         routes.on(.delete, "users/identities/:provider") { request, context, application in
-            let way = LoginMethodSelection(
+            let method = LoginMethodSelection(
                 provider: try Self.loginMethod(context.parameters.get("provider")),
                 app: request.uri.queryParameters.get("appId")
             )
             try await linking.unlink(
-                way,
+                method,
                 fromUserOf: request.userToken,
                 in: application,
                 logger: context.logger
@@ -81,15 +82,15 @@ struct IdentityRoutes {
         return try ProviderName(inPath: name).text
     }
 
-    private static func write(_ way: LoginMethod, into writer: inout JSONWriter) {
+    private static func write(_ method: LoginMethod, into writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("provider", way.provider)
-            writer.member("appId", way.app.map(JSONValue.string) ?? .null)
-            writer.member("subject", way.subject)
-            writer.member("created", way.created)
-            writer.member("lastUsed", way.lastUsed.map(JSONValue.integer) ?? .null)
-            writer.member("current", .bool(way.isCurrent))
-            writer.member("revoked", .bool(way.isRevoked))
+            writer.member("provider", method.provider)
+            writer.member("appId", method.app.map(JSONValue.string) ?? .null)
+            writer.member("subject", method.subject)
+            writer.member("created", method.created)
+            writer.member("lastUsed", method.lastUsed.map(JSONValue.integer) ?? .null)
+            writer.member("current", .bool(method.isCurrent))
+            writer.member("revoked", .bool(method.isRevoked))
         }
     }
 }

@@ -57,7 +57,8 @@ extension ProviderName {
 }
 
 extension Request {
-    /// What the client gives to one login and its repetitions: 1 to 255 characters of printable ASCII; nil when it gives none.
+    /// What the client gives to one login and its repetitions: 1 to 255 characters of printable ASCII; nil when it
+    /// gives none.
     ///
     /// - Throws: `malformed_request` for any other text.
     fileprivate var idempotencyKey: String? {

@@ -4,7 +4,8 @@ import HTTP
 import Hummingbird
 import Vocabulary
 
-/// Restoring a password, confirming an e-mail address and undoing a change, as apps call them; the pages behind the links are `LinkPages`.
+/// Restoring a password, confirming an e-mail address and undoing a change, as apps call them; the pages behind the
+/// links are `LinkPages`.
 struct PasswordMailRoutes {
     let passwordReset: PasswordReset
     let confirmation: EmailConfirmation

@@ -27,8 +27,8 @@ struct SessionRoutes {
             return .json(writer)
         }
         routes.on(.get, "users/logout") { request, _, application in
-            // Some client SDKs log out in front of every login, and take any refusal for a login that failed. A token that is there
-            // and dead is told as such, so that an app can see that its person was logged out already.
+            // Some client SDKs log out in front of every login, and take any refusal for a login that failed. A token
+            // that is there and dead is told as such, so that an app can see that its person was logged out already.
             if request.headers[.userToken] != nil {
                 try await sessions.signOut(request.userToken, of: application)
             }

@@ -9,8 +9,8 @@ import Vocabulary
 
 /// The simple register contract that small apps know: one call, whatever a person comes by.
 ///
-/// `access_type` says by what: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login, or the person's id or name at the provider,
-/// which nothing is believed of; `passcode` is the password, or the provider's token.
+/// `access_type` says by what: 0 a password, 1 Facebook, 2 Twitter. `passkey` is the login, or the person's id or name
+/// at the provider, which nothing is believed of; `passcode` is the password, or the provider's token.
 struct SimpleRegisterRoutes {
     let registrations: Registrations
     let signIn: SignIn

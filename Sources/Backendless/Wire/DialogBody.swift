@@ -13,9 +13,11 @@ struct DialogBody {
 
     private static let mostPermissions = 50
 
-    /// Reads a body; none at all is an empty object, and so is `null`, which JS SDK 3 sends for an app that asks for nothing.
+    /// Reads a body; none at all is an empty object, and so is `null`, which JS SDK 3 sends for an app that asks for
+    /// nothing.
     ///
-    /// `null` is absence, and so is an empty text. A member that is not known is an error, since what it asks for would not happen.
+    /// `null` is absence, and so is an empty text. A member that is not known is an error, since what it asks for would
+    /// not happen.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
     init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {

@@ -28,7 +28,8 @@ enum DialogQuery {
         return answer
     }
 
-    /// Gives the values of parameters; one that is there twice, or cannot be decoded, or is too long, is nobody's and so is not there.
+    /// Gives the values of parameters; one that is there twice, or cannot be decoded, or is too long, is nobody's and
+    /// so is not there.
     private static func reader(of query: String?) -> (String) -> String? {
         let pairs = EncodedPair.read(query ?? "", most: mostParameters, longest: longestValue).prefix(mostParameters)
         return { name in

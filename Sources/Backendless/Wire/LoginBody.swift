@@ -37,7 +37,8 @@ enum LoginBody {
         )
     }
 
-    /// The guest who is to become the user: the user object of the guest as the client received it, or a text that holds it.
+    /// The guest who is to become the user: the user object of the guest as the client received it, or a text that
+    /// holds it.
     ///
     /// A client that does not keep the token in the object sends it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {

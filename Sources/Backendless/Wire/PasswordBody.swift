@@ -3,7 +3,8 @@ import Vocabulary
 
 /// The members of bodies that carry a login or a password.
 enum PasswordBody {
-    /// What the person logs in with: a text, or a number, which client SDKs send as it was typed; empty when it is absent.
+    /// What the person logs in with: a text, or a number, which client SDKs send as it was typed; empty when it is
+    /// absent.
     static func login(in body: JSONObject) throws(Failure) -> String {
         guard let value = body.present("login") else { return "" }
         guard let text = value.string ?? value.integer.map(String.init) else {

@@ -1,8 +1,8 @@
-import Logins
 import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// The user object of replies.
@@ -73,7 +73,8 @@ enum UserReply {
 }
 
 extension Response {
-    /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping missed.
+    /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping
+    /// missed.
     static func signedIn(_ signedIn: SignedIn) -> Response {
         var headers = HTTPFields.missing(signedIn.missingPermissions)
         headers[.userCreated] = signedIn.created ? "true" : "false"
@@ -85,5 +86,26 @@ extension HTTPFields {
     /// The header that names permissions which the mapping missed; none when it missed none.
     static func missing(_ permissions: [String]) -> HTTPFields {
         permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
+    }
+}
+
+extension User {
+    /// Hands over the members of the user object, in their order: flat, as client SDKs expect it
+    /// (docs/protocols/backendless.md §3.1).
+    ///
+    /// A value that nobody asks for is not made.
+    func forEachMember(_ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {
+        take("___class", .string("Users"))
+        take("objectId", .string(objectID.description))
+        take("ownerId", .string(objectID.description))
+        take("created", .integer(created))
+        take("updated", updated.map(JSONValue.integer) ?? .null)
+        take("lastLogin", lastLogin.map(JSONValue.integer) ?? .null)
+        take("userStatus", .string(status.rawValue))
+        take("socialAccount", socialAccount.map(JSONValue.string) ?? .null)
+        take("accountType", socialAccount.map(JSONValue.string) ?? .null)
+        take("blUserLocale", locale.map(JSONValue.string) ?? .null)
+        for (name, value) in properties { take(name.text, value?.json ?? .null) }
+        for member in dynamic.members { take(member.key, member.value) }
     }
 }

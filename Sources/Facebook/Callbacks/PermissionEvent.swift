@@ -20,8 +20,8 @@ package struct PermissionEvent: Sendable, Equatable {
 
     /// Reads a body whose signature has been verified.
     ///
-    /// What is not understood is left out: Facebook adds objects and fields as it likes. So are entries without a time, which could
-    /// not be told from old ones, and those of the future, which would outlast all that follow.
+    /// What is not understood is left out: Facebook adds objects and fields as it likes. So are entries without a time,
+    /// which could not be told from old ones, and those of the future, which would outlast all that follow.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.

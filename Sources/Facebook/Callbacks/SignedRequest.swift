@@ -10,9 +10,11 @@ package struct SignedRequest: Sendable, Equatable {
     package let subject: Subject
     /// Unix seconds at which Facebook signed it.
     package let issuedAt: Int64
-    /// Whether it carries what Facebook gives to a client: those signed requests pass through browsers, cookies and logs.
+    /// Whether it carries what Facebook gives to a client: those signed requests pass through browsers, cookies and
+    /// logs.
     package let isForClients: Bool
-    /// SHA-256 of the app and of what was signed, as received: the same for the same request however its signature is written.
+    /// SHA-256 of the app and of what was signed, as received: the same for the same request however its signature is
+    /// written.
     package let hash: [UInt8]
 
     /// Bytes of the longest text that is looked at.
@@ -59,8 +61,8 @@ package struct SignedRequest: Sendable, Equatable {
 
     /// Verifies what came to a callback, which only Facebook itself may call.
     ///
-    /// The same secret signs what a page gets from the JavaScript SDK; whoever comes by one of those must not be able to have the
-    /// person erased.
+    /// The same secret signs what a page gets from the JavaScript SDK; whoever comes by one of those must not be able
+    /// to have the person erased.
     ///
     /// - Throws: `malformed_request`.
     package init(callback text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
@@ -96,7 +98,8 @@ extension ProviderApp {
 }
 
 extension JSONValue {
-    /// Digits, whether they came as text or as number; of a number the literal counts, so that `1e1` and `10.0` are none.
+    /// Digits, whether they came as text or as number; of a number the literal counts, so that `1e1` and `10.0` are
+    /// none.
     ///
     /// What Facebook has signed counts in either form: samples of its own have numbers there
     /// (docs/protocols/facebook.md §5.1), and to miss that somebody wants to be forgotten would be worse.

@@ -120,7 +120,8 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// An absent time ends nothing: Facebook's word on a token's life is `is_valid`, and not every token carries both times.
+    /// An absent time ends nothing: Facebook's word on a token's life is `is_valid`, and not every token carries both
+    /// times.
     private static func isOver(_ end: Int64?, now: Int64) -> Bool {
         guard let end, end != 0 else { return false }
         return end <= now
@@ -159,10 +160,10 @@ package enum AccessTokenCheck {
 
     /// The failure to report when `debug_token` gave none of its verdicts.
     ///
-    /// What `/me` says about the credential or the request itself counts more than that Graph could not be asked, because
-    /// repeating changes nothing about it. That our own app is set up wrongly counts more than either: `/me` refuses a good
-    /// token, too, when it comes with a proof of the wrong secret. For the same reason `/me` alone accuses no operator:
-    /// our proof does not fit a token of somebody else's app.
+    /// What `/me` says about the credential or the request itself counts more than that Graph could not be asked,
+    /// because repeating changes nothing about it. That our own app is set up wrongly counts more than either: `/me`
+    /// refuses a good token, too, when it comes with a proof of the wrong secret. For the same reason `/me` alone
+    /// accuses no operator: our proof does not fit a token of somebody else's app.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection

@@ -1,6 +1,8 @@
+import Upstream
 package import Vocabulary
 
-/// What Graph's `debug_token` says of an access token, as far as it was asked with our own app token (docs/protocols/facebook.md §1.2).
+/// What Graph's `debug_token` says of an access token, as far as it was asked with our own app token
+/// (docs/protocols/facebook.md §1.2).
 package struct TokenInspection: Sendable {
     /// `is_valid`.
     package var isValid: Bool
@@ -62,5 +64,147 @@ package struct AccessTokenEvidence: Sendable {
     package init(inspection: Inspection, profile: Profile) {
         self.inspection = inspection
         self.profile = profile
+    }
+}
+
+/// `debug_token`: what Facebook knows about a token, asked with the token of our own app
+/// (docs/protocols/facebook.md §1.2).
+enum TokenInspectionCall {
+    /// The question.
+    static func question(_ token: TokenText, by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
+        let appToken = caller.appToken
+        var target = caller.target("debug_token")
+        target.add("input_token", token.text)
+        // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
+        target.add(caller.proof(of: appToken, now: now))
+        return try caller.question(target, bearer: appToken, tooLong: TokenText.noToken)
+    }
+
+    /// The answer.
+    ///
+    /// - Throws: `ProviderFault` unless Graph passed one of its verdicts on the token.
+    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> AccessTokenEvidence.Inspection
+    {
+        let object: JSONObject
+        switch try reply.content() {
+        case .object(let found):
+            object = found
+        case .error(let error):
+            if error.saysOtherApp { return .otherApp }
+            throw reply.fault(error, of: .appToken, isGraphToken: isGraphToken)
+        }
+        guard let data = object["data"]?.object else { throw reply.misshapen("debug_token without data") }
+        guard let isValid = data["is_valid"]?.bool else { throw reply.misshapen("debug_token without is_valid") }
+        var refusal: Failure?
+        if let member = data.present("error") {
+            guard let object = member.object else { throw reply.misshapen("an error that is no object") }
+            let error = GraphError(ofInspection: object)
+            if error.saysOtherApp { return .otherApp }
+            let fault = reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
+            guard fault.isVerdict else { throw fault }
+            refusal = fault.failure
+        }
+        return .token(
+            TokenInspection(
+                isValid: isValid,
+                type: try reply.text(data, "type"),
+                appID: try reply.id(data, "app_id"),
+                userID: try reply.text(data, "user_id"),
+                expiresAt: try reply.time(data, "expires_at"),
+                dataAccessExpiresAt: try reply.time(data, "data_access_expires_at"),
+                scopes: try reply.texts(data, "scopes"),
+                refusal: refusal
+            )
+        )
+    }
+}
+
+/// Members of a reply; one of the wrong type makes the whole reply one that cannot be relied on.
+extension GraphReply {
+    private static let maxTextBytes = 128
+
+    fileprivate func text(_ object: JSONObject, _ key: String) throws(ProviderFault) -> String? {
+        guard let value = object.present(key) else { return nil }
+        guard let text = value.string, text.utf8.count <= Self.maxTextBytes else {
+            throw misshapen("a member that is no text")
+        }
+        return text
+    }
+
+    fileprivate func id(_ object: JSONObject, _ key: String) throws(ProviderFault) -> String? {
+        guard let value = object.present(key) else { return nil }
+        guard let id = value.idText, id.utf8.count <= Self.maxTextBytes else {
+            throw misshapen("a member that is no id")
+        }
+        return id
+    }
+
+    fileprivate func time(_ object: JSONObject, _ key: String) throws(ProviderFault) -> Int64? {
+        guard let value = object.present(key) else { return nil }
+        guard let seconds = value.integer else { throw misshapen("a member that is no time") }
+        return seconds
+    }
+
+    fileprivate func texts(_ object: JSONObject, _ key: String) throws(ProviderFault) -> [String] {
+        guard let value = object.present(key) else { return [] }
+        guard let elements = value.array, elements.count <= 1024 else { throw misshapen("a member that is no list") }
+        var texts: [String] = []
+        for element in elements {
+            guard let text = element.string, text.utf8.count <= Self.maxTextBytes else {
+                throw misshapen("a list that holds something other than texts")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+}
+
+extension JSONValue {
+    /// The id of an app: Graph writes it as a text, and in some versions and places as a number
+    /// (docs/protocols/facebook.md §1.2).
+    ///
+    /// That of a person is always a text.
+    /// Of a number the literal counts, and only if it is digits, so that `10.0` and `1e1` are no ids.
+    var idText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let number): number.literal.utf8.allSatisfy(\.isASCIIDigit) ? number.literal : nil
+        default: nil
+        }
+    }
+}
+
+/// `/me`: the person behind a token, with the fields that the mapping reads (docs/protocols/facebook.md §2).
+enum ProfileFetch {
+    /// The question, for fields in Graph's syntax.
+    static func question(
+        _ fields: String,
+        of token: TokenText,
+        by caller: GraphCaller,
+        now: Int64
+    ) throws(Failure) -> GraphQuestion {
+        var target = caller.target("me")
+        target.add("fields", fields)
+        target.add(caller.proof(of: token.text, now: now))
+        let tooLong = Failure(
+            .mappingInvalid,
+            "The mapping asks Facebook for too many fields at once. Map fewer of them."
+        )
+        return try caller.question(target, bearer: token.text, tooLong: tooLong)
+    }
+
+    /// The answer: the Graph user, whose `id` is a text of digits.
+    ///
+    /// - Throws: `ProviderFault` for everything else.
+    static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {
+        switch try reply.content() {
+        case .error(let error):
+            throw reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
+        case .object(let user):
+            guard let id = user["id"]?.string, Subject(decimal: id) != nil else {
+                throw reply.misshapen("/me without an id of a person")
+            }
+            return user
+        }
     }
 }

@@ -5,7 +5,8 @@ import Upstream
 /// What Facebook makes of the id and the secret of an app.
 package struct AppCheck: Sendable {
     package enum Outcome: Sendable {
-        /// Both belong together, and the app may ask about tokens; with the app's name at Facebook, if it is one to show.
+        /// Both belong together, and the app may ask about tokens; with the app's name at Facebook, if it is one to
+        /// show.
         case right(name: String?)
         /// What is wrong and what to do about it, for the operator; the failure says the same to a program.
         case wrong(problem: String, failure: Failure)

@@ -9,7 +9,7 @@ struct AppSecretProof {
     /// The Unix time inside a timed proof, which travels beside it.
     let time: Int64?
 
-    /// Proves a token; of an app token the whole `id|secret` is proved.
+    /// Computes the proof of a token; of an app token it is over the whole `id|secret`.
     init(of token: String, secret: Secret, form: ProofForm, now: Int64) {
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.reveal().utf8)))
         code.update(data: Array(token.utf8))

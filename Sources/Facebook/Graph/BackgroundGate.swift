@@ -3,9 +3,9 @@ import Upstream
 
 /// Decides how much work in the background may ask Graph about one app, so that logins always come first.
 ///
-/// Such work never tries whether Graph works again, which is a login's to do, and nothing that it meets closes the way for
-/// logins: it has a memory of its own for what went wrong. Graph's word on how much of the app's allowance is used slows it down
-/// from one half on and stops it at three quarters, long before Graph refuses anybody.
+/// Such work never tries whether Graph works again, which is a login's to do, and nothing that it meets opens the
+/// circuit breaker of logins: it has a memory of its own for what went wrong. Graph's word on how much of the app's
+/// allowance is used slows it down from one half on and stops it at three quarters, long before Graph refuses anybody.
 ///
 /// A pure state machine; times are arguments.
 struct BackgroundGate: Sendable {
@@ -18,7 +18,8 @@ struct BackgroundGate: Sendable {
     /// Percent of the allowance from which on the pace is slow, and at which it is none.
     static let slowAt = 50
     static let stopAt = 75
-    /// How long a word on the usage counts: the allowance is of a rolling hour, and without questions no newer word comes.
+    /// How long a word on the usage counts: the allowance is of a rolling hour, and without questions no newer word
+    /// comes.
     static let usageCounts: Duration = .seconds(300)
     /// The longest pause after failures, each of which doubles the one before.
     static let longestPause: Duration = .seconds(60)

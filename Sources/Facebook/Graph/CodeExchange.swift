@@ -41,8 +41,8 @@ package struct AuthorizationCode: Sendable {
 extension GraphClient {
     /// Exchanges an authorization code for the access token behind it: once, and never again (decision D13).
     ///
-    /// Facebook may have used the code up even when no answer of it arrives, so whatever goes wrong once it is asked, the login
-    /// starts over.
+    /// Facebook may have used the code up even when no answer of it arrives, so whatever goes wrong once it is asked,
+    /// the login starts over.
     ///
     /// - Parameters:
     ///   - code: The code; it is of this app or of none.
@@ -85,8 +85,8 @@ extension GraphClient {
 /// What Facebook gives for an authorization code that it takes for one.
 package enum ExchangedCode: Sendable {
     case token(Secret)
-    /// Nothing, since the verifier came with it: Facebook has not kept the challenge that the dialog was opened with. Another dialog
-    /// without a challenge gives a code that it takes.
+    /// Nothing, since the verifier came with it: Facebook has not kept the challenge that the dialog was opened with.
+    /// Another dialog without a challenge gives a code that it takes.
     case challengeLost(Failure)
 }
 
@@ -222,6 +222,6 @@ extension Failure {
                 """
         default: return self
         }
-        return Failure(reason, message, details: details, retryAfter: retryAfter, cause: cause, isOutdated: isOutdated)
+        return Failure(reason, message, details: details, retryAfter: retryAfter, cause: cause)
     }
 }

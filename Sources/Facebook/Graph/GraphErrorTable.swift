@@ -3,8 +3,9 @@ import Upstream
 
 /// The meaning of Graph's errors in our reasons (docs/protocols/facebook.md §3.2–§3.4).
 ///
-/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises: without a code
-/// the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says nothing.
+/// The code decides, then the subcode, then the text, because many real errors carry less than the table promises:
+/// without a code the text stands for it (`GraphError.meaning`). The HTTP status decides only where the body says
+/// nothing.
 struct GraphErrorTable {
     /// Whose token an error speaks of.
     enum Subject {
@@ -22,7 +23,7 @@ struct GraphErrorTable {
 
     /// Reads an error that came with an HTTP status.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
-        if let signal = limitSignificance(error, status: status) {
+        if let signal = limitSignal(error, status: status) {
             let failure = Failure.limited(
                 .facebook,
                 details: error.details,
@@ -41,7 +42,7 @@ struct GraphErrorTable {
     /// What a rate limit says about Graph; nil when the error is none.
     ///
     /// Codes of docs/protocols/facebook.md §3.2; 17 alone counts one person's questions.
-    private func limitSignificance(_ error: GraphError, status: Int) -> HealthSignal? {
+    private func limitSignal(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
         case 4, 9, 32, 341, 613, .some(80000...80014): .limited(RateLimit(seconds: retryAfter))
@@ -143,8 +144,8 @@ struct GraphErrorTable {
 
     /// A token of the usual shape was damaged on its way; anything else was never an access token.
     ///
-    /// The placeholder that the iOS SDK hands out without tracking permission is the usual case, and a new login would only
-    /// bring another one.
+    /// The placeholder that the iOS SDK hands out without tracking permission is the usual case, and a new login would
+    /// only bring another one.
     private func unreadable(_ error: GraphError, _ status: Int) -> Failure {
         guard !isGraphToken else { return invalid(error, status) }
         return failure(
@@ -240,7 +241,8 @@ struct GraphErrorTable {
         )
     }
 
-    /// On `/me` this happens to a token of another app, too, so it is for Verification to weigh it against `debug_token`.
+    /// On `/me` this happens to a token of another app, too, so it is for Verification to weigh it against
+    /// `debug_token`.
     private func proof(_ error: GraphError, _ status: Int) -> Failure {
         failure(
             .providerMisconfigured,

@@ -22,7 +22,8 @@ package struct LoginDialog: Sendable {
     ///   - permissions: What to ask for; nil leaves it to the configuration.
     ///   - authType: What to ask of a person who has logged in before.
     ///   - configID: The configuration of Facebook Login for Business to follow.
-    ///   - codeChallenge: base64url of the SHA-256 of the verifier that the exchange will send; nil when it will send none.
+    ///   - codeChallenge: base64url of the SHA-256 of the verifier that the exchange will send; nil when it will send
+    ///     none.
     package init(
         app: ProviderAppID,
         version: String,

@@ -1,6 +1,7 @@
 import Vocabulary
 
-/// `name=value` pairs of a query or a form, written as bytes so that nothing in a value can become a part of the syntax.
+/// `name=value` pairs of a query or a form, written as bytes so that nothing in a value can become a part of the
+/// syntax.
 struct Parameters {
     private(set) var bytes: [UInt8] = []
 

@@ -2,8 +2,8 @@ import Providers
 import SignedTokens
 package import Vocabulary
 
-/// The options of logins with Facebook but the secret ones: members of `providers.facebook` in an application document, and how they
-/// are stored.
+/// The options of logins with Facebook but the secret ones: members of `providers.facebook` in an application document,
+/// and how they are stored.
 package enum FacebookOptionsDocument {
     /// Reads options; what is absent keeps its default, and secret ones are passed over.
     ///

@@ -80,7 +80,8 @@ extension GraphSimulator.Fault {
 
     /// A point in the exchange.
     public enum Moment: String, Sendable, CaseIterable {
-        /// The connection is accepted; nothing is read. Applies to new connections only and knows no path, app or token.
+        /// The connection is accepted; nothing is read. Applies to new connections only and knows no path, app or
+        /// token.
         case accept
         /// The first bytes arrive and are left unread. Applies to new connections only, like ``accept``.
         case firstBytes

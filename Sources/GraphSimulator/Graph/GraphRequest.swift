@@ -80,8 +80,8 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// Takes over what holds for the whole batch: the version, and the access token with its proof, where the operation has
-    /// none of its own.
+    /// Takes over what holds for the whole batch: the version, and the access token with its proof, where the operation
+    /// has none of its own.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version

@@ -20,8 +20,8 @@ struct UserField: Sendable {
 
     /// The fields of current versions.
     ///
-    /// The withdrawn ones are those of Facebook's announcement of May 1st 2018; replies have lacked them since, without an
-    /// error (github.com/simi/omniauth-facebook/pull/311).
+    /// The withdrawn ones are those of Facebook's announcement of May 1st 2018; replies have lacked them since, without
+    /// an error (github.com/simi/omniauth-facebook/pull/311).
     private static let all: [UserField] =
         [
             UserField(name: "id", kind: .scalar, permission: nil),

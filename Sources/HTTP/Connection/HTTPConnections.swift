@@ -28,7 +28,8 @@ struct HTTPConnections: HTTPChannelHandler {
 
     init(responder: @escaping HTTPChannelHandler.Responder, read: TimeAmount, idle: Duration) {
         self.responder = { request, writer, channel in
-            // In the order of the replies, and always: a client that is left waiting would send its body when we take it for the next request.
+            // In the order of the replies, and always: a client that is left waiting would send its body when we take
+            // it for the next request.
             if request.headers[.expect] != nil {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }

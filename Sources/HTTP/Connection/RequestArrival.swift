@@ -3,11 +3,12 @@ import NIOHTTP1
 
 /// Bounds how a request arrives: how long it takes, and how many bytes it needs beside its body.
 ///
-/// The first request of a connection has to begin, and every request that has begun has to end, within the limit (decision D9); a request
-/// begins with its first byte. Waiting for the next one on a connection that has served one is the idle limit's matter.
+/// The first request of a connection has to begin, and every request that has begun has to end, within the limit
+/// (decision D9); a request begins with its first byte. Waiting for the next one on a connection that has served one is
+/// the idle limit's matter.
 ///
-/// It stands where the bytes come in: the parser tells nothing of a head that is not whole, of chunk extensions, blank lines and white
-/// space, and it keeps what follows a request to upgrade.
+/// It stands where the bytes come in: the parser tells nothing of a head that is not whole, of chunk extensions, blank
+/// lines and white space, and it keeps what follows a request to upgrade.
 final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -4,8 +4,9 @@ import NIOHTTP1
 
 /// What is wrong with a request whatever it asks for.
 ///
-/// A fault is answered in the order of the connection's requests, and in the form of every error. So the connection hands on a request whose
-/// path is the fault's name; none from outside has such a path, because theirs begin with a slash.
+/// A fault is answered in the order of the connection's requests, and in the form of every error. So the connection
+/// hands on a request whose path is the fault's name; none from outside has such a path, because theirs begin with a
+/// slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, unreadable
 

@@ -7,11 +7,12 @@ extension HTTPRequestHead {
 
     /// Brings the head to the one form that everything behind it reads, or says what is wrong with it.
     ///
-    /// Afterwards the target is a path, or `*`; `Host` is what the request calls, wherever it said so; `Connection` is `close` when no
-    /// further request is read; and `Expect` is there only when the client waits to be told to go on.
+    /// Afterwards the target is a path, or `*`; `Host` is what the request calls, wherever it said so; `Connection` is
+    /// `close` when no further request is read; and `Expect` is there only when the client waits to be told to go on.
     mutating func settle() -> RequestFault? {
         guard uri.utf8.count <= Self.longestTarget else { return .longTarget }
-        // RFC 9112 §3.2: one, whatever the target says; proxies that take another one than we do would see another application.
+        // RFC 9112 §3.2: one, whatever the target says; proxies that take another one than we do would see another
+        // application.
         let hosts = headers["host"]
         guard hosts.count == 1 || isOld && hosts.isEmpty, hosts.allSatisfy({ Self.isHost($0.utf8) }) else {
             return .host

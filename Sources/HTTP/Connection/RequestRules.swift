@@ -1,9 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Lets pass what is a request by the letter of RFC 9112, in the one form of ``settle()``, and hands on a fault in place of anything else.
+/// Lets pass what is a request by the letter of RFC 9112, in the one form of ``settle()``, and hands on a fault in
+/// place of anything else.
 ///
-/// Behind a fault the connection ends: where the next request begins is not known, or not what a proxy in front takes for it.
+/// Behind a fault the connection ends: where the next request begins is not known, or not what a proxy in front takes
+/// for it.
 final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -37,7 +39,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isOver else { return }
         guard let fault = error as? HTTPParserError else { return context.fireErrorCaught(error) }
-        // Whoever reads the body answers; who has answered already must not do so twice, as the library does for an error of its parser.
+        // Whoever reads the body answers; who has answered already must not do so twice, as the library does for an
+        // error of its parser.
         guard !isUnderWay else { return context.fireErrorCaught(BrokenBody()) }
         let isLong = fault == .headerOverflow && arrival.firstLine > HTTPRequestHead.longestTarget
         refuse(isLong ? .longTarget : .unreadable, method: .GET, context)

@@ -4,11 +4,13 @@ package import Vocabulary
 package import Logging
 package import Store
 
-// Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with its code; and to
-// hold codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without a challenge for a while. Whoever takes
-// the challenge out of the address in their own browser brings the same about: `on` never does without.
+// Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with
+// its code; and to hold codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without
+// a challenge for a while. Whoever takes the challenge out of the address in their own browser brings the same about:
+// `on` never does without.
 //
-// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers that has that app.
+// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers that
+// has that app.
 
 /// Whether dialogs are opened with a challenge.
 package struct DialogChallenges: Sendable {

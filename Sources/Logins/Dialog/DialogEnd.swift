@@ -2,7 +2,8 @@ import Vocabulary
 
 /// How a login through the server ends: decided when it begins, by what the operator allows.
 enum DialogEnd: Sendable {
-    /// The browser is sent to one of the application's return URLs, with a login code. The challenge is the client's own.
+    /// The browser is sent to one of the application's return URLs, with a login code. The challenge is the client's
+    /// own.
     case redirect(to: String, codeChallenge: String?)
     /// A page hands the user object to the page that opened it, if that is of this origin.
     case popup(origin: String)
@@ -62,8 +63,8 @@ enum DialogEnd: Sendable {
 
     /// An end at an address.
     ///
-    /// Any app of a device may claim a scheme of its own and so get hold of the code (RFC 8252 §8.1); with a challenge it is worth
-    /// nothing to others.
+    /// Any app of a device may claim a scheme of its own and so get hold of the code (RFC 8252 §8.1); with a challenge
+    /// it is worth nothing to others.
     ///
     /// - Throws: `malformed_request` without a challenge for an address of an app.
     private static func redirect(to url: String, by request: DialogRequest) throws(Failure) -> DialogEnd {

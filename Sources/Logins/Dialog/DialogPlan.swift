@@ -61,7 +61,8 @@ struct DialogPlan: Sendable {
         mapping = object[Key.mapping]
     }
 
-    /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still lists it.
+    /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still
+    /// lists it.
     package func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
         return end.isListed(

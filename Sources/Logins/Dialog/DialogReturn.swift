@@ -14,7 +14,8 @@ package enum DialogOutcome: Sendable {
 }
 
 extension DialogOutcome {
-    /// How the login went; nil where it has not ended: the exchange of the login code is the login, and is told by itself.
+    /// How the login went; nil where it has not ended: the exchange of the login code is the login, and is told by
+    /// itself.
     fileprivate var login: Result<SignedIn, Failure>? {
         switch self {
         case .popup(_, let result): result
@@ -34,8 +35,9 @@ extension LoginDialog {
     ///   - loaded: The application.
     ///   - logger: Where it is said how the login went.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` when nobody knows where it should go, or it is another browser; `overloaded`, `store_unavailable` and
-    ///   their like when the state could not be looked for, so that the same address can be opened again.
+    /// - Throws: `login_state_invalid` when nobody knows where it should go, or it is another browser; `overloaded`,
+    ///   `store_unavailable` and their like when the state could not be looked for, so that the same address can be
+    ///   opened again.
     package func closeDialog(
         _ answer: DialogAnswer,
         of provider: ProviderName,

@@ -54,8 +54,8 @@ extension LoginDialog {
         )
     }
 
-    /// The address of the provider's dialog, with a state of its own for what the browser keeps; nil where the client's challenge guards
-    /// the end.
+    /// The address of the provider's dialog, with a state of its own for what the browser keeps; nil where the client's
+    /// challenge guards the end.
     func dialogAddress(
         for ticket: DialogTicket,
         of provider: ProviderName,

@@ -42,8 +42,8 @@ struct DialogState: SealedInAddress {
         self.endsAt = endsAt
     }
 
-    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the end is worth
-    /// nothing without the client's verifier.
+    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the
+    /// end is worth nothing without the client's verifier.
     ///
     /// What it keeps of ours tells; nil is nothing.
     package func isOf(_ kept: Secret?) -> Bool {

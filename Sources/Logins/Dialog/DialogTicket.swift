@@ -1,7 +1,8 @@
 import Providers
 import Vocabulary
 
-/// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads there.
+/// What a client gets to open the login dialog with: all that it asked for, in the address of our own page that leads
+/// there.
 ///
 /// It is no state: the browser that comes by with it gets one of its own.
 struct DialogTicket: SealedInAddress {

@@ -1,7 +1,7 @@
 import Applications
 package import Secrets
 import Providers
-import Vocabulary
+package import Vocabulary
 package import Store
 
 /// Codes that stand for whom a provider has vouched for, until a client turns them into a login.
@@ -36,7 +36,8 @@ package struct LoginCodes: Sendable {
         return code.secret
     }
 
-    /// Whom the provider vouched for when the login through the server came back, and the mapping that it was begun with.
+    /// Whom the provider vouched for when the login through the server came back, and the mapping that it was begun
+    /// with.
     ///
     /// The code is used up whatever comes of it: with a wrong verifier nobody gets a second try.
     func redeem(

@@ -52,11 +52,12 @@ package struct LoginDialog: Sendable {
 
     /// Begins a login through the server.
     ///
-    /// Whatever can be wrong with the request is found here, before a person is sent to the provider: the mapping is planned, and where
-    /// the login shall end is decided.
+    /// Whatever can be wrong with the request is found here, before a person is sent to the provider: the mapping is
+    /// planned, and where the login shall end is decided.
     ///
-    /// - Returns: The address that a browser has to open: the provider's dialog, where the client has sent a challenge; else a page of
-    ///   ours that leads there and lets the browser keep something, without which nobody can end the login.
+    /// - Returns: The address that a browser has to open: the provider's dialog, where the client has sent a challenge;
+    ///   else a page of ours that leads there and lets the browser keep something, without which nobody can end the
+    ///   login.
     /// - Throws: What is wrong.
     package func openDialog(
         _ request: DialogRequest,
@@ -116,8 +117,8 @@ package struct LoginDialog: Sendable {
         return mapping
     }
 
-    /// What the addresses of ours begin with that a browser calls on its way to the dialog and back: on one host, since what the browser
-    /// keeps is for that alone.
+    /// What the addresses of ours begin with that a browser calls on its way to the dialog and back: on one host, since
+    /// what the browser keeps is for that alone.
     ///
     /// A domain that the client names must be one that leads here by the configuration.
     private func dialogBase(

@@ -8,9 +8,9 @@ import Store
 extension LoginDialog {
     /// What was decided for the dialog that answers; with a code, to the one caller who uses the state up.
     ///
-    /// To hear twice that a dialog has failed does no harm, and so writes nothing: whoever wants to leave rows behind needs a code
-    /// for each, about which the provider is asked. A browser that did not begin the login uses nothing up: the one that did may still
-    /// end it.
+    /// To hear twice that a dialog has failed does no harm, and so writes nothing: whoever wants to leave rows behind
+    /// needs a code for each, about which the provider is asked. A browser that did not begin the login uses nothing
+    /// up: the one that did may still end it.
     ///
     /// - Parameters:
     ///   - answer: What the dialog says.

@@ -2,7 +2,8 @@ import Vocabulary
 import Mapping
 import Providers
 
-/// A login through the server between the browser's return from the provider and the client's exchange of the login code.
+/// A login through the server between the browser's return from the provider and the client's exchange of the login
+/// code.
 struct VouchedLogin: Sendable {
     package let result: AuthenticationResult
     /// The client's mapping that the login was begun with.

@@ -23,7 +23,8 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Hands the document to a use case that holds it against the database, with the environment that it takes secrets from.
+    /// Hands the document to a use case that holds it against the database, with the environment that it takes secrets
+    /// from.
     ///
     /// - Throws: An exit code after saying everything that is wrong, or what the use case throws.
     func plan(

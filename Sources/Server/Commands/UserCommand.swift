@@ -136,7 +136,7 @@ struct UserCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Take an identity away from a user.",
             discussion: """
-                Whoever has that account at the provider becomes a new user at the next login. The only way in that a user has \
+                Whoever has that account at the provider becomes a new user at the next login. The only login method of a user \
                 cannot be taken: erase the user instead.
 
                 Example:

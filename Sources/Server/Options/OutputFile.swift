@@ -12,8 +12,8 @@ struct OutputFileOption: ParsableArguments {
 
     /// Writes text and a line break behind it.
     ///
-    /// The file is another one than what had its name before, with mode 0600, and whole from the moment at which it has the name: nobody
-    /// who could read the former one, or who put a link there, reads or leads this one.
+    /// The file is another one than what had its name before, with mode 0600, and whole from the moment at which it has
+    /// the name: nobody who could read the former one, or who put a link there, reads or leads this one.
     ///
     /// - Throws: An exit code after saying why it cannot be written.
     func write(_ text: String) throws {

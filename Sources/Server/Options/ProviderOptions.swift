@@ -5,7 +5,8 @@ import Providers
 import SignedTokens
 import Vocabulary
 
-/// What an operator decides about logins by a provider, as options: those of Facebook by names of their own, all others by `--option`.
+/// What an operator decides about logins by a provider, as options: those of Facebook by names of their own, all others
+/// by `--option`.
 struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The version of the Graph API, like v25.0.", valueName: "version"))
     var graphVersion: String?

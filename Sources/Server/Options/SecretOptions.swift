@@ -3,8 +3,8 @@ import Vocabulary
 
 /// Where a command takes a secret from: a file, standard input, or a person who types it unseen.
 ///
-/// An argument is never taken: every process on the machine can read it, and the shell writes it into its history. The option
-/// that people try is known only to say so.
+/// An argument is never taken: every process on the machine can read it, and the shell writes it into its history. The
+/// option that people try is known only to say so.
 protocol SecretOptions: ParsableArguments {
     /// The name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }

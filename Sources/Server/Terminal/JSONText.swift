@@ -4,7 +4,8 @@ extension JSONValue {
     /// The value as JSON text on one line.
     var line: String { TerminalText.escapedJSON(text) }
 
-    /// The value as JSON text for people and version control: what is short stays on a line, all else has a line for each part.
+    /// The value as JSON text for people and version control: what is short stays on a line, all else has a line for
+    /// each part.
     var indented: String { indented(at: 0) }
 
     private func indented(at depth: Int) -> String {

@@ -102,7 +102,8 @@ struct Table {
     private static let gap = "  "
     private static let narrowest = 8
 
-    /// Takes from the widest columns first; ids stay whole, and a table that still does not fit is wrapped by the terminal.
+    /// Takes from the widest columns first; ids stay whole, and a table that still does not fit is wrapped by the
+    /// terminal.
     private func shrink(_ widths: inout [Int], to limit: Int) {
         let flexible = columns.indices.filter { columns[$0].mayBeCut }
         let fixed = columns.indices.filter { !columns[$0].mayBeCut }.reduce(0) { $0 + widths[$1] }

@@ -1,8 +1,8 @@
 /// Text from anywhere, made safe to show: names come from Facebook, and a terminal obeys what it is sent (T-114,
 /// T-119).
 enum TerminalText {
-    /// The text with an escape in place of every character that could move the cursor, change colours, begin a line, hide
-    /// itself or turn the direction of reading.
+    /// The text with an escape in place of every character that could move the cursor, change colours, begin a line,
+    /// hide itself or turn the direction of reading.
     static func escaped(_ text: String) -> String {
         escaped(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }

@@ -2,7 +2,8 @@ import FoundationEssentials
 package import Vocabulary
 import Postgres
 
-/// By what an identity is known that nothing may name any more: a keyed hash of it, whose key the database does not have.
+/// By what an identity is known that nothing may name any more: a keyed hash of it, whose key the database does not
+/// have.
 package typealias IdentityHasher = @Sendable (IdentityKey) -> [UInt8]
 
 /// An identity that logs nobody in although nothing names it any more: it was a disabled user's when it was erased.

@@ -1,7 +1,8 @@
 package import Vocabulary
 import Postgres
 
-/// The key under which banned identities are hashed; there is one for the whole service, and it never becomes another one.
+/// The key under which banned identities are hashed; there is one for the whole service, and it never becomes another
+/// one.
 extension Store {
     /// The key; nil while nobody has needed it.
     package func banKey() async throws(Failure) -> SealedSecret? {

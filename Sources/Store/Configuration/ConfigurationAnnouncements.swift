@@ -4,7 +4,8 @@ import Postgres
 package enum ConfigurationAnnouncement: Sendable {
     /// A change has been committed.
     case changed
-    /// A connection has been made, first or again: changes may have been missed, and it may be another server that has lost some.
+    /// A connection has been made, first or again: changes may have been missed, and it may be another server that has
+    /// lost some.
     case connected
 }
 

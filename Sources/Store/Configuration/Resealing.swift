@@ -24,7 +24,8 @@ extension Store {
         }
     }
 
-    /// Seals some secrets anew that are under former master keys, in one short transaction that skips rows which others hold.
+    /// Seals some secrets anew that are under former master keys, in one short transaction that skips rows which others
+    /// hold.
     ///
     /// - Parameters:
     ///   - keyID: The master key that they shall be under.
@@ -32,8 +33,8 @@ extension Store {
     ///   - limit: How many at most.
     ///   - actor: Who does it; one entry of the audit log for each application touched.
     ///   - reseal: Makes the new ciphertext; what it throws passes through, and nothing has changed then.
-    /// - Returns: How many were sealed anew. None is left when it is 0 and `secretsByKey` says so, too: what others hold is
-    ///   skipped.
+    /// - Returns: How many were sealed anew. None is left when it is 0 and `secretsByKey` says so, too: what others
+    ///   hold is skipped.
     /// - Throws: What `reseal` throws, `store_unavailable` and its like.
     package func reseal(
         notUnder keyID: String,

@@ -20,7 +20,8 @@ package struct StoredApplication: Sendable {
     /// Milliseconds since 1970 UTC, as everywhere.
     package let created: Int64
     package internal(set) var updated: Int64?
-    /// What the database holds of the above and cannot be read, by the names of the columns; it stands here as if there were nothing.
+    /// What the database holds of the above and cannot be read, by the names of the columns; it stands here as if there
+    /// were nothing.
     package internal(set) var unreadable: [String] = []
 
     /// An API key.

@@ -58,8 +58,8 @@ extension Store {
         }
     }
 
-    /// Seals some kept tokens of an application anew that are under former master keys, in one short transaction that skips rows which
-    /// others hold.
+    /// Seals some kept tokens of an application anew that are under former master keys, in one short transaction that
+    /// skips rows which others hold.
     ///
     /// - Parameters:
     ///   - place: The application.
@@ -67,7 +67,8 @@ extension Store {
     ///   - formerKeyIDs: Leaves what is under yet other master keys as it is.
     ///   - limit: How many at most.
     ///   - actor: Who does it; one entry of the audit log.
-    ///   - reseal: Makes the new ciphertext; nil for a token that does not open, which is forgotten: the next login brings another.
+    ///   - reseal: Makes the new ciphertext; nil for a token that does not open, which is forgotten: the next login
+    ///     brings another.
     /// - Returns: How many were sealed anew or forgotten.
     /// - Throws: `store_unavailable` and its like.
     package func resealTokens(

@@ -11,15 +11,16 @@ package enum Erasure: Sendable {
     case identity(of: ObjectID, tokens: [KeptIdentity])
     /// It was the last identity: the user is gone.
     case user(ObjectID, tokens: [KeptIdentity])
-    /// Nothing has changed: rows of this table refer to the user, a rule of the operator's forbids it, or the account can still be taken back.
+    /// Nothing has changed: rows of this table refer to the user, a rule of the operator's forbids it, or the account
+    /// can still be taken back.
     case hindered(by: String)
 }
 
 extension Store {
     /// Erases what a request for deletion that is due is about, in one transaction, and forgets whom it was about.
     ///
-    /// Of several instances one does it. What stands in the way is written down, with one entry of the audit log for each hindrance,
-    /// and the request stays open. The identity of a disabled user is banned.
+    /// Of several instances one does it. What stands in the way is written down, with one entry of the audit log for
+    /// each hindrance, and the request stays open. The identity of a disabled user is banned.
     ///
     /// - Parameters:
     ///   - code: The request.
@@ -57,7 +58,8 @@ extension Store {
 }
 
 extension PostgresError {
-    /// What forbids to erase a user: a table whose rows refer to it, or a trigger of the operator's; nil for every other error.
+    /// What forbids to erase a user: a table whose rows refer to it, or a trigger of the operator's; nil for every
+    /// other error.
     var hindrance: String? {
         guard case .server(let refusal) = self else { return nil }
         if refusal.sqlState == "P0001" { return "a rule of the users table" }
@@ -66,7 +68,8 @@ extension PostgresError {
     }
 }
 
-/// The user can be taken back by whoever reads a former address, and the identity may be a thief's: it waits until the link ends.
+/// The user can be taken back by whoever reads a former address, and the identity may be a thief's: it waits until the
+/// link ends.
 private struct Contested: Error {
     let hindrance = "a link that takes the account back"
 }
@@ -101,7 +104,8 @@ private struct ErasureWork: Sendable {
         return erasure
     }
 
-    /// Erases an identity that is older than the request, and the user if neither another identity nor a password leads to it.
+    /// Erases an identity that is older than the request, and the user if neither another identity nor a password leads
+    /// to it.
     private func erase(
         _ identity: IdentityKey,
         from issued: Int64,

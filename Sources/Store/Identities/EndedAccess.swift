@@ -4,8 +4,8 @@ import Postgres
 extension PostgresConnection {
     /// Notes that what the provider issued for some identities before a moment counts no more.
     ///
-    /// An ID token is good for an hour after its issue; the second hour is for clocks that differ. An earlier moment than the one
-    /// that is noted changes nothing.
+    /// An ID token is good for an hour after its issue; the second hour is for clocks that differ. An earlier moment
+    /// than the one that is noted changes nothing.
     ///
     /// - Parameters:
     ///   - identities: Rows of `provider`, `provider_app` and `subject`.

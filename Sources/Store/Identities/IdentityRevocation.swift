@@ -5,7 +5,8 @@ import Postgres
 package struct IdentityRevocation: Sendable {
     /// What the word is about: a login that came after it has made it void.
     package enum Scope: Sendable {
-        /// Access up to a moment, in Unix seconds. A login after that second is not meant, and news of what is known is none.
+        /// Access up to a moment, in Unix seconds. A login after that second is not meant, and news of what is known is
+        /// none.
         case access(until: Int64)
         /// The kept token that Facebook was asked about, as it is stored. A login may have brought another.
         case token(SealedToken)
@@ -54,8 +55,8 @@ package struct RevokedIdentity: Sendable {
 }
 
 extension Store {
-    /// Marks an identity as revoked, forgets its provider token, which is worth nothing any more, and ends the sessions that rest on
-    /// it if they are to end.
+    /// Marks an identity as revoked, forgets its provider token, which is worth nothing any more, and ends the sessions
+    /// that rest on it if they are to end.
     ///
     /// - Parameters:
     ///   - revocation: What happened.
@@ -71,7 +72,8 @@ extension Store {
         let identity = revocation.identity
         return try await transaction { connection in
             let user = try await connection.lockUser(of: identity, schema: application.schema)
-            // Also when a login came after it, it is no news, or the identity is nobody's for now: what was issued before has ended.
+            // Also when a login came after it, it is no news, or the identity is nobody's for now: what was issued
+            // before has ended.
             if case .access(let moment) = revocation.scope {
                 try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
             }

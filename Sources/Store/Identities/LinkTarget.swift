@@ -4,11 +4,12 @@ import Postgres
 
 /// The user whose identity a verified person becomes, where it is not for the identity to say.
 package enum LinkTarget: Sendable {
-    /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already stays theirs,
-    /// and so does the guest.
+    /// The guest of this id, whose session has this hash: becomes the person. An identity that is somebody's already
+    /// stays theirs, and so does the guest.
     case guest(ObjectID, tokenHash: [UInt8])
-    /// The user of the session of this hash. An identity that is somebody else's is refused, and one that is nobody's needs a session
-    /// whose person was authenticated within so many seconds: whoever has stolen one must not add a way in of their own.
+    /// The user of the session of this hash. An identity that is somebody else's is refused, and one that is nobody's
+    /// needs a session whose person was authenticated within so many seconds: whoever has stolen one must not add a
+    /// login method of their own.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
     fileprivate var tokenHash: [UInt8] {
@@ -19,7 +20,8 @@ package enum LinkTarget: Sendable {
 }
 
 extension Store {
-    /// Writes a sign-in onto the user of a live session, in one transaction: the identity first, then all that a login writes.
+    /// Writes a sign-in onto the user of a live session, in one transaction: the identity first, then all that a login
+    /// writes.
     ///
     /// The user is locked first and the identity after that, as a login does.
     ///
@@ -28,23 +30,25 @@ extension Store {
         _ write: SignInWrite,
         by statement: SignInStatement,
         linking: LinkTarget
-    ) async throws(Failure) -> WrittenSignIn {
+    ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let first = statement.linking(linking)
         let application = statement.application
-        return try await transaction(of: application) { connection in
-            let isNew = try await connection.join(linking, to: write, of: application)
-            // What is the user's already logs in like every other identity.
-            let statement = isNew ? first : statement
-            let result = try await connection.query(statement.filled(with: write))
-            guard var written = try outcome(of: result, by: statement) else {
-                throw Failure(
-                    .storeUnavailable,
-                    "The login met too many others of the same person. Try again shortly.",
-                    retryAfter: 1
-                )
+        return try await current(application) {
+            try await postgres.withTransaction { connection in
+                let isNew = try await connection.join(linking, to: write, of: application)
+                // What is the user's already logs in like every other identity.
+                let statement = isNew ? first : statement
+                let result = try await connection.query(statement.filled(with: write))
+                guard var written = try outcome(of: result, by: statement) else {
+                    throw Failure(
+                        .storeUnavailable,
+                        "The login met too many others of the same person. Try again shortly.",
+                        retryAfter: 1
+                    )
+                }
+                written.linked = isNew
+                return written
             }
-            written.linked = isNew
-            return written
         }
     }
 }
@@ -92,7 +96,8 @@ extension PostgresConnection {
         guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
         }
-        // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait for it.
+        // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait
+        // for it.
         try linking.take(owner, for: user.id)
         return false
     }
@@ -183,8 +188,8 @@ extension Failure {
 }
 
 extension SignInStatement {
-    /// The same for a user who was there before the identity: what is written at the first login is that of a guest who becomes a
-    /// user, and fills what is empty for one who has used the application as somebody.
+    /// The same for a user who was there before the identity: what is written at the first login is that of a guest who
+    /// becomes a user, and fills what is empty for one who has used the application as somebody.
     func linking(_ linking: LinkTarget) -> SignInStatement {
         let first: SyncMode =
             switch linking {

@@ -3,7 +3,7 @@ package import Vocabulary
 import Postgres
 
 extension Store {
-    /// The ways in of a user, the oldest first.
+    /// The login methods of a user, the oldest first.
     package func loginMethods(
         of user: ObjectID,
         session tokenHash: [UInt8],
@@ -30,9 +30,9 @@ extension Store {
             of: application
         )
         return try read { () throws(PostgresError) in
-            var ways: [LoginMethod] = []
+            var methods: [LoginMethod] = []
             for row in result.rows {
-                ways.append(
+                methods.append(
                     LoginMethod(
                         provider: try row.decode(0, as: String.self),
                         app: try row.decode(1, as: String?.self),
@@ -44,22 +44,23 @@ extension Store {
                     )
                 )
             }
-            return ways
+            return methods
         }
     }
 
-    /// Takes a way in from the user of a live session, unless it is the last one.
+    /// Takes a login method from the user of a live session, unless it is the last one.
     ///
     /// - Parameters:
-    ///   - way: Which one.
+    ///   - method: Which one.
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - seconds: How long ago the person of the session may have been authenticated.
     ///   - announcement: What the user is told; nil when nobody can be told.
     ///   - application: Whose user it is.
     /// - Returns: What was kept with it: good for giving up our permissions, once.
-    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`, `conflict`.
+    /// - Throws: `session_invalid`, `reauthentication_required`, `not_found`, `malformed_request`, `last_way_in`,
+    ///   `conflict`.
     package func removeLoginMethod(
-        _ way: LoginMethodSelection,
+        _ method: LoginMethodSelection,
         fromUserOf tokenHash: [UInt8],
         authenticatedWithin seconds: Int,
         announcing announcement: Announcement?,
@@ -80,9 +81,9 @@ extension Store {
                 where object_id = \(user.id.uuid)
                 """
             )
-            var ways: [StoredLoginMethod] = []
+            var methods: [StoredLoginMethod] = []
             for row in found.rows {
-                ways.append(
+                methods.append(
                     StoredLoginMethod(
                         provider: try row.decode(0, as: String.self),
                         app: try row.decode(1, as: String.self),
@@ -90,9 +91,9 @@ extension Store {
                     )
                 )
             }
-            let meant = ways.filter { candidate in
-                candidate.provider.hasSameBytes(as: way.provider)
-                    && (way.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
+            let meant = methods.filter { candidate in
+                candidate.provider.hasSameBytes(as: method.provider)
+                    && (method.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
             }
             guard let chosen = meant.first else {
                 throw Failure(.notFound, "This user has no such way in. GET users/identities lists them.")
@@ -100,7 +101,7 @@ extension Store {
             guard meant.count == 1 else {
                 throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
             }
-            guard ways.count > 1 else {
+            guard methods.count > 1 else {
                 throw Failure(
                     .lastLoginMethod,
                     "This is the only way in that the user has. Link another identity or set a password first."
@@ -125,7 +126,7 @@ extension Store {
     }
 }
 
-/// What makes a way in this one; of a password the subject is the login.
+/// What makes a login method this one; of a password the subject is the login.
 struct StoredLoginMethod: Sendable {
     let provider: String
     let app: String
@@ -133,16 +134,16 @@ struct StoredLoginMethod: Sendable {
 }
 
 extension PostgresConnection {
-    /// Removes a way in, and the sessions that it opened but for one; with a password its unused links go, too.
+    /// Removes a login method, and the sessions that it opened but for one; with a password its unused links go, too.
     ///
     /// - Returns: Whether it was there.
     func remove(
-        _ way: StoredLoginMethod,
+        _ method: StoredLoginMethod,
         of user: ObjectID,
         sparing tokenHash: [UInt8],
         schema: String
     ) async throws(PostgresError) -> Bool {
-        let isPassword = way.provider.hasSameBytes(as: ProviderName.password.text)
+        let isPassword = method.provider.hasSameBytes(as: ProviderName.password.text)
         if isPassword {
             _ = try await query(
                 """
@@ -153,11 +154,11 @@ extension PostgresConnection {
         }
         // A password opens sessions under its login of then.
         let itself: Statement =
-            isPassword ? "" : "and provider_app = \(way.app) and subject = \(way.subject)"
+            isPassword ? "" : "and provider_app = \(method.app) and subject = \(method.subject)"
         _ = try await query(
             """
             delete from \(identifier: schema).sessions
-            where object_id = \(user.uuid) and provider = \(way.provider) \(itself) and token_hash <> \(tokenHash)
+            where object_id = \(user.uuid) and provider = \(method.provider) \(itself) and token_hash <> \(tokenHash)
             """
         )
         let removed = try await query(
@@ -165,7 +166,7 @@ extension PostgresConnection {
                 ? "delete from \(identifier: schema).passwords where object_id = \(user.uuid)"
                 : """
                 delete from \(identifier: schema).identities
-                where object_id = \(user.uuid) and provider = \(way.provider) \(itself)
+                where object_id = \(user.uuid) and provider = \(method.provider) \(itself)
                 """
         )
         return removed.affectedRows == 1

@@ -15,8 +15,8 @@ package struct PermissionChange: Sendable {
 extension Store {
     /// Notes changes of an identity's permissions.
     ///
-    /// Of the events of one permission the newest counts in whatever order they arrive, and a login after it counts more. Of two
-    /// within one second the revocation counts.
+    /// Of the events of one permission the newest counts in whatever order they arrive, and a login after it counts
+    /// more. Of two within one second the revocation counts.
     ///
     /// - Parameters:
     ///   - changes: What has changed.

@@ -17,7 +17,8 @@ package struct RecordedRevocation: Sendable {
 }
 
 extension Store {
-    /// Writes entries `permissions.remove` of the audit log, about the permissions that were given up with a user's tokens.
+    /// Writes entries `permissions.remove` of the audit log, about the permissions that were given up with a user's
+    /// tokens.
     package func record(
         _ revocations: [RecordedRevocation],
         formerlyOf user: ObjectID,

@@ -3,7 +3,8 @@ import Vocabulary
 import Postgres
 
 extension PostgresConnection {
-    /// Keeps which identities are about to be taken from a user who is locked, while a link is out that could bring them back.
+    /// Keeps which identities are about to be taken from a user who is locked, while a link is out that could bring
+    /// them back.
     ///
     /// - Parameters:
     ///   - identities: The condition on rows `i` of `identities`.
@@ -39,8 +40,8 @@ extension PostgresConnection {
 
     /// Gives a user who is locked the identities of a moment back.
     ///
-    /// That is what has been taken since, and nothing that came later than three days before it, since whoever takes an account over brings
-    /// their own along first. What the user came by stays in any case.
+    /// That is what has been taken since, and nothing that came later than three days before it, since whoever takes an
+    /// account over brings their own along first. What the user came by stays in any case.
     ///
     /// - Returns: The providers of those in whose place others are, and of those that are somebody else's by now.
     func restoreIdentities(of user: ObjectID, to moment: Statement, schema: String) async throws(PostgresError)

@@ -16,8 +16,8 @@ package struct ClaimedMail: Sendable {
 extension Store {
     /// Takes mails whose time has come, for this caller alone.
     ///
-    /// They are marked before they are sent: what a killed instance leaves behind is never sent by another, which could not know
-    /// whether it has been sent already (`giveUpLostMails`).
+    /// They are marked before they are sent: what a killed instance leaves behind is never sent by another, which could
+    /// not know whether it has been sent already (`giveUpLostMails`).
     ///
     /// - Parameters:
     ///   - application: Whose mails.

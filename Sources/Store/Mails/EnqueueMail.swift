@@ -45,7 +45,8 @@ extension Store {
 
     static let mailChannel = "federation_mails"
 
-    /// Comes when mails may be waiting: one was enqueued, or a connection was made and announcements may have been missed.
+    /// Comes when mails may be waiting: one was enqueued, or a connection was made and announcements may have been
+    /// missed.
     ///
     /// An announcement can be lost; whoever follows them looks at the queue now and then as well.
     package func mailAnnouncements() -> some AsyncSequence<Void, Never> & Sendable {

@@ -77,7 +77,8 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Tells of the change of a user who is locked: with it or not at all, and to no other address than that of the moment.
+    /// Tells of the change of a user who is locked: with it or not at all, and to no other address than that of the
+    /// moment.
     ///
     /// - Throws: `conflict` when the account is not what it was taken for.
     func announce(_ announcement: Announcement, to user: ObjectID, of application: Application) async throws {

@@ -4,9 +4,9 @@ import Postgres
 extension Store {
     /// Takes identities whose check is due, for this caller alone.
     ///
-    /// A claim is a lease: the next check moves forward in the same statement, so that nobody else claims the row until the lease is
-    /// over, no transaction stays open while the provider is asked, and what a killed instance has claimed comes back
-    /// by itself.
+    /// A claim is a lease: the next check moves forward in the same statement, so that nobody else claims the row until
+    /// the lease is over, no transaction stays open while the provider is asked, and what a killed instance has claimed
+    /// comes back by itself.
     ///
     /// - Parameters:
     ///   - application: Whose identities.

@@ -10,10 +10,11 @@ package struct GuestSweep: Sendable {
 }
 
 extension Store {
-    /// Removes those of the next guests who have no session left: it was their only way in, and nobody but a server, by the id, reaches them.
+    /// Removes those of the next guests who have no session left: it was their only login method, and nobody but a
+    /// server, by the id, reaches them.
     ///
-    /// One who came or was logged in within the last hour stays: a session that has just been opened may not be seen yet. A guest to whom
-    /// rows of the operator's own tables refer stays, too, as does one who is disabled.
+    /// One who came or was logged in within the last hour stays: a session that has just been opened may not be seen
+    /// yet. A guest to whom rows of the operator's own tables refer stays, too, as does one who is disabled.
     ///
     /// - Parameters:
     ///   - last: Where the part before this one ended; nil for the first.
@@ -56,7 +57,8 @@ extension Store {
         guard !guests.isEmpty else { return 0 }
         let schema = application.schema
         do {
-            // The moment of the last login is looked at once the row is locked, so it tells of a session that this statement does not see.
+            // The moment of the last login is looked at once the row is locked, so it tells of a session that this
+            // statement does not see.
             let result = try await postgres.query(
                 """
                 with lost as (

@@ -3,8 +3,9 @@ import Postgres
 
 /// The write of a profile that was read without a login: user and identity by the same sync rules, and no session.
 ///
-/// `before` locks the user and gives the values that the rules ask for, as in `SignInStatement`; `identity` notes that the token stands,
-/// if it is still the one that is kept; `changed` writes the user. Neither `last_login` nor `last_used` is touched.
+/// `before` locks the user and gives the values that the rules ask for, as in `SignInStatement`; `identity` notes that
+/// the token stands, if it is still the one that is kept; `changed` writes the user. Neither `last_login` nor
+/// `last_used` is touched.
 package struct ProfileRefreshStatement: Sendable {
     let application: Application
     let columns: UserColumns
@@ -81,8 +82,8 @@ extension Store {
     ///   - standing: What Facebook says of the token.
     ///   - identity: With the token that Facebook was asked about.
     ///   - statement: The statement of the application and its stored mapping.
-    /// - Returns: The user as it is then; nil when the token is not the one that is kept any more or the user is disabled, and then
-    ///   nothing has changed.
+    /// - Returns: The user as it is then; nil when the token is not the one that is kept any more or the user is
+    ///   disabled, and then nothing has changed.
     /// - Throws: `constraint_violation` and its like.
     package func refreshProfile(
         _ values: [PropertyValue?],
@@ -90,12 +91,11 @@ extension Store {
         standing: TokenStanding,
         of identity: KeptIdentity,
         by statement: ProfileRefreshStatement
-    ) async throws(Failure) -> User? {
+    ) async throws(Failure) -> StatementOutcome<User?> {
         let refresh = ProfileRefresh(values: values, cleared: cleared, standing: standing, identity: identity)
-        let result = try await query(statement.filled(with: refresh), of: statement.application)
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return try statement.columns.user(in: row, from: 0)
+        return try await current(statement.application) {
+            try await postgres.query(statement.filled(with: refresh), near: statement.application.affinity).first
+                .map { row in try statement.columns.user(in: row, from: 0) }
         }
     }
 }

@@ -73,8 +73,8 @@ extension Store {
 
     /// Forgets some of the kept access tokens that have come to their end.
     ///
-    /// Nobody takes them any more, and nobody can exchange them. An ID token stays: it logs nobody in after its end, and our
-    /// permissions are given up with it. Identities that somebody else has locked are skipped.
+    /// Nobody takes them any more, and nobody can exchange them. An ID token stays: it logs nobody in after its end,
+    /// and our permissions are given up with it. Identities that somebody else has locked are skipped.
     ///
     /// - Parameters:
     ///   - application: Whose tokens.
@@ -101,7 +101,8 @@ extension Store {
     /// Forgets some of the kept tokens of those providers of which an application keeps none any more.
     ///
     /// - Parameters:
-    ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may keep tokens again.
+    ///   - application: As the caller knows it: when it has been changed since, nothing happens, since it may keep
+    ///     tokens again.
     ///   - providers: Those whose tokens it keeps.
     ///   - limit: How many at most.
     /// - Returns: How many were forgotten; as many as `limit` means that there may be more.

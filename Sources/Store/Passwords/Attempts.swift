@@ -14,8 +14,8 @@ package struct AttemptRule: Sendable {
 
     /// For one login: nobody guesses more than this, from wherever.
     package static let account = AttemptRule(firstSlowed: 5, longestWait: 30, mostInAnHour: 100, memory: 86_400)
-    /// For one source, behind which many people may be: as many as wait for their hashes at once count as failures until they are known to
-    /// be none.
+    /// For one source, behind which many people may be: as many as wait for their hashes at once count as failures
+    /// until they are known to be none.
     package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, mostInAnHour: 1000, memory: 3600)
 
     /// Mails of one kind to one mailbox: nobody's is filled.
@@ -67,13 +67,14 @@ package struct AttemptKeys: Sendable {
 extension Store {
     /// Counts an attempt as one that failed, before anything is known of it.
     ///
-    /// So guesses that come at once are counted one after the other, on whatever instance. It is counted for one thing after the other:
-    /// a source that has to wait adds nothing to the account, and keeps nobody else from it.
+    /// So guesses that come at once are counted one after the other, on whatever instance. It is counted for one thing
+    /// after the other: a source that has to wait adds nothing to the account, and keeps nobody else from it.
     ///
     /// - Parameters:
     ///   - counts: What it is counted for, none twice.
     ///   - application: Where.
-    /// - Returns: Nil when the attempt may be made; else what stands in the way, and nothing was counted for that and what comes after it.
+    /// - Returns: Nil when the attempt may be made; else what stands in the way, and nothing was counted for that and
+    ///   what comes after it.
     /// - Throws: `store_unavailable` and its like.
     package func countAttempt(
         for counts: [AttemptCount],
@@ -113,7 +114,8 @@ extension Store {
         return AttemptRefusal(position: position, seconds: max(try row.decode(1, as: Int?.self) ?? 1, 1))
     }
 
-    /// Long ago: a moment of this statement would be in the future for one that began before and had to wait for the row.
+    /// Long ago: a moment of this statement would be in the future for one that began before and had to wait for the
+    /// row.
     private static let noWait = "to_timestamp(0)"
 
     /// One more for the key, unless it has to wait; then nothing comes back.

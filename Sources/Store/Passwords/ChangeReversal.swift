@@ -11,11 +11,13 @@ package struct UndoneChange: Sendable {
 }
 
 extension Store {
-    /// Undoes what has become of the account whose link it is since the change that the link was made for, in one transaction.
+    /// Undoes what has become of the account whose link it is since the change that the link was made for, in one
+    /// transaction.
     ///
-    /// The address of then is the account's again, with a new password, and confirmed; identities are those of then. All sessions end, and
-    /// all links but those that undo earlier changes: who had the account first has the last word. An account that was made with the
-    /// address meanwhile, and never confirmed it, does not log in by it any more.
+    /// The address of then is the account's again, with a new password, and confirmed; identities are those of then.
+    /// All sessions end, and all links but those that undo earlier changes: who had the account first has the last
+    /// word. An account that was made with the address meanwhile, and never confirmed it, does not log in by it any
+    /// more.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -23,8 +25,8 @@ extension Store {
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
     /// - Returns: Nil when the link did not count.
-    /// - Throws: `login_taken_by_other` when another account has confirmed the address, `store_unavailable` and its like; nothing is
-    ///   written then.
+    /// - Throws: `login_taken_by_other` when another account has confirmed the address, `store_unavailable` and its
+    ///   like; nothing is written then.
     package func undoChange(
         byLink tokenHash: [UInt8],
         to password: StoredPassword,

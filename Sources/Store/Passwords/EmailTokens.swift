@@ -5,8 +5,8 @@ import Postgres
 /// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified.
 package struct EmailToken: Sendable {
     package let user: ObjectID
-    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user, and a reversal
-    /// whatever that is.
+    /// The address as it was stored when the link was made; the link counts as long as it is still that of the user,
+    /// and a reversal whatever that is.
     package let email: String
 
     package init(user: ObjectID, email: String) {
@@ -26,7 +26,8 @@ extension Store {
         _ = try await query(Self.adding(token, for: purpose, tokenHash: tokenHash, of: application), of: application)
     }
 
-    /// The moment is that of the statement: of changes of one user, which wait for each other, the later one has the later.
+    /// The moment is that of the statement: of changes of one user, which wait for each other, the later one has the
+    /// later.
     static func adding(
         _ token: EmailToken,
         for purpose: EmailTokenPurpose,
@@ -79,7 +80,8 @@ extension Store {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
 
-    /// The user whose link it is, locked, and the link, which the first of several statements takes away: so it counts once.
+    /// The user whose link it is, locked, and the link, which the first of several statements takes away: so it counts
+    /// once.
     static func taking(
         _ tokenHash: [UInt8],
         _ purpose: EmailTokenPurpose,

@@ -3,7 +3,8 @@ package import Vocabulary
 import Postgres
 
 extension Store {
-    /// Puts a hash in the place of the one that it was made anew from; nothing happens when the password has been changed meanwhile.
+    /// Puts a hash in the place of the one that it was made anew from; nothing happens when the password has been
+    /// changed meanwhile.
     package func replaceHash(
         _ former: SealedSecret,
         of user: ObjectID,

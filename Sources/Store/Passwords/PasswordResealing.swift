@@ -31,8 +31,8 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
     }
 
-    /// Seals some hashes of passwords of an application anew that are under former master keys, in one short transaction that skips rows
-    /// which others hold.
+    /// Seals some hashes of passwords of an application anew that are under former master keys, in one short
+    /// transaction that skips rows which others hold.
     ///
     /// - Parameters:
     ///   - place: The application.

@@ -3,13 +3,14 @@ package import Vocabulary
 import Postgres
 
 extension Store {
-    /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a way in; the address is confirmed with it.
+    /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a login method; the
+    /// address is confirmed with it.
     ///
-    /// All sessions end, and all links but those that undo a change. Whoever reads the mail of the address owns the account, and who chose
-    /// the former password may have been somebody else: identities go, too, unless the reader says that they are their
-    /// own (T-32, T-33). While whoever reads another address can still take the account back nobody moves in: either of
-    /// the two may be the thief. The first statement locks the user, as a login and a linking do; those behind it see
-    /// what these have left.
+    /// All sessions end, and all links but those that undo a change. Whoever reads the mail of the address owns the
+    /// account, and who chose the former password may have been somebody else: identities go, too, unless the reader
+    /// says that they are their own (T-32, T-33). While whoever reads another address can still take the account back
+    /// nobody moves in: either of the two may be the thief. The first statement locks the user, as a login and a
+    /// linking do; those behind it see what these have left.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -18,9 +19,10 @@ extension Store {
     ///   - keepsIdentities: Whether the reader has said that the identities are their own.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
-    /// - Returns: What was kept with the identities that went: good for giving up our permissions, once. Nil when the link did not count.
-    /// - Throws: `conflict` while the account can be taken back by another address, `login_taken_by_other`, `store_unavailable` and its like;
-    ///   nothing is written then.
+    /// - Returns: What was kept with the identities that went: good for giving up our permissions, once. Nil when the
+    ///   link did not count.
+    /// - Throws: `conflict` while the account can be taken back by another address, `login_taken_by_other`,
+    ///   `store_unavailable` and its like; nothing is written then.
     package func resetPassword(
         byLink tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
@@ -53,7 +55,8 @@ extension Store {
 
     /// Notes that the user whose link it is has shown to own the address, and lets a user in who waited for that.
     ///
-    /// The password that counts from then on is one that the reader of the mail knows: who reads it has not always chosen it.
+    /// The password that counts from then on is one that the reader of the mail knows: who reads it has not always
+    /// chosen it.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -90,7 +93,8 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Makes a password the one of a user who is locked; sessions, failed attempts, and links end, but for those that undo something.
+    /// Makes a password the one of a user who is locked; sessions, failed attempts, and links end, but for those that
+    /// undo something.
     func startAnew(
         by password: StoredPassword,
         forgetting attemptKey: [UInt8],
@@ -103,7 +107,8 @@ extension PostgresConnection {
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
     }
 
-    /// Whether a link is out by which the reader of an address takes the account of a user who is locked back, of another one than this.
+    /// Whether a link is out by which the reader of an address takes the account of a user who is locked back, of
+    /// another one than this.
     func canBeTakenBack(
         _ user: ObjectID,
         butBy login: String? = nil,
@@ -119,7 +124,8 @@ extension PostgresConnection {
         return found.count > 0
     }
 
-    /// Ends the links of a user: whoever reads the mail of an address that the account no longer has may not use what was sent there.
+    /// Ends the links of a user: whoever reads the mail of an address that the account no longer has may not use what
+    /// was sent there.
     ///
     /// One that undoes something stays: it was sent there for that.
     func endLinks(of user: ObjectID, schema: String) async throws(PostgresError) {

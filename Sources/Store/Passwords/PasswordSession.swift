@@ -31,8 +31,8 @@ package struct PasswordSession: Sendable {
 extension Store {
     /// Opens a session by a password in one statement.
     ///
-    /// The user is locked first and the password after that, as a change of the password does: a login that was held against the hash
-    /// from before the change opens nothing when the change was faster.
+    /// The user is locked first and the password after that, as a change of the password does: a login that was held
+    /// against the hash from before the change opens nothing when the change was faster.
     ///
     /// - Parameters:
     ///   - session: what to open.
@@ -42,22 +42,15 @@ extension Store {
     package func openPasswordSession(
         _ session: PasswordSession,
         of application: Application
-    ) async throws(Failure) -> User? {
+    ) async throws(Failure) -> StatementOutcome<User?> {
         let columns = UserColumns(application: application)
-        let result = try await query(
-            StatementTemplate(session.text(columns, of: application)).filled(with: session),
-            of: application
-        )
-        let outcome = try read { () throws(PostgresError) -> (status: String, user: User?)? in
-            guard let row = result.first else { return nil }
+        let statement = StatementTemplate(session.text(columns, of: application)).filled(with: session)
+        return try await current(application) {
+            guard let row = try await postgres.query(statement, near: application.affinity).first else { return nil }
             let status = try row.decode(0, as: String.self)
-            guard try row.decode(1, as: UUID?.self) != nil else { return (status, nil) }
-            return (status, try columns.user(in: row, from: 1))
+            if try row.decode(1, as: UUID?.self) != nil { return try columns.user(in: row, from: 1) }
+            throw status == UserStatus.emailConfirmationPending.rawValue ? Self.emailUnconfirmed : Self.accountDisabled
         }
-        guard let outcome else { return nil }
-        if let user = outcome.user { return user }
-        throw outcome.status == UserStatus.emailConfirmationPending.rawValue
-            ? Self.emailUnconfirmed : Self.accountDisabled
     }
 
     package static let emailUnconfirmed = Failure(

@@ -55,8 +55,8 @@ extension PersonSearch {
         return conditions
     }
 
-    /// The key of identities begins with the provider and its app, so it is asked once for each app that there is, and for the apps by
-    /// going from one to the next: a search without the app would read the whole table.
+    /// The key of identities begins with the provider and its app, so it is asked once for each app that there is, and
+    /// for the apps by going from one to the next: a search without the app would read the whole table.
     private static func condition(onSubject subject: String, identities: String) -> Statement {
         """
         u.object_id in (

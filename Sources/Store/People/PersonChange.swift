@@ -28,14 +28,15 @@ package struct ChangedPerson: Sendable {
 extension Store {
     /// Changes a person in one transaction: reads all of it under lock, asks what to do, does it, writes the audit log.
     ///
-    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`): a login of the person
-    /// is over before the lock is had, or waits and sees the outcome.
+    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`): a login of
+    /// the person is over before the lock is had, or waits and sees the outcome.
     ///
     /// - Parameters:
     ///   - id: The person.
     ///   - application: Whose user it is.
     ///   - actor: Who does it.
-    ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is to be done.
+    ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is
+    ///     to be done.
     /// - Returns: The person as it is afterwards, and what went.
     /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it.
     package func change(

@@ -15,7 +15,8 @@ struct PersonReader: Sendable {
     private let application: Application
     private let columns: UserColumns
 
-    /// A person who logs in again and again without ever logging out must stay one that an operator can look at and disable.
+    /// A person who logs in again and again without ever logging out must stay one that an operator can look at and
+    /// disable.
     private static let sessionsRead = 1000
 
     init(application: Application) {

@@ -20,7 +20,8 @@ extension Store {
     ///   - keyID: The master key that they shall be under.
     ///   - formerKeyIDs: Leaves what is under yet other master keys as it is.
     ///   - actor: Who does it; one entry of the audit log.
-    ///   - reseal: Makes the new ciphertext of the key of that id and application; nil for one that does not open, which is removed.
+    ///   - reseal: Makes the new ciphertext of the key of that id and application; nil for one that does not open,
+    ///     which is removed.
     /// - Returns: How many were sealed anew or removed.
     /// - Throws: `store_unavailable` and its like.
     package func resealTokenKeys(

@@ -18,8 +18,8 @@ package struct NewTokenKey: Sendable {
 }
 
 extension Store {
-    /// Stores a key of signed tokens, unless the application has one that is not retired: of instances that want one at once, one stores
-    /// its own.
+    /// Stores a key of signed tokens, unless the application has one that is not retired: of instances that want one at
+    /// once, one stores its own.
     package func addFirstTokenKey(_ key: NewTokenKey) async throws(Failure) {
         _ = try await query(
             """
@@ -33,7 +33,8 @@ extension Store {
         )
     }
 
-    /// Puts a new key in front of those of an application's signed tokens, and removes those that no living token can be of.
+    /// Puts a new key in front of those of an application's signed tokens, and removes those that no living token can
+    /// be of.
     ///
     /// - Parameters:
     ///   - key: The new one.

@@ -12,17 +12,17 @@ extension Store {
     ///   - tokenHash: SHA-256 of the token of a session of the guest.
     ///   - application: Whose guest it is.
     /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `guest_invalid` unless the session is live and the guest's, `property_missing`, `constraint_violation` and their like;
-    ///   nothing is written then.
+    /// - Throws: `guest_invalid` unless the session is live and the guest's, `property_missing`, `constraint_violation`
+    ///   and their like; nothing is written then.
     package func convertGuest(
         _ write: RegistrationWrite,
         bySession tokenHash: [UInt8],
         of application: Application
-    ) async throws(Failure) -> User? {
+    ) async throws(Failure) -> StatementOutcome<User?> {
         let columns = UserColumns(application: application)
         let schema = application.schema
-        do {
-            return try await postgres.withTransaction { connection -> User? in
+        return try await current(application, explain: Failure.init(ofUserWrite:)) {
+            try await postgres.withTransaction { connection -> User? in
                 guard let guest = try await connection.lockUser(ofSession: tokenHash, of: application),
                     guest.id == write.password.objectID, guest.status == .guest
                 else { throw Failure.guestInvalid }
@@ -46,12 +46,6 @@ extension Store {
                 try user.dynamic.checkDynamicSize()
                 return user
             }
-        } catch let error as Failure {
-            throw error
-        } catch let error as PostgresError {
-            throw await failure(ofUserWrite: error, in: application)
-        } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }
     }
 }

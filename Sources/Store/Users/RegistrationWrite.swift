@@ -3,7 +3,7 @@ import Postgres
 
 /// An account that somebody makes without a provider.
 package struct RegistrationWrite: Sendable {
-    /// The way in, with the id of the user.
+    /// The password, with the id of the user.
     package let password: StoredPassword
     package let status: UserStatus
     package let given: GivenProperties
@@ -18,12 +18,16 @@ package struct RegistrationWrite: Sendable {
 extension Store {
     /// Makes a user with a password, in one statement.
     ///
-    /// The login is claimed first, and the user is made only by the statement that got it: of two that want the same login one makes no
-    /// user.
+    /// The login is claimed first, and the user is made only by the statement that got it: of two that want the same
+    /// login one makes no user.
     ///
     /// - Returns: The user; nil when the login is another user's.
-    /// - Throws: `property_missing`, `constraint_violation`, `store_unavailable` and their like; nothing is written then.
-    package func register(_ write: RegistrationWrite, of application: Application) async throws(Failure) -> User? {
+    /// - Throws: `property_missing`, `constraint_violation`, `store_unavailable` and their like; nothing is written
+    ///   then.
+    package func register(
+        _ write: RegistrationWrite,
+        of application: Application
+    ) async throws(Failure) -> StatementOutcome<User?> {
         try write.given.dynamic.checkDynamicSize()
         let columns = UserColumns(application: application)
         let inserted = InsertedColumns(write.given)
@@ -57,7 +61,7 @@ extension Store {
         _ id: ObjectID,
         tokenHash: [UInt8],
         of application: Application
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> StatementOutcome<User> {
         let columns = UserColumns(application: application)
         let guest = try await onlyUser(
             by: """
@@ -74,8 +78,10 @@ extension Store {
             columns,
             of: application
         )
-        guard let guest else { throw Failure(.internal, "The service could not make a guest.") }
-        return guest
+        return try guest.map { guest throws(Failure) in
+            guard let guest else { throw Failure(.internal, "The service could not make a guest.") }
+            return guest
+        }
     }
 
     /// The word of client SDKs for users who came by no provider (docs/protocols/backendless.md §3.2).
@@ -85,27 +91,11 @@ extension Store {
         by statement: Statement,
         _ columns: UserColumns,
         of application: Application
-    ) async throws(Failure) -> User? {
-        let result: ResultSet
-        do {
-            result = try await postgres.query(statement, near: application.affinity)
-        } catch {
-            throw await failure(ofUserWrite: error, in: application)
+    ) async throws(Failure) -> StatementOutcome<User?> {
+        try await current(application, explain: Failure.init(ofUserWrite:)) {
+            try await postgres.query(statement, near: application.affinity).first
+                .map { row in try columns.user(in: row, from: 0) }
         }
-        return try read { () throws(PostgresError) in
-            guard let row = result.first else { return nil }
-            return try columns.user(in: row, from: 0)
-        }
-    }
-
-    /// What an error means of a statement that writes what a client gave.
-    func failure(ofUserWrite error: PostgresError, in application: Application) async -> Failure {
-        if case .server(let server) = error, server.sqlState == "23502", server.table == "users",
-            let column = server.column
-        {
-            return .propertyMissing(column)
-        }
-        return await failure(of: error, in: application)
     }
 }
 
@@ -121,6 +111,14 @@ extension StoredPassword {
 }
 
 extension Failure {
+    /// What an error means of a statement that writes what a client gave, beyond what it means of others.
+    init?(ofUserWrite error: PostgresError) {
+        guard case .server(let server) = error, server.sqlState == "23502", server.table == "users",
+            let column = server.column
+        else { return nil }
+        self = .propertyMissing(column)
+    }
+
     /// The column of a property that every user must have was left empty.
     fileprivate static func propertyMissing(_ column: String) -> Failure {
         Failure(

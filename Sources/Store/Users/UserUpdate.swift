@@ -5,7 +5,7 @@ import Postgres
 package struct UserUpdate: Sendable {
     package let id: ObjectID
     package let given: GivenProperties
-    /// What becomes of the way in by a password; nil leaves it as it is.
+    /// What becomes of the login by a password; nil leaves it as it is.
     package let login: LoginChange?
     /// What is told to the address that becomes another; nil when it stays, or nobody can be told.
     package let announcement: Announcement?
@@ -37,30 +37,26 @@ package struct UserUpdate: Sendable {
 extension Store {
     /// Changes a user's own record in one transaction.
     ///
-    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail address that becomes
-    /// another is unverified, and links to the old one count no more but those that undo it; a new password ends all sessions but this one.
+    /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail
+    /// address that becomes another is unverified, and links to the old one count no more but those that undo it; a new
+    /// password ends all sessions but this one.
     ///
     /// - Parameters:
     ///   - update: What changes.
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - application: Whose user it is.
     /// - Returns: The user as it is afterwards.
-    /// - Throws: `session_invalid` when the session has ended meanwhile, `login_taken_by_other`, `conflict` when the password has been
-    ///   changed meanwhile, `property_missing`, `constraint_violation` and their like; nothing is written then.
+    /// - Throws: `session_invalid` when the session has ended meanwhile, `login_taken_by_other`, `conflict` when the
+    ///   password has been changed meanwhile, `property_missing`, `constraint_violation` and their like; nothing is
+    ///   written then.
     package func update(
         _ update: UserUpdate,
         bySession tokenHash: [UInt8],
         of application: Application
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> StatementOutcome<User> {
         let work = UserUpdateWork(update: update, tokenHash: tokenHash, application: application)
-        do {
-            return try await postgres.withTransaction { try await work.perform($0) }
-        } catch let error as Failure {
-            throw error
-        } catch let error as PostgresError {
-            throw await failure(ofUserWrite: error, in: application)
-        } catch {
-            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        return try await current(application, explain: Failure.init(ofUserWrite:)) {
+            try await postgres.withTransaction { try await work.perform($0) }
         }
     }
 }
@@ -119,7 +115,8 @@ private struct UserUpdateWork: Sendable {
         return (user, isChanged)
     }
 
-    /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed meanwhile.
+    /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed
+    /// meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
         let address = user.email.flatMap { EmailAddress($0) }
         guard address?.login.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }

@@ -1,8 +1,8 @@
 extension JSONValue {
     /// What a JSON Merge Patch (RFC 7396) makes of this value.
     ///
-    /// A member that is `null` in the patch is removed, an object is merged member by member, anything else replaces what was
-    /// there. The order of members stays; new ones come behind.
+    /// A member that is `null` in the patch is removed, an object is merged member by member, anything else replaces
+    /// what was there. The order of members stays; new ones come behind.
     package func merging(patch: JSONValue) -> JSONValue {
         guard let patch = patch.object else { return patch }
         var members = object?.members ?? []

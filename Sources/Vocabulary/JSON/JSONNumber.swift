@@ -29,15 +29,15 @@ package struct JSONNumber: Sendable, Equatable {
     }
 }
 
-// What a number costs once it is stored. PostgreSQL keeps a number of jsonb as a decimal and writes all of its digits: nine
-// bytes, `1e131071`, are 131,072 to whoever reads them again.
+// What a number costs once it is stored. PostgreSQL keeps a number of jsonb as a decimal and writes all of its digits:
+// nine bytes, `1e131071`, are 131,072 to whoever reads them again.
 extension JSONNumber {
-    /// Bytes of the longest number that is read, as it came and written out: a Double has up to 309 digits in front of the point and 324
-    /// places behind it, and those of its mantissa besides.
+    /// Bytes of the longest number that is read, as it came and written out: a Double has up to 309 digits in front of
+    /// the point and 324 places behind it, and those of its mantissa besides.
     package static let mostBytes = 512
 
-    /// Whether a Double is near to the number, neither beyond all of them nor so small that they call it 0, and whether it is not longer
-    /// than `mostBytes` when it is written out.
+    /// Whether a Double is near to the number, neither beyond all of them nor so small that they call it 0, and whether
+    /// it is not longer than `mostBytes` when it is written out.
     var isInRange: Bool {
         // Without an exponent no number of fewer bytes than a Double has digits leaves its range.
         guard literal.utf8.count > 300 || literal.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {

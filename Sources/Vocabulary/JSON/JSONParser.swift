@@ -1,7 +1,7 @@
 /// The one JSON parser of the service, and the gate of decision D5 in the same pass.
 ///
-/// RFC 8259 without leniency: UTF-8 without byte order mark, no trailing comma or text, no duplicate keys, no NUL, no lone
-/// surrogates. Two parsers that read one body differently are an attack surface (T-53), so there is one.
+/// RFC 8259 without leniency: UTF-8 without byte order mark, no trailing comma or text, no duplicate keys, no NUL, no
+/// lone surrogates. Two parsers that read one body differently are an attack surface (T-53), so there is one.
 package struct JSONParser {
     private let bytes: [UInt8]
     private let limits: JSONLimits

@@ -135,7 +135,8 @@ extension String {
     /// Whether both texts are the same UTF-8 bytes: linear, and without canonical equivalence, unlike `==`.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
-        // Over memory where the texts have some of their own, as almost all have: view by view it takes several times as long.
+        // Over memory where the texts have some of their own, as almost all have: view by view it takes several times
+        // as long.
         let isSame = utf8.withContiguousStorageIfAvailable { bytes in
             other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
         }

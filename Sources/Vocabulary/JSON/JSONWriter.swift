@@ -1,7 +1,7 @@
 /// Writes JSON text into bytes.
 ///
-/// Besides what RFC 8259 demands it escapes DEL, the C1 controls and the line separators U+2028 and U+2029, so that a written value
-/// is one line in every terminal and log viewer (T-119).
+/// Besides what RFC 8259 demands it escapes DEL, the C1 controls and the line separators U+2028 and U+2029, so that a
+/// written value is one line in every terminal and log viewer (T-119).
 package struct JSONWriter: Sendable {
     /// The text so far.
     package private(set) var bytes: [UInt8]

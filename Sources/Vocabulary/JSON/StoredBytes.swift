@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// Bytes of the value as PostgreSQL writes it from a jsonb column: what counts for limits is this, not what was sent.
+    /// Bytes of the value as PostgreSQL writes it from a jsonb column: what counts for limits is this, not what was
+    /// sent.
     ///
     /// A space is behind each comma and colon, and numbers have no exponents.
     package var storedBytes: Int {

@@ -2,8 +2,8 @@ import Mapping
 import Providers
 import Vocabulary
 
-/// A kind of provider that the service does not have, written as docs/architecture.md says: an OAuth server that is asked whose an
-/// access token is.
+/// A kind of provider that the service does not have, written as docs/architecture.md says: an OAuth server that is
+/// asked whose an access token is.
 struct ExampleKind: ProviderKind {
     let client: ExampleClient
 

@@ -48,8 +48,8 @@ struct ExampleProviderTests {
         return try #require(reply.json)
     }
 
-    /// Runs a command line on the same database, by an administration that knows the kind; the program `federation` has those of
-    /// `ProviderWiring`.
+    /// Runs a command line on the same database, by an administration that knows the kind; the program `federation` has
+    /// those of `ProviderWiring`.
     private static func run(_ operators: Operators, _ arguments: String...) async throws {
         let command = try #require(try FederationCommand.parseAsRoot(arguments) as? any AdministrationCommand)
         try await command.run(operators.listeners.parts.administration, by: Actor(name: "cli:test", source: "here"))

@@ -92,7 +92,7 @@ struct AccessTokenCheckTests {
         #expect(try judge(.token(token)).word == "credential_wrong_kind")
     }
 
-    @Test("a valid token of which the reply leaves out what it is proves nothing")
+    @Test("a valid token of which the reply leaves out what it is does not count")
     func incomplete() throws {
         #expect(try judge(.good { $0.appID = nil }).word == "provider_bad_reply")
         #expect(try judge(.good { $0.type = nil }).word == "provider_bad_reply")
@@ -124,7 +124,7 @@ struct AccessTokenCheckTests {
     }
 
     @Test(
-        "a profile without an id as text proves nothing",
+        "a profile without an id as text does not count",
         arguments: [[:], ["id": .null], ["id": .integer(10)], ["id": .array([.string("x")])], ["ID": .string("10")]]
             as [JSONObject]
     )
@@ -196,7 +196,8 @@ struct AccessTokenCheckTests {
         .providerUnavailable, .providerTimeout, .providerBadReply, .providerRateLimited, .overloaded,
     ]
 
-    /// Of two failures `/me`'s counts only where `debug_token` could not be asked and `/me` says what no repetition changes.
+    /// Of two failures `/me`'s counts only where `debug_token` could not be asked and `/me` says what no repetition
+    /// changes.
     @Test("of two failures the weightier one is told", arguments: Failure.Reason.allCases, Failure.Reason.allCases)
     func bothFailed(inspection: Failure.Reason, profile: Failure.Reason) throws {
         let verdict = try judge(.failed(Failure(inspection, "debug_token")), .failed(Failure(profile, "/me")))

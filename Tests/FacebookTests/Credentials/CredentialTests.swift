@@ -40,7 +40,8 @@ struct CredentialTests {
         #expect(CredentialShape(of: token) == shape)
     }
 
-    /// Every combination of the three credentials being absent, empty and present, with and without what belongs to them.
+    /// Every combination of the three credentials being absent, empty and present, with and without what belongs to
+    /// them.
     @Test(
         "T-10: exactly one credential is picked, and two are never tried in turn",
         arguments: [nil, "", "x"] as [String?]

@@ -179,7 +179,7 @@ struct AppCheckTests {
         #expect(try await check.value.words == "unknown: overloaded")
     }
 
-    @Test("checks that fail close the way of no login, and a way that is closed stops no check")
+    @Test("checks that fail open no circuit breaker of logins, and one that is open stops no check")
     func breaker() async throws {
         let script = Script([
             "/v25.0/123": Array(repeating: .reply(500, ""), count: 20)

@@ -56,7 +56,7 @@ struct BackgroundGateTests {
     }
 
     @Test(
-        "nothing that it meets is told to the circuit breaker of the logins, and while that is closed it asks nothing"
+        "nothing that it meets is told to the circuit breaker of the logins, and while that is open it asks nothing"
     )
     func breaker() throws {
         let link = AppLink()

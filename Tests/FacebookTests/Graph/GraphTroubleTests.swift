@@ -2,7 +2,6 @@ import NIOConcurrencyHelpers
 import Foundation
 import Vocabulary
 import Testing
-import Facebook
 
 @testable import Facebook
 

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// An HTTP/1.1 server on a loopback port, for what a GET needs: it hands each request to a closure and writes what that says.
+/// An HTTP/1.1 server on a loopback port, for what a GET needs: it hands each request to a closure and writes what that
+/// says.
 ///
 /// One thread per connection; `@unchecked Sendable` because what changes is behind `lock`.
 final class LoopbackServer: @unchecked Sendable {

@@ -12,8 +12,8 @@ struct FaultTests {}
 
 /// What the fault tests run against: two instances of the service on one database, and one Graph simulator for both.
 ///
-/// Clients of the tests write down in the ``ledger`` what they were told, and ``checkInvariants(_:)`` holds the service to it
-/// after every fault. A test heals what it has broken; nothing is restarted between tests.
+/// Clients of the tests write down in the ``ledger`` what they were told, and ``checkInvariants(_:)`` holds the service
+/// to it after every fault. A test heals what it has broken; nothing is restarted between tests.
 struct FaultDeployment: Sendable {
     /// The database, as its superuser sees it.
     let database: TestDatabase

@@ -9,8 +9,8 @@ extension FaultDeployment {
     ///
     /// - I7: without a restart both instances soon serve as before.
     /// - I1: there is one user for each identity and the reverse, and none is half-written.
-    /// - I2: every session that a client was given with 200 is valid at both instances, for the user that the client was
-    ///   told; since ``ledger`` was last checked.
+    /// - I2: every session that a client was given with 200 is valid at both instances, for the user that the client
+    ///   was told; since ``ledger`` was last checked.
     /// - I6: both are the same processes, with memory, descriptors and database sessions within bounds.
     ///
     /// I8, that every reply is a documented one, is checked at each reply.

@@ -6,8 +6,8 @@ import Testing
 extension FaultDeployment {
     /// Keeps logins and session checks going at both instances until a closure has ended.
     ///
-    /// Each of the workers logs in by turns a regular and a newcomer and asks whether the session of its last login lives:
-    /// the answer may be a documented problem, but never `false`.
+    /// Each of the workers logs in by turns a regular and a newcomer and asks whether the session of its last login
+    /// lives: the answer may be a documented problem, but never `false`.
     ///
     /// - Parameters:
     ///   - workers: Clients, half of them at each instance.

@@ -5,7 +5,8 @@ import Testing
 
 /// Logins at a steady pace at every instance that takes part, by turns, however long each of them takes.
 ///
-/// What comes in late comes in all the same: a service that stalls is found out by the logins that wait behind the stall.
+/// What comes in late comes in all the same: a service that stalls is found out by the logins that wait behind the
+/// stall.
 actor SteadyLoad {
     /// A login that was not answered with 200.
     struct Failed: Sendable, CustomStringConvertible {
@@ -83,8 +84,8 @@ actor SteadyLoad {
         return outcome
     }
 
-    /// Sends what begins from now on to other instances, and returns when nothing is under way at the former ones any more, as
-    /// whoever balances load does before an instance is ended.
+    /// Sends what begins from now on to other instances, and returns when nothing is under way at the former ones any
+    /// more, as whoever balances load does before an instance is ended.
     func use(_ instances: [Deployment]) async throws {
         let former = self.instances.map(\.client.port)
         self.instances = instances

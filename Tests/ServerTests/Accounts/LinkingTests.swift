@@ -35,7 +35,7 @@ struct LinkingTests {
         try await deployment.send("DELETE", "users/identities/\(provider)", token: token)
     }
 
-    private func ways(_ token: String) async throws -> [String] {
+    private func loginMethods(_ token: String) async throws -> [String] {
         let reply = try await deployment.get("users/identities", token: token)
         let names = (JSON.value(reply.text)?.array ?? []).compactMap { $0.object?["provider"]?.string }
         return names.sorted()
@@ -51,7 +51,7 @@ struct LinkingTests {
         try await deployment.value("select count(*) from \(sql)")
     }
 
-    @Test("one person by password, Facebook and Twitter: each logs in, each can go, and the last way in stays")
+    @Test("one person by password, Facebook and Twitter: each logs in, each can go, and the last login method stays")
     func story() async throws {
         let user = try await deployment.register("story.canary@example.com")
         let session = try await deployment.logIn("story.canary@example.com")
@@ -62,7 +62,7 @@ struct LinkingTests {
         #expect(JSON.object(linked.text)?["nick"]?.string == "Ann", "the mapping writes as at a login")
         #expect(JSON.object(linked.text)?["user-token"] == nil, "the session stays the one that it was")
         #expect(try await link("Twitter", bird.credential, session.token).status == 200)
-        #expect(try await ways(session.token) == ["facebook", "password", "twitter"])
+        #expect(try await loginMethods(session.token) == ["facebook", "password", "twitter"])
 
         #expect(try await deployment.signIn(ann).objectID == session.objectID)
         #expect(try deployment.signedIn(try await deployment.login(bird)).objectID == session.objectID)
@@ -79,7 +79,7 @@ struct LinkingTests {
         )
         #expect(try await unlink("FACEBOOK", session.token).status == 204)
         try expectProblem(try await unlink("twitter", session.token), "last_way_in")
-        #expect(try await ways(session.token) == ["twitter"])
+        #expect(try await loginMethods(session.token) == ["twitter"])
         try expectProblem(try await deployment.login(ann), "credential_revoked")
         let token = try await deployment.simulator.mint("long", person: ann.key, app: "1234567890")
         let anew = try await deployment.signIn(Visitor(key: ann.key, id: ann.id, token: token))
@@ -87,7 +87,7 @@ struct LinkingTests {
     }
 
     @Test(
-        "T-43: what is added or taken away needs a fresh proof of who the person is; a credential of an own identity is one"
+        "T-43: what is added or taken away needs a recent authentication; a credential of an own identity is one"
     )
     func stepUp() async throws {
         let (ann, bird) = (try await deployment.newcomer(), try await deployment.tweeter())
@@ -96,29 +96,29 @@ struct LinkingTests {
         try expectProblem(try await link("twitter", bird.credential, session.token), "reauthentication_required")
         #expect(try deployment.signedIn(try await deployment.login(bird)).created, "nothing is linked")
         let other = try await deployment.tweeter()
-        #expect(try await link(ann, session.token).status == 200, "what is linked already, proved once more")
+        #expect(try await link(ann, session.token).status == 200, "what is linked already, verified once more")
         #expect(try await link("twitter", other.credential, session.token).status == 200)
         try await age(session.token)
         try expectProblem(try await unlink("facebook", session.token), "reauthentication_required")
-        #expect(try await link(ann, session.token).status == 200, "what is linked already, proved once more")
+        #expect(try await link(ann, session.token).status == 200, "what is linked already, verified once more")
         #expect(try await unlink("facebook", session.token).status == 204)
     }
 
-    @Test("T-31: a proof is of the session that gave it, and of the identity that was proved")
-    func boundProof() async throws {
+    @Test("T-31: an authentication counts for the session that it came by, and for the identity that was verified")
+    func boundAuthentication() async throws {
         let (ann, bird) = (try await deployment.newcomer(), try await deployment.tweeter())
-        let (proved, old) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
+        let (recent, old) = (try await deployment.signIn(ann), try await deployment.signIn(ann))
         try await age(old.token)
-        #expect(try await link(ann, proved.token).status == 200, "this session proves itself once more")
+        #expect(try await link(ann, recent.token).status == 200, "this session authenticates once more")
         try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
         try expectProblem(try await unlink("facebook", old.token), "reauthentication_required")
 
-        // What somebody else proves about themselves proves nothing about this session.
+        // The credential of somebody else authenticates nobody for this session.
         let other = try await deployment.newcomer()
         _ = try await deployment.signIn(other)
         try expectProblem(try await link(other, old.token), "identity_taken")
         try expectProblem(try await link("twitter", bird.credential, old.token), "reauthentication_required")
-        #expect(try await ways(old.token) == ["facebook"])
+        #expect(try await loginMethods(old.token) == ["facebook"])
     }
 
     @Test("an operator takes an identity of Twitter away, and with it the sessions that it opened")
@@ -135,7 +135,7 @@ struct LinkingTests {
         let owner = try await deployment.admin()
         try expectProblem(try await owner.send("DELETE", "\(identities)/myspace/global/1"), "not_found")
         try await owner.ask("DELETE", "\(identities)/twitter/global/\(subject ?? "")")
-        #expect(try await ways(session.token) == ["facebook"])
+        #expect(try await loginMethods(session.token) == ["facebook"])
         #expect(try await !deployment.isValid(byBird.token))
         #expect(try await deployment.isValid(session.token))
     }
@@ -153,7 +153,7 @@ struct LinkingTests {
         #expect(try await deployment.signIn(bob).objectID == second.objectID)
     }
 
-    @Test("T-41: linking needs the session's header, JSON, a POST, and proof; nothing else links")
+    @Test("T-41: linking needs the session's header, JSON, a POST, and a recent authentication; nothing else links")
     func forgery() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
         let session = try await deployment.signIn(ann)
@@ -194,7 +194,7 @@ struct LinkingTests {
         #expect(try await count("demo.identities where subject = '\(ann.id)'") == "1")
     }
 
-    @Test("two unlinkings at once leave one way in")
+    @Test("two unlinkings at once leave one login method")
     func unlinkRace() async throws {
         for _ in 0..<5 {
             let session = try await deployment.signIn(try await deployment.newcomer())

@@ -111,7 +111,8 @@ struct OwnRecordTests {
         func save(_ json: String, token: String?) async throws -> HTTPReply {
             try await deployment.send("PUT", "data/Users", json, token: token)
         }
-        // As `Backendless.Data.of(Backendless.User).save(user)` has it: everything that the login gave, and what is new.
+        // As `Backendless.Data.of(Backendless.User).save(user)` has it: everything that the login gave, and what is
+        // new.
         let whole = JSONObject(ann.user.members.filter { $0.key != "nick" } + [.init("nick", .string("s"))])
         let reply = try await save(JSONValue.object(whole).text, token: ann.token)
         let user = try #require(JSON.object(reply.text), "\(reply.text)")
@@ -155,7 +156,7 @@ struct OwnRecordTests {
     }
 
     @Test(
-        "T-33d: an address changes after a fresh proof only, is unverified then, and links to the old one count no more"
+        "T-33d: an address changes after a recent authentication only, is unverified then, and links to the old one count no more"
     )
     func email() async throws {
         let ann = try await account("mail")
@@ -225,7 +226,7 @@ struct OwnRecordTests {
         #expect(try await put(try await deployment.signIn(ann), "{\(email)}").status == 200)
     }
 
-    @Test("T-43: a password changes after a fresh proof only, and ends the other sessions")
+    @Test("T-43: a password changes after a recent authentication only, and ends the other sessions")
     func password() async throws {
         let ann = try await account("word")
         let other = try await deployment.logIn("word.canary@example.com")
@@ -262,7 +263,7 @@ struct OwnRecordTests {
         try expectProblem(try await deployment.send("POST", "users/login", login), "too_many_attempts")
     }
 
-    @Test("a person who came by Facebook gets a password after a fresh login, and then has two ways in")
+    @Test("a person who came by Facebook gets a password after a fresh login, and then has two login methods")
     func facebookPerson() async throws {
         let visitor = try await deployment.newcomer(#"{"name": "Ann"}"#)
         let ann = try await deployment.signIn(visitor)

@@ -111,7 +111,7 @@ struct PasswordLoginTests {
         try expectProblem(refused, "too_many_attempts")
         let wait = try #require(refused.header("Retry-After").flatMap { Int($0) })
         #expect((1...20).contains(wait))
-        #expect(try await deployment.login(person).status == 200, "another way in stays open")
+        #expect(try await deployment.login(person).status == 200, "another login method stays open")
         try await deployment.database.psql("update demo.attempts set blocked_until = now()")
         #expect(try await attempt("guessed.canary@example.com", Deployment.password).status == 200)
         #expect(try await deployment.value("select count(*) from demo.attempts where failures >= 5") == "0")
@@ -171,7 +171,8 @@ struct PasswordLoginTests {
         try await forgetAttempts()
     }
 
-    // Time on a busy machine says little; what the service computes shows in its processor time. A hash takes most of it.
+    // Time on a busy machine says little; what the service computes shows in its processor time. A hash takes most of
+    // it.
     @Test("T-83: an unknown login, one without a password and a wrong password answer alike, and take the same work")
     func enumeration() async throws {
         _ = try await deployment.register("known.canary@example.com")
@@ -199,27 +200,27 @@ struct PasswordLoginTests {
         try await forgetAttempts()
     }
 
-    @Test("T-85: every road to a password meets the same limit")
-    func roads() async throws {
-        _ = try await deployment.register("road.canary@example.com")
-        let session = try await deployment.logIn("road.canary@example.com")
-        for _ in 1...5 { #expect(try await attempt("road.canary@example.com").status == 401) }
+    @Test("T-85: every path to a password meets the same limit")
+    func paths() async throws {
+        _ = try await deployment.register("path.canary@example.com")
+        let session = try await deployment.logIn("path.canary@example.com")
+        for _ in 1...5 { #expect(try await attempt("path.canary@example.com").status == 401) }
         try await deployment.database.psql(
             "update demo.attempts set blocked_until = now() + interval '25 s' where failures >= 5"
         )
-        for road in ["users/login", "users/login?x=1"] {
-            let reply = try await attempt("road.canary@example.com", Deployment.password, at: road)
-            try expectProblem(reply, "too_many_attempts", "\(road)")
+        for path in ["users/login", "users/login?x=1"] {
+            let reply = try await attempt("path.canary@example.com", Deployment.password, at: path)
+            try expectProblem(reply, "too_many_attempts", "\(path)")
         }
-        for road in [
+        for path in [
             "users/login/", "/users/login", "users//login", "users///login", "users%2Flogin", "users%2flogin",
             "./users/login",
             "users/./login", "users/%2e/login", "x/../users/login", "users/x/%2e%2e/login", "users/login/.",
             "users/login/x/..",
             "users\\login", "users%5clogin", "users/login;x", "users/login%20", "users/%6Cogin", "Users/login",
         ] {
-            let reply = try await attempt("road.canary@example.com", Deployment.password, at: road)
-            try expectProblem(reply, oneOf: ["not_found", "method_not_allowed", "malformed_request"], "\(road)")
+            let reply = try await attempt("path.canary@example.com", Deployment.password, at: path)
+            try expectProblem(reply, oneOf: ["not_found", "method_not_allowed", "malformed_request"], "\(path)")
         }
         let verified = try await deployment.send(
             "POST",

@@ -29,7 +29,7 @@ struct PreHijackingTests {
 
     private static let own = "my very own canary sentence"
 
-    /// The victim proves to read the mail of the address, and chooses a password.
+    /// The victim confirms the address by its mail, and chooses a password.
     private func restore(_ email: String) async throws -> SignedIn {
         #expect(try await deployment.send("GET", "users/restorepassword/\(email)").status == 200)
         let token = try await mails.token(to: email, page: "reset-password")

@@ -205,7 +205,7 @@ struct AdministrationDocumentTests {
     ]
 
     @Test(
-        "a broken document changes nothing, and everything that is wrong is said with its JSON pointer, by every way in"
+        "a broken document changes nothing, and all that is wrong is said with its JSON pointer, by REST and by commands"
     )
     func broken() async throws {
         try await withMigratedDatabase { database in

@@ -282,9 +282,11 @@ struct AdministrationHostileNameTests {
         #expect(try await lastQuestion() > asked, "a question is noticed")
     }
 
-    /// When the service last asked the database anything, but for who an operator is and whether the configuration has changed.
+    /// When the service last asked the database anything, but for who an operator is and whether the configuration has
+    /// changed.
     ///
-    /// A connection that has been asked something of these since does not count any more, so the moment can only be too early.
+    /// A connection that has been asked something of these since does not count any more, so the moment can only be too
+    /// early.
     private func lastQuestion() async throws -> String {
         let last = try await deployment.value(
             """

@@ -136,7 +136,7 @@ struct AdministrationPreviewTests {
             #expect(missing.contains("user_birthday"))
             #expect(!preview.text.contains(cem.token))
         }
-        #expect(Set(requests.map(\.path)) == ["debug_token", "me"], "the token is proved as in a login")
+        #expect(Set(requests.map(\.path)) == ["debug_token", "me"], "the token is verified as in a login")
     }
 
     @Test("a token that no login would take is refused as in a login, and never repeated")

@@ -81,7 +81,7 @@ struct AdministrationSecretTests {
         #expect(try await stored().map { $0[2] } == before.map { $0[2] })
     }
 
-    @Test("a check proves id and secret at Facebook and says what is wrong, and logins go by the new secret")
+    @Test("a check verifies id and secret at Facebook and says what is wrong, and logins go by the new secret")
     func check() async throws {
         let owner = try await deployment.admin()
         let good = try await owner.ask("POST", Self.facebook + "/check")

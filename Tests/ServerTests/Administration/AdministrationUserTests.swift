@@ -246,7 +246,7 @@ struct AdministrationUserTests {
         #expect(try await deployment.signIn(visitor).objectID != ann.objectID, "who comes back by it is somebody else")
     }
 
-    @Test("a person's password is a way in: what they log in with is shown, and the last identity may go")
+    @Test("a person's password is a login method: what they log in with is shown, and the last identity may go")
     func password() async throws {
         _ = try await deployment.register("Pia.Canary@example.com")
         let pia = try await deployment.logIn("pia.canary@example.com")

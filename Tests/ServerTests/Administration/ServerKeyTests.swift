@@ -96,7 +96,7 @@ struct ServerKeyTests {
         #expect(try await deployment.logIn("status.canary@example.com").objectID == ann.objectID)
     }
 
-    @Test("a server logs in as a user, by a session that proves nothing of the person")
+    @Test("a server logs in as a user, by a session that does not authenticate the person")
     func loginByObjectID() async throws {
         let ann = try await account("object")
         let body = #"{"objectId": "\#(ann.objectID)"}"#

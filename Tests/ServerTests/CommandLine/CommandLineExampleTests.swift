@@ -10,8 +10,8 @@ struct CommandLineExampleTests {
     /// What the examples get from elsewhere.
     private static let others = "pass() { echo secret; }; jq() { cat; }; export -f pass jq; set -o pipefail;"
 
-    /// Runs an example in a folder of its own, without any configuration: so a command that is called in the right way ends with
-    /// 78, or finds no file.
+    /// Runs an example in a folder of its own, without any configuration: so a command that is called in the right way
+    /// ends with 78, or finds no file.
     private func expectIsRight(_ example: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/federation-example-\(UUID())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -121,7 +121,8 @@ struct CommandLineSecretTests {
         try await withApplication { ann, _ in
             let terminal = try await CommandLineTerminal.start("key create demo ios --key-stdin", as: ann)
             try await terminal.waitFor("The API key")
-            // A terminal's own line ends at 4095 bytes; behind that end a space would be lost, and nobody would complain.
+            // A terminal's own line ends at 4095 bytes; behind that end a space would be lost, and nobody would
+            // complain.
             for _ in 0..<50 { terminal.type(String(repeating: "x", count: 100)) }
             terminal.type(" \n")
             let screen = try await terminal.end(with: .exited(65))

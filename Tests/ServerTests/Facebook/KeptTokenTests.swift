@@ -408,8 +408,8 @@ struct KeptTokenTests {
         #expect(try await deployment.login(bob).status == 200)
         let asked = try await deployment.simulator.requests {
             try await makeDue(ann)
-            // A round looks at each application once, in any order: between the first and the third check of another app's person
-            // lies a whole round.
+            // A round looks at each application once, in any order: between the first and the third check of another
+            // app's person lies a whole round.
             for _ in 0..<3 {
                 try await makeDue(other, in: "twoapps")
                 try await eventually("another app's person is checked") {

@@ -125,7 +125,8 @@ struct FaultKeyTests {
             let after = try await simulator.rotateKeys()
             #expect(after.first == before.last)
             let count = try await simulator.requestCount {
-                // The oldest is known since before the rotation, and still within the minutes for which keys count unasked.
+                // The oldest is known since before the rotation, and still within the minutes for which keys count
+                // unasked.
                 for key in [before[0]] + after.reversed() {
                     let status = try await login(ann, signedBy: key, at: instance).status
                     #expect(status == 200)

@@ -5,7 +5,7 @@ import Testing
 @testable import ServerTestSupport
 
 @Suite(
-    "The ways in, and several Facebook apps",
+    "The paths of logins, and several Facebook apps",
     .serialized,
     .deployed(
         Document(mapping: #"{"name": "name"}"#),

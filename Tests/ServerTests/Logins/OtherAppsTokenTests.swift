@@ -72,7 +72,7 @@ struct OtherAppsTokenTests {
         }
     }
 
-    @Test("T-05, T-07: that /me answers proves nothing; debug_token has to vouch for the token")
+    @Test("T-05, T-07: that /me answers is not enough; debug_token has to vouch for the token")
     func profileAlone() async throws {
         let visitor = try await deployment.newcomer(app: Self.ours)
         let fault = #"{"effect": "merge", "path": "debug_token", "json": {"data": {"is_valid": false}}}"#

@@ -49,7 +49,7 @@ struct TwitterLoginTests {
         let verified = try await deployment.value(
             "select email_verified from demo.users where object_id = '\(first.objectID)'"
         )
-        #expect(verified == "f", "the provider's word proves no address")
+        #expect(verified == "f", "the provider's word verifies no address")
     }
 
     @Test("the token and its secret may come as one text with a colon between them, by every path of client SDKs")

@@ -4,7 +4,8 @@ import Testing
 
 @testable import ServerTestSupport
 
-/// What a session stores is read by each of its later requests, as PostgreSQL writes it: `1e131071` are 131,072 digits there.
+/// What a session stores is read by each of its later requests, as PostgreSQL writes it: `1e131071` are 131,072 digits
+/// there.
 @Suite(
     "Numbers from outside are stored in their bounds",
     .serialized,

@@ -56,7 +56,8 @@ struct BackDoorTests {
 
     /// What Swift's libraries, which are linked into the release build, have of the suspects.
     ///
-    /// Besides there is, once each, the property `canary` of a checked continuation, and `backdoor` among the common passwords.
+    /// Besides there is, once each, the property `canary` of a checked continuation, and `backdoor` among the common
+    /// passwords.
     private static let ofLibraries = ["CheckedContinuationCanary", "Atlantic:Canary", "6RegionV13canaryIslands"]
 
     /// The words of the program that have the pattern in them.

@@ -50,7 +50,8 @@ struct GrantTests {
         }
     }
 
-    /// Lends a service that runs as the serving role, on a database that the other role has set up, by the manual alone.
+    /// Lends a service that runs as the serving role, on a database that the other role has set up, by the manual
+    /// alone.
     private func withTwoRoles(_ body: (Deployment) async throws -> Void) async throws {
         let (manual, roles) = (try Self.manual(), Roles())
         try await withDatabase(.empty) { database in

@@ -6,8 +6,8 @@ import Testing
 
 @testable import ServerTestSupport
 
-/// A login through the server, driven without a browser: what a client asks, what a person does at Facebook, and where the
-/// browser goes.
+/// A login through the server, driven without a browser: what a client asks, what a person does at Facebook, and where
+/// the browser goes.
 extension Deployment {
     /// Asks for the address of the dialog.
     func requestURL(
@@ -216,7 +216,8 @@ enum ProofKey {
     static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 }
 
-/// Checks that a reply is a page for a person, that holds nothing of a request and runs nothing but what its policy admits.
+/// Checks that a reply is a page for a person, that holds nothing of a request and runs nothing but what its policy
+/// admits.
 func expectPage(
     _ reply: HTTPReply,
     status: Int,

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ServerTestSupport
 
-/// The JS SDK of Backendless, version 8, as far as the wire shows it: its requests byte for byte, and what it makes of replies
-/// (docs/protocols/backendless.md §1.2, §2.1, §2.2).
+/// The JS SDK of Backendless, version 8, as far as the wire shows it: its requests byte for byte, and what it makes of
+/// replies (docs/protocols/backendless.md §1.2, §2.1, §2.2).
 struct JSClient {
     let http: HTTPClient
     /// What stands in front of every path.
@@ -26,7 +26,8 @@ struct JSClient {
         let status: Int
     }
 
-    /// Sends what the SDK sends under node: `user-token` if it has one, then the type and length of a body, then host and connection.
+    /// Sends what the SDK sends under node: `user-token` if it has one, then the type and length of a body, then host
+    /// and connection.
     func send(_ method: String, _ path: String, body: String? = nil) async throws -> HTTPReply {
         var headers: [(String, String)] = userToken.map { [("user-token", $0)] } ?? []
         if let body {
@@ -62,7 +63,8 @@ struct JSClient {
         return user
     }
 
-    /// Forgets the session, as the SDK does after a logout, whatever that was answered among the codes that it forgives.
+    /// Forgets the session, as the SDK does after a logout, whatever that was answered among the codes that it
+    /// forgives.
     mutating func logOut() async throws {
         do {
             _ = try Self.value(try await send("GET", "users/logout"))

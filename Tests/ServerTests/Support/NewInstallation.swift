@@ -3,8 +3,8 @@ import Testing
 
 @testable import ServerTestSupport
 
-/// Runs a closure against what an operator has after `federation migrate` and `federation serve`: a database with the schema and
-/// nothing in it, a service that runs, and Facebook, which knows the app 1234567890.
+/// Runs a closure against what an operator has after `federation migrate` and `federation serve`: a database with the
+/// schema and nothing in it, a service that runs, and Facebook, which knows the app 1234567890.
 ///
 /// - Parameter body: What to do with it.
 /// - Throws: What the body throws.

@@ -3,8 +3,8 @@ import Store
 import TestSupport
 import Testing
 
-@Suite("Identities that join a user")
-struct JoiningTests {
+@Suite("Identities that are linked to a user")
+struct LinkTargetTests {
     @Test("a session that ends while an identity is being linked does not come back, and nothing is linked by it")
     func endedMeanwhile() async throws {
         try await Tenant.lend { tenant in
@@ -26,7 +26,7 @@ struct JoiningTests {
                         try tenant.write("2", [], hash: hash),
                         by: statement,
                         linking: .session(tokenHash: hash, authenticatedWithin: 300)
-                    )
+                    ).get()
                 }
                 #expect(failure?.reason == .sessionInvalid)
             }

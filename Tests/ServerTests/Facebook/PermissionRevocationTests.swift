@@ -9,8 +9,8 @@ private let document = Document(
     mapping: #"{"email": "email", "name": "name"}"#
 )
 
-@Suite("Whoever goes here takes our permissions back at Facebook", .serialized, .deployed(document))
-struct FarewellTests {
+@Suite("Our permissions at Facebook end with the data here", .serialized, .deployed(document))
+struct PermissionRevocationTests {
     let deployment: Deployment
 
     init() throws { deployment = try Deployment.current }

@@ -3,19 +3,18 @@ import NIOConcurrencyHelpers
 import Testing
 
 @testable import Applications
-@testable import Applications
 @testable import Federation
 
-@Suite("A turnstile")
-struct TurnstileTests {
+@Suite("A semaphore")
+struct SemaphoreTests {
     @Test("so many go through at once, and everybody in the end, also when some of them fail")
     func width() async throws {
-        let turnstile = Semaphore(width: 3)
+        let semaphore = Semaphore(width: 3)
         let inside = NIOLockedValueBox((now: 0, most: 0, all: 0))
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<500 {
                 group.addTask {
-                    _ = try? await turnstile.pass(before: .now + .seconds(60)) { () throws(Failure) in
+                    _ = try? await semaphore.pass(before: .now + .seconds(60)) { () throws(Failure) in
                         inside.withLockedValue {
                             $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.all + 1)
                         }
@@ -33,15 +32,15 @@ struct TurnstileTests {
 
     @Test("whose time is over before it is their turn is told so, and nothing is done for them")
     func deadline() async throws {
-        let turnstile = Semaphore(width: 1)
+        let semaphore = Semaphore(width: 1)
         let failure = await #expect(throws: Failure.self) {
-            try await turnstile.pass(before: .now - .seconds(1)) { () throws(Failure) in
+            try await semaphore.pass(before: .now - .seconds(1)) { () throws(Failure) in
                 Issue.record("it was done all the same")
             }
         }
         #expect(failure?.reason == .overloaded)
         #expect(
-            try await turnstile.pass(before: .now + .seconds(60)) { () throws(Failure) in true },
+            try await semaphore.pass(before: .now + .seconds(60)) { () throws(Failure) in true },
             "the place is free"
         )
     }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 
 /// What logins feel of the work in the background.
-struct UpkeepCommand: AsyncParsableCommand {
+struct MaintenanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upkeep",
         abstract: "Latency of logins with and without checks of kept tokens beside them, in turns."
@@ -51,7 +51,7 @@ struct UpkeepCommand: AsyncParsableCommand {
                 if case .failure(let error) = await due?.result, !(error is CancellationError) { throw error }
                 try target.check(outcome)
                 // A login makes two calls, a check one.
-                report.upkeep(name, outcome, checks: try await calls(control) - before - 2 * outcome.count)
+                report.maintenance(name, outcome, checks: try await calls(control) - before - 2 * outcome.count)
             }
         }
         _ = try await control.send("DELETE", "/faults")

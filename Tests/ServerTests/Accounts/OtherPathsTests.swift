@@ -5,7 +5,7 @@ import Testing
 @testable import ServerTestSupport
 
 @Suite(
-    "The other roads of the user service",
+    "The other paths of the user service",
     .serialized,
     .deployed(
         Document(
@@ -15,7 +15,7 @@ import Testing
         Document(application: "guarded", settings: #"{"allowedOrigins": ["https://app.example.com"]}"#)
     )
 )
-struct OtherRoadsTests {
+struct OtherPathsTests {
     let deployment: Deployment
 
     init() throws { deployment = try Deployment.current }

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The time of day: handed in, so that tests set it.
 ///
 /// What is measured by durations has `ContinuousClock`.
@@ -10,9 +8,6 @@ package struct WallClock: Sendable {
     package init(_ read: @escaping @Sendable () -> Int64) {
         self.read = read
     }
-
-    /// The operating system's clock.
-    package static let system = WallClock { Int64(Date().timeIntervalSince1970 * 1000) }
 
     /// Milliseconds since 1970 UTC.
     package var milliseconds: Int64 { read() }

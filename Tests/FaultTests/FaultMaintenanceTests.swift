@@ -8,7 +8,7 @@ import Testing
 
 extension FaultTests {
     @Suite("Work in the background, on two instances")
-    struct Upkeep {
+    struct Maintenance {
         private static let people = 10_000
         private static let app = "1234567890"
         private static let document = Document(
