@@ -259,7 +259,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "ObservabilityTests", dependencies: ["Observability"], swiftSettings: strict),
+        .testTarget(name: "ObservabilityTests", dependencies: ["Observability", logging], swiftSettings: strict),
         .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
         .testTarget(

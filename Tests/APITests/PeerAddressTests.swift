@@ -26,6 +26,21 @@ struct PeerAddressTests {
         #expect(peer.text == text)
     }
 
+    @Test(
+        "T-80: as many entries at the end count as there are trusted proxies, and the first of them is the source",
+        arguments: [
+            (0, "192.0.2.9"), (1, "198.51.100.3"), (2, "198.51.100.2"), (3, "198.51.100.1"), (4, "198.51.100.1"),
+        ]
+    )
+    func proxies(trusted: Int, text: String) throws {
+        let peer = PeerAddress(
+            forwarded: ["198.51.100.1, 198.51.100.2", "198.51.100.3"],
+            behind: trusted,
+            of: try SocketAddress(ipAddress: "192.0.2.9", port: 4711)
+        )
+        #expect(peer.text == text)
+    }
+
     @Test("an address that is none is one source")
     func unknown() throws {
         #expect(PeerAddress(nil).network == .unknown)

@@ -160,6 +160,8 @@ struct FaultTests {
         #expect(
             await client.failure(of: try request(.get, server.url(), maxReplyBytes: plain.count - 1)) == .replyTooLarge
         )
+        let next = try await client.send(request(.get, server.url(), maxReplyBytes: plain.count))
+        #expect(next.body == plain, "nothing of it reaches the next call")
     }
 
     @Test(

@@ -137,6 +137,22 @@ struct MailDeliveryTests {
         }
     }
 
+    @Test("a mail opens in its own row only: contents that were exchanged reach nobody")
+    func exchanged() async throws {
+        try await PostOffice.lend { office in
+            try await office.enqueue("a", to: "ann@example.com")
+            try await office.enqueue("b", to: "bob@example.com")
+            let mails = "\(office.schema).mails"
+            try await office.database.psql(
+                "update \(mails) m set content = o.content from \(mails) o where o.event <> m.event"
+            )
+            try await office.delivering {
+                try await eventually("both are given up") { try await office.column("state") == ["failed", "failed"] }
+            }
+            #expect(try office.server.mails.isEmpty)
+        }
+    }
+
     @Test("whoever stops brings to its end what is under way")
     func stop() async throws {
         try await PostOffice.lend { office in

@@ -34,7 +34,7 @@ struct MessageTests {
 
     @Test("every line ends with CRLF, is ASCII, and is no longer than servers take")
     func lines() async throws {
-        let long = String(repeating: "ü", count: 3000) + " ." + String(repeating: "x", count: 2000) + " \t\n.\n"
+        let long = String(repeating: "ü", count: 3000) + " ." + String(repeating: "x", count: 2000) + " \t\ny \n.\n"
         let templates = try MailTemplates(files: [
             "test.en.txt": long, "test.en.html": String(repeating: "y", count: 5000),
         ])
@@ -45,6 +45,7 @@ struct MessageTests {
             #expect(line.last == UInt8(ascii: "\r"))
             #expect(line.count <= 999)
             #expect(line.dropLast().allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 })
+            #expect(![0x20, 0x09].contains(line.dropLast().last), "white space there may get lost")
         }
         let read = try await Sample.read(message)
         #expect(read.defects == [])

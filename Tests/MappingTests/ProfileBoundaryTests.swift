@@ -96,6 +96,7 @@ struct ProfileBoundaryTests {
             ("website", #""https://a.example/?oauth_token=x""#, .credential),
             ("accounts", #"{"data":[{"access_token":"EAAB"}]}"#, .credential),
             ("page", #"{"Access_Token":"EAAB"}"#, .credential),
+            ("page", #"{"access_token":{"value":"EAAB"}}"#, .credential),
             ("friends", #"{"data":[{"id":"1","name":"Bo"},{"id":"2","name":"a\u0001b"}]}"#, .controlCharacters),
             ("page", #"{"a\nb":1}"#, .controlCharacters), ("page", #"[[["\u0001"]]]"#, .controlCharacters),
             ("a.b.c.d.e.f.g.h", #"{"i":{"j":"\u0001"}}"#, .controlCharacters),
@@ -170,6 +171,8 @@ struct ProfileBoundaryTests {
         let fallback = try mapped(#""from":"first_name","default":"none""#)
         #expect(fallback.values == [.text("none")])
         #expect(fallback.omissions.map(\.text) == ["p controlCharacters"])
+        let begins = try mapped(#""from":"first","whenMissing":"clear""#)
+        #expect(begins.omissions.isEmpty && !begins.cleared.isEmpty, "its name begins another's")
         // The fields beside it are as good as ever.
         #expect(try mapped(#""from":"picture.data.height""#, .int).values == [.integer(5)])
         #expect(try mapped(#""from":"last_name""#).values == [.text("Lee")])

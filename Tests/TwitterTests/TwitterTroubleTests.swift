@@ -21,6 +21,14 @@ struct TwitterTroubleTests {
         }
     }
 
+    @Test("each question has a connection of its own: on one that has died libcurl would repeat it with its nonce")
+    func connections() async throws {
+        try await TwitterSide.run { twitter in
+            for _ in 0..<3 { #expect(await twitter.verify().value != nil) }
+            #expect(Set(twitter.requests.map(\.connection)).count == 3)
+        }
+    }
+
     @Test("a failure that stays is told after the second time, whatever form it has")
     func outage() async throws {
         let faults: [(GraphSimulator.Fault.Effect, Failure.Reason, Int)] = [

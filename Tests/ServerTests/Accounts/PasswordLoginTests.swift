@@ -295,3 +295,34 @@ struct PasswordLoginTests {
         try await forgetAttempts()
     }
 }
+
+@Suite(
+    "Logins by a password that nobody computes",
+    .serialized,
+    .deployed(
+        Document(mapping: #"{"email": "email"}"#),
+        environment: ["FEDERATION_PASSWORD_HASHES": "1", "FEDERATION_PASSWORD_QUEUE": "1"]
+    )
+)
+struct PasswordOverloadTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    @Test("T-80: a guess that there is no room for is refused, and counted for nobody")
+    func takenBack() async throws {
+        let replies = try await withThrowingTaskGroup(of: HTTPReply.self) { group in
+            for number in 0..<24 {
+                let body = #"{"login": "nobody\#(number).canary@example.com", "password": "wrong wrong wrong"}"#
+                group.addTask { try await deployment.send("POST", "users/login", body) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let computed = replies.count { $0.status == 401 }
+        #expect((1..<replies.count).contains(computed))
+        for reply in replies where reply.status != 401 { try expectProblem(reply, "overloaded") }
+        // The source, and each of the logins.
+        #expect(try await deployment.value("select max(failures) from demo.attempts") == "\(computed)")
+        #expect(try await deployment.value("select sum(failures) from demo.attempts") == "\(2 * computed)")
+    }
+}

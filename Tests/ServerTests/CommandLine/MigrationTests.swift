@@ -41,7 +41,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("the service is not ready before the migration, stays up, and is ready after it")
+    @Test("the service stays up and is ready after the migration, not before it, nor after that of a later version")
     func readiness() async throws {
         try await withDatabase(.empty) { database in
             let service = try await ServiceProcess.start(
@@ -55,6 +55,12 @@ struct MigrationTests {
             try await eventually("the service is ready") {
                 try await service.management.get("/health/ready").status == 200
             }
+            // A later version has migrated: the database is for that one now.
+            try await database.psql(
+                "insert into federation.schema_versions select max(version) + 1 from federation.schema_versions"
+            )
+            let outdated = try await service.management.get("/health/ready")
+            #expect(outdated.status == 503 && outdated.text.contains("the schema has version"), "\(outdated.text)")
             #expect(try await service.process.terminate() == .exited(0))
         }
     }

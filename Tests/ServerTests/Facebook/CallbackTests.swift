@@ -346,3 +346,26 @@ struct CallbackTests {
         #expect(lines.first?.contains(ann.id) == false)
     }
 }
+
+@Suite(
+    "Whoever removes the app at Facebook stays logged in where the application does not end sessions",
+    .serialized,
+    .deployed(Document(apps: ["1234567890"]))
+)
+struct LastingSessionTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    @Test(
+        "T-118: the identity is revoked, and the session goes on",
+        arguments: [("deauthorize", ""), ("webhook", #""field": "connected", "verb": "revoked""#)]
+    )
+    func sessions(call: String, members: String) async throws {
+        let ann = try await deployment.newcomer()
+        let session = try await deployment.signIn(ann)
+        #expect(try await deployment.deliver(call, ann, members).status == 200)
+        #expect(try await deployment.identity(of: ann)?["revoked_by"]?.string == call)
+        #expect(try await deployment.get("users/isvalidusertoken/\(session.token)").text == "true")
+    }
+}

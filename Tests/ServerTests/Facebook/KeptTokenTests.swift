@@ -200,6 +200,23 @@ struct KeptTokenTests {
         )
     }
 
+    @Test("of a disabled user the token is checked, and the profile is not asked for")
+    func disabledUser() async throws {
+        let ann = try await deployment.newcomer(Self.profile)
+        let session = try await deployment.signIn(ann)
+        try await deployment.database.psql(
+            "update demo.users set user_status = 'DISABLED' where object_id = '\(session.objectID)'"
+        )
+        let asked = try await deployment.simulator.requests {
+            try await makeDue(ann)
+            try await eventually("the token is checked") {
+                try await identity("checked > now() - interval '1 hour'", ann) == "t"
+            }
+        }
+        #expect(asked.contains { $0.values(of: "input_token") == [ann.token] })
+        #expect(!asked.contains { $0.path == "me" && $0.header("Authorization") == "Bearer \(ann.token)" })
+    }
+
     @Test("a refresh tells which permissions the mapping missed, as a login does")
     func refreshMisses() async throws {
         let ann = try await deployment.newcomer(Self.profile, scopes: ["public_profile"])
