@@ -13,7 +13,8 @@ package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys
     private let random: RandomSource
-    private let known = NIOLockedValueBox<SymmetricKey?>(nil)
+    /// The code with nothing in it yet: making it ready for a key takes longer than hashing a name.
+    private let known = NIOLockedValueBox<HMAC<SHA256>?>(nil)
 
     package init(store: Store, masterKeys: MasterKeys, random: RandomSource) {
         self.store = store
@@ -25,12 +26,13 @@ package final class BanKey: Sendable {
     ///
     /// - Throws: `internal` when no master key at hand opens the key; `store_unavailable` and its like.
     package func hasher(of application: ApplicationID) async throws(Failure) -> IdentityHasher {
-        let key = try await key()
+        let keyed = try await keyed()
         return { identity in
             // None of the parts can hold the separator.
-            let parts = [application.text, identity.provider.text, identity.app.text, identity.subject.text]
-            let message = Array(parts.joined(separator: "\n").utf8)
-            return Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
+            let app = "\(application.text)\n\(identity.provider.text)\n\(identity.app.text)"
+            var code = keyed
+            code.update(data: Array("\(app)\n\(identity.subject.text)".utf8))
+            return Array(code.finalize())
         }
     }
 
@@ -46,8 +48,8 @@ package final class BanKey: Sendable {
         return stored
     }
 
-    private func key() async throws(Failure) -> SymmetricKey {
-        if let key = known.withLockedValue(\.self) { return key }
+    private func keyed() async throws(Failure) -> HMAC<SHA256> {
+        if let keyed = known.withLockedValue(\.self) { return keyed }
         guard let secret = masterKeys.open(try await stored(), at: .banKey),
             let bytes = Base64URL.decode(secret.reveal().utf8)
         else {
@@ -60,8 +62,8 @@ package final class BanKey: Sendable {
                     """
             )
         }
-        let key = SymmetricKey(data: bytes)
-        known.withLockedValue { $0 = key }
-        return key
+        let keyed = HMAC<SHA256>(key: SymmetricKey(data: bytes))
+        known.withLockedValue { $0 = keyed }
+        return keyed
     }
 }

@@ -125,7 +125,7 @@ package enum SettingsDocument {
     /// What is wrong with the name of a role; it stands in paths, so it is plain.
     private static func roleProblem(_ name: String) -> String? {
         guard (1...100).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
-            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) })
+            name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "-_.") })
         else { return "must be 1 to 100 letters, digits, -, _ or ., beginning with a letter or digit" }
         return SystemRole(name: name) == nil ? nil : "is a role that the system gives"
     }
@@ -136,7 +136,7 @@ package enum SettingsDocument {
         let schemes = ["https://", "http://"]
         guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
         let host = text.utf8.dropFirst(scheme.utf8.count)
-        return !host.isEmpty && host.allSatisfy { isLowerAlphanumeric($0) || ".-:[]".utf8.contains($0) }
+        return !host.isEmpty && host.allSatisfy { isLowerAlphanumeric($0) || $0.isOne(of: ".-:[]") }
     }
 
     /// Labels of letters, digits and inner hyphens, at most 63 bytes each, with dots between them (RFC 1123 §2.1).

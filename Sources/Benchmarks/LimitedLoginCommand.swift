@@ -12,6 +12,7 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         abstract: "Logins by ID tokens: throughput, processor time, memory, and the ratio to the floor."
     )
 
+    @OptionGroup var former: FormerOption
     @Option(help: "People who log in again and again.")
     var people = 500
     @Option(help: "Logins of each measurement.")
@@ -28,16 +29,20 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         let tokens = try await People.idTokens(logins * (rounds + 1), of: people, control: control)
         let service = try await Programs.startService(setting)
         let floor = try await Programs.startFloor(tokens, of: .idToken)
+        var programs = [("service", service.process, service.client.port), ("floor", floor.process, floor.port)]
+        if let program = former.former {
+            let installation = try await Installation.make("former_limited_login", setting, program: program)
+            try await installation.apply(Setting.document)
+            let service = try await installation.start()
+            programs.append(("former", service.process, service.client.port))
+        }
+        // A token counts once for each program, which has a database of its own.
         let requests = tokens.logins(as: "idToken")
         func targets(_ round: Int) -> [Target] {
             let requests = Array(requests[(round * logins)..<((round + 1) * logins)])
-            return [
-                Target(
-                    name: "service",
-                    process: service.process,
-                    load: Load(port: service.client.port, requests: requests)
-                ), Target(name: "floor", process: floor.process, load: Load(port: floor.port, requests: requests)),
-            ]
+            return programs.map { name, process, port in
+                Target(name: name, process: process, load: Load(port: port, requests: requests))
+            }
         }
         let report = Report()
         report.head(
@@ -57,7 +62,7 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         report.costs(costs)
         report.calls(try await Self.requests(control) - asked)
         _ = try await service.process.terminate()
-        try await floor.process.kill()
+        for (_, process, _) in programs.dropFirst() { try await process.kill() }
     }
 
     func validate() throws {

@@ -45,7 +45,7 @@ extension Request {
 
     /// The whole body, of whatever type it is.
     package func wholeBody(upTo limit: Int) async throws(Failure) -> [UInt8] {
-        let tooLarge = Failure(.payloadTooLarge, "The body is larger than \(limit) bytes.")
+        var tooLarge: Failure { Failure(.payloadTooLarge, "The body is larger than \(limit) bytes.") }
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit { throw tooLarge }
         do {
             let buffer = try await body.collect(upTo: limit)

@@ -30,14 +30,16 @@ package struct PeerAddress: Sendable {
     /// For people, in the log and the audit log.
     package let text: String
 
+    /// What stands in front of an IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2).
+    private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+
     package init(_ address: SocketAddress?) {
         guard let address, let bytes = Self.bytes(of: address), let text = address.ipAddress else {
             network = .unknown
             self.text = "unknown"
             return
         }
-        let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
-        if bytes.count == 4 || bytes.starts(with: mapped) {
+        if bytes.count == 4 || bytes.starts(with: Self.mapped) {
             network = .ipv4(UInt32(truncatingIfNeeded: Self.number(bytes.suffix(4))))
             self.text = bytes.suffix(4).map { String($0) }.joined(separator: ".")
         } else {

@@ -21,7 +21,11 @@ package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
     /// Whether something stands behind every slash, or the path is one slash alone.
     static func isPlain(_ path: String) -> Bool {
         let slash = UInt8(ascii: "/")
-        let isDoubled = zip(path.utf8, path.utf8.dropFirst()).contains { $0 == slash && $1 == slash }
-        return !isDoubled && (path.utf8.last != slash || path.utf8.count == 1)
+        var former: UInt8?
+        for byte in path.utf8 {
+            if byte == slash, former == slash { return false }
+            former = byte
+        }
+        return former != slash || path.utf8.count == 1
     }
 }

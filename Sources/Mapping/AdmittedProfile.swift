@@ -63,7 +63,9 @@ package struct AdmittedProfile: Sendable {
 
     /// Where something is left out at a path, around it or inside of it, and why; nil when all that is there fits.
     func omission(at path: FieldPath) -> (field: String, reason: Omission.Reason)? {
-        leftOut.filter { Self.isOne($0.key, of: path.text) || Self.isOne(path.text, of: $0.key) }
+        // As for almost every path of almost every profile.
+        guard !leftOut.isEmpty else { return nil }
+        return leftOut.filter { Self.isOne($0.key, of: path.text) || Self.isOne(path.text, of: $0.key) }
             .min { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 

@@ -3,16 +3,15 @@ import Vocabulary
 /// An address of the web as it may be shown and followed (RFC 3986): http or https, a host, and no name of a user in
 /// front of it.
 enum WebAddress {
-    private static let schemes = ["https://", "http://"].map { Array($0.utf8) }
-
     static func isOne(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\`".utf8.contains($0) }) else { return false }
-        let start = bytes.prefix(8).map(\.asciiLowercased)
-        guard let scheme = schemes.first(where: { start.starts(with: $0) }) else { return false }
-        let authority = bytes.dropFirst(scheme.count).prefix { !"/?#".utf8.contains($0) }
+        let bytes = text.utf8
+        guard bytes.allSatisfy({ (0x21...0x7E).contains($0) && !$0.isOne(of: "\"<>\\`") }),
+            let start = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[start...].starts(with: "://".utf8),
+            ["https", "http"].contains(where: { bytes[..<start].lazy.map(\.asciiLowercased).elementsEqual($0.utf8) })
+        else { return false }
+        let authority = bytes[start...].dropFirst(3).prefix { !$0.isOne(of: "/?#") }
         guard let first = authority.first, first != UInt8(ascii: ":") else { return false }
-        return authority.allSatisfy { $0.isASCIIAlphanumeric || "-._~:[]".utf8.contains($0) }
+        return authority.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~:[]") }
     }
 
     /// Whether a text of no known kind is there to be followed: one word that begins with a scheme and `//`, or with
@@ -24,7 +23,7 @@ enum WebAddress {
         guard !text.unicodeScalars.contains(where: \.properties.isWhitespace) else { return false }
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let first = parts[0].first, first.isASCIILetter,
-            parts[0].allSatisfy({ $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) })
+            parts[0].allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "+-.") })
         else { return false }
         return parts[1].starts(with: "//".utf8)
             || ["javascript", "data", "vbscript"].contains { parts[0].map(\.asciiLowercased).elementsEqual($0.utf8) }

@@ -161,9 +161,11 @@ extension Sequence {
 package struct StatementTemplate<Input>: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package let sql: String
+    /// In the order of their numbers.
+    private let numbered: [Parameter<Input>]
+
     /// The names of the parameters in the order of their numbers.
-    package let parameters: [String]
-    private let values: [@Sendable (Input) -> Bind]
+    package var parameters: [String] { numbered.map(\.name) }
 
     package init(_ parts: SQL<Input>) {
         var numbers: [String: Int] = [:]
@@ -174,12 +176,15 @@ package struct StatementTemplate<Input>: Sendable {
             numbers[parameter.name] = parameters.count
             return "$\(parameters.count)"
         }
-        self.parameters = parameters.map(\.name)
-        values = parameters.map(\.value)
+        numbered = parameters
     }
 
     /// The statement with the values of one run.
     package func filled(with input: Input) -> Statement {
-        Statement(sql: sql, binds: values.map { $0(input) })
+        var binds: [Bind] = []
+        binds.reserveCapacity(numbered.count)
+        // `map` takes three times as long where the type of the input is not known.
+        for parameter in numbered { binds.append(parameter.value(input)) }
+        return Statement(sql: sql, binds: binds)
     }
 }

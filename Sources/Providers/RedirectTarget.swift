@@ -16,7 +16,7 @@ package enum RedirectTarget {
                 com.example.app:/done
                 """
         }
-        let authority = rest.starts(with: "//".utf8) ? rest.dropFirst(2).prefix { !"/?".utf8.contains($0) } : nil
+        let authority = rest.starts(with: "//".utf8) ? rest.dropFirst(2).prefix { !$0.isOne(of: "/?") } : nil
         guard authority?.contains(UInt8(ascii: "@")) != true else { return "must not hold a user's name or password" }
         switch String(decoding: scheme, as: UTF8.self) {
         case "https":
@@ -39,12 +39,12 @@ package enum RedirectTarget {
 
     /// The characters of RFC 3986 §2 but `#`, which would begin a fragment.
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || "-._~:/?[]@!$&'()*+,;=%".utf8.contains(byte)
+        byte.isASCIIAlphanumeric || byte.isOne(of: "-._~:/?[]@!$&'()*+,;=%")
     }
 
     private static func isScheme(_ scheme: Substring.UTF8View) -> Bool {
         guard (1...64).contains(scheme.count), let first = scheme.first, isLowerLetter(first) else { return false }
-        return scheme.allSatisfy { isLowerLetter($0) || $0.isASCIIDigit || "+-.".utf8.contains($0) }
+        return scheme.allSatisfy { isLowerLetter($0) || $0.isASCIIDigit || $0.isOne(of: "+-.") }
     }
 
     private static func isLowerLetter(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }

@@ -264,7 +264,7 @@ struct ConfigurationReader {
     private mutating func publicURL() -> String? {
         guard let given = text("public.url"), var url = checked(given, of: "public.url")?[...] else { return nil }
         while url.utf8.last == UInt8(ascii: "/") { url.removeLast() }
-        guard !url.utf8.contains(where: { "?#@".utf8.contains($0) }) else {
+        guard !url.utf8.contains(where: { $0.isOne(of: "?#@") }) else {
             problem("public.url", "must be a URL without query, fragment or user name, like https://users.example.com")
             return nil
         }

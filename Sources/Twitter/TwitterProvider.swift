@@ -19,7 +19,7 @@ package struct TwitterKind: ProviderKind {
         idRule: "must be a text of 1 to 64 letters, digits, - or _",
         isID: { text in
             (1...64).contains(text.utf8.count)
-                && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_".utf8.contains($0) }
+                && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-_") }
         }
     )
     package let optionNames: [String] = []

@@ -42,7 +42,7 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
     package var description: String { "•••" }
 
     private static func isAtomCharacter(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || "!#$%&'*+/=?^_`{|}~-".utf8.contains(byte)
+        byte.isASCIIAlphanumeric || byte.isOne(of: "!#$%&'*+/=?^_`{|}~-")
     }
 
     private static func isLabel(_ label: Substring.UTF8View) -> Bool {

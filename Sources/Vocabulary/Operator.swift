@@ -26,7 +26,7 @@ package struct OperatorName: Sendable, Hashable, CustomStringConvertible {
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         guard (1...64).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
-            bytes.allSatisfy({ $0.isASCIIAlphanumeric || ".-_@+".utf8.contains($0) })
+            bytes.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: ".-_@+") })
         else { return nil }
         self.text = String(text)
     }

@@ -44,7 +44,7 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
     /// Nil when the text does not follow the rule; a provider may have a narrower one.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count),
-            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "_-./:".utf8.contains($0) })
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "_-./:") })
         else { return nil }
         self.text = text
     }

@@ -24,7 +24,7 @@ package struct AuthorizationCode: Sendable {
             throw CodeExchange.invalid()
         }
         if let verifier = codeVerifier?.reveal().utf8 {
-            let isVerifier = verifier.allSatisfy { $0.isASCIIAlphanumeric || "-._~".utf8.contains($0) }
+            let isVerifier = verifier.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~") }
             guard (43...128).contains(verifier.count), isVerifier else {
                 throw Failure(
                     .credentialInvalid,

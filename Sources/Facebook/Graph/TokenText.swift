@@ -20,7 +20,7 @@ struct TokenText {
     /// a bearer token (RFC 6750 §2.1), not empty and not too long.
     static func isToken(_ text: String) -> Bool {
         (1...maxBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._~+/=".utf8.contains($0) }
+            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~+/=") }
     }
 
     static let noToken = Failure(

@@ -63,7 +63,7 @@ extension HTTPRequestHead {
 
     /// Whether these are the bytes of a host and a port; no real one has those that RFC 3986 §3.2.2 allows besides.
     private static func isHost(_ bytes: some Sequence<UInt8>) -> Bool {
-        bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-._~%:[]".utf8.contains($0) }
+        bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0.isOne(of: "-._~%:[]") }
     }
 
     private static func isSame(_ bytes: some Sequence<UInt8>, _ expected: String) -> Bool {
