@@ -37,7 +37,8 @@ struct PropertyWrites<Input> {
         self.targets = targets
         parameters = targets.enumerated().map { index, target in
             let null = Bind.null(target.type.nullType)
-            return Parameter("new_\(target.name)", as: target.type.sqlType) { values($0)[index]?.bind ?? null }
+            // With the dot no name of a property is that of another parameter, like `token`.
+            return Parameter("property.\(target.name)", as: target.type.sqlType) { values($0)[index]?.bind ?? null }
         }
         passwords = "\(identifier: schema).passwords"
         self.dynamic = dynamic

@@ -53,6 +53,33 @@ struct ProfileRefreshTests {
         }
     }
 
+    @Test("a property may be called as what is written of the token: the person's value is the property's alone")
+    func names() async throws {
+        try await Tenant.lend { tenant in
+            let tenant = tenant.keepingTokens()
+            try await tenant.database.psql(
+                "alter table \(Tenant.users) add column token text, add column token_key_id text"
+            )
+            try await tenant.signIn("1001", token: "token", nick: "first", .always)
+            let targets = ["token", "token_key_id"].map {
+                SignInStatement.Target(name: Tenant.named($0), type: .string, sync: .always)
+            }
+            try await tenant.makeDue()
+            let identity = try #require(try await tenant.claim().first)
+            _ = try await tenant.store.refreshProfile(
+                [.text("Ann"), .text("Example")],
+                standing: .good,
+                of: identity,
+                by: ProfileRefreshStatement(application: tenant.application, targets: targets)
+            ).get()
+            #expect(try await tenant.identity("token_key_id") == identity.token.secret.keyID)
+            let token = Hexadecimal.encode(identity.token.secret.bytes)
+            #expect(try await tenant.identity("encode(token, 'hex')") == token)
+            let names = try await tenant.database.psql("select token, token_key_id from \(Tenant.users)")
+            #expect(names == [["Ann", "Example"]])
+        }
+    }
+
     @Test("opens no session, counts as no login, and notes what Facebook said of the token")
     func noLogin() async throws {
         try await lend(.always) { tenant, statement in

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 new_email, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 issued, $16 token_hash, $17 session_seconds, $18 previous_token_hash
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 property.email, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 issued, $16 token_hash, $17 session_seconds, $18 previous_token_hash
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('idToken', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -20,7 +20,7 @@ with seen as (
         case
             when u.email_verified or (select true from "shop".passwords p where p.object_id = u.object_id)
                 then u.email
-            else case when 'email' = any (:cleared::text[]) then null else coalesce(:new_email::text, u."email") end
+            else case when 'email' = any (:cleared::text[]) then null else coalesce(:property.email::text, u."email") end
         end as n0,
         (u.dynamic - :cleared::text[]) || :dynamic as dynamic
     from "shop".users u where u.object_id = (select known.object_id from known)
@@ -66,7 +66,7 @@ with seen as (
 ), created as (
     insert into "shop".users as u
         (object_id, social_account, last_login, dynamic, "email")
-    select object_id, 'STAFF-SSO', now(), :dynamic, :new_email::text
+    select object_id, 'STAFF-SSO', now(), :dynamic, :property.email::text
     from identity where is_new
     returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
 ), changed as (

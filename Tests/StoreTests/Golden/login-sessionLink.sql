@@ -1,4 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 new_email, $5 new_name, $6 new_nick, $7 new_points, $8 new_extra, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 token_hash, $16 session_seconds, $17 previous_token_hash
+-- $1 app, $2 subject, $3 cleared, $4 property.email, $5 property.name, $6 property.nick, $7 property.points, $8 property.extra, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 token_hash, $16 session_seconds, $17 previous_token_hash
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -8,18 +8,18 @@ with known as (
         case
             when u.email_verified or (select true from "shop".passwords p where p.object_id = u.object_id)
                 then u.email
-            else case when 'email' = any (:cleared::text[]) then null else coalesce(:new_email::text, u."email") end
+            else case when 'email' = any (:cleared::text[]) then null else coalesce(:property.email::text, u."email") end
         end as n0,
-        coalesce(nullif(u."name", ''), :new_name::text, u."name") as n1,
+        coalesce(nullif(u."name", ''), :property.name::text, u."name") as n1,
         case
             when u."nick" is not distinct from ((select known.written from known) ->> 'nick')::text
-                then case when 'nick' = any (:cleared::text[]) then null else coalesce(:new_nick::text, u."nick") end
+                then case when 'nick' = any (:cleared::text[]) then null else coalesce(:property.nick::text, u."nick") end
             else u."nick"
         end as n2,
-        coalesce(u."points", :new_points::bigint, u."points") as n3,
+        coalesce(u."points", :property.points::bigint, u."points") as n3,
         case
             when u."extra" is not distinct from ((select known.written from known) -> 'extra')
-                then coalesce(:new_extra::jsonb, u."extra")
+                then coalesce(:property.extra::jsonb, u."extra")
             else u."extra"
         end as n4,
         (u.dynamic - :cleared::text[]) || :dynamic as dynamic,
@@ -36,8 +36,8 @@ with known as (
         'staff-sso', :app, :subject, :fresh_id,
         coalesce(:scopes, '{}'), coalesce(:declined_scopes, '{}'), :data_access_expires,
         '{}'::jsonb
-        || coalesce(federation.json_member('nick', to_jsonb(:new_nick::text)), '{}')
-        || coalesce(federation.json_member('extra', to_jsonb(:new_extra::jsonb)), '{}')
+        || coalesce(federation.json_member('nick', to_jsonb(:property.nick::text)), '{}')
+        || coalesce(federation.json_member('extra', to_jsonb(:property.extra::jsonb)), '{}')
     from (select) one left join before on true
     where before.status is distinct from 'DISABLED'
         and (
@@ -60,8 +60,8 @@ with known as (
                 (i.written - array[
                     case when 'nick' = any (:cleared::text[]) and before.t0 is not distinct from (before.written ->> 'nick')::text then 'nick' end
                 ]::text[])
-                || coalesce(federation.json_member('nick', case when before.t0 is not distinct from (before.written ->> 'nick')::text then to_jsonb(:new_nick::text) end), '{}')
-                || coalesce(federation.json_member('extra', case when before.t1 is not distinct from (before.written -> 'extra') then to_jsonb(:new_extra::jsonb) end), '{}')
+                || coalesce(federation.json_member('nick', case when before.t0 is not distinct from (before.written ->> 'nick')::text then to_jsonb(:property.nick::text) end), '{}')
+                || coalesce(federation.json_member('extra', case when before.t1 is not distinct from (before.written -> 'extra') then to_jsonb(:property.extra::jsonb) end), '{}')
             from before
         ), i.written)
     where i.object_id = (select known.object_id from known)
@@ -69,7 +69,7 @@ with known as (
 ), created as (
     insert into "shop".users as u
         (object_id, social_account, last_login, dynamic, "email", "name", "nick", "points", "extra")
-    select object_id, 'STAFF-SSO', now(), :dynamic, :new_email::text, :new_name::text, :new_nick::text, :new_points::bigint, :new_extra::jsonb
+    select object_id, 'STAFF-SSO', now(), :dynamic, :property.email::text, :property.name::text, :property.nick::text, :property.points::bigint, :property.extra::jsonb
     from identity where is_new
     returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
 ), changed as (

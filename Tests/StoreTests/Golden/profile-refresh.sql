@@ -1,21 +1,21 @@
--- $1 cleared, $2 new_email, $3 new_name, $4 new_nick, $5 new_extra, $6 provider, $7 app, $8 subject, $9 token, $10 scopes, $11 data_access_expires, $12 token_expires, $13 new_token, $14 new_token_key_id, $15 next_check_seconds
+-- $1 cleared, $2 property.email, $3 property.name, $4 property.nick, $5 property.extra, $6 provider, $7 app, $8 subject, $9 token, $10 scopes, $11 data_access_expires, $12 token_expires, $13 new_token, $14 new_token_key_id, $15 next_check_seconds
 with before as (
     select
         true,
         case
             when u.email_verified or (select true from "shop".passwords p where p.object_id = u.object_id)
                 then u.email
-            else case when 'email' = any (:cleared::text[]) then null else coalesce(:new_email::text, u."email") end
+            else case when 'email' = any (:cleared::text[]) then null else coalesce(:property.email::text, u."email") end
         end as n0,
-        coalesce(nullif(u."name", ''), :new_name::text, u."name") as n1,
+        coalesce(nullif(u."name", ''), :property.name::text, u."name") as n1,
         case
             when u."nick" is not distinct from (i.written ->> 'nick')::text
-                then case when 'nick' = any (:cleared::text[]) then null else coalesce(:new_nick::text, u."nick") end
+                then case when 'nick' = any (:cleared::text[]) then null else coalesce(:property.nick::text, u."nick") end
             else u."nick"
         end as n2,
         case
             when u."extra" is not distinct from (i.written -> 'extra')
-                then coalesce(:new_extra::jsonb, u."extra")
+                then coalesce(:property.extra::jsonb, u."extra")
             else u."extra"
         end as n3,
         (u.dynamic - :cleared::text[]) || '{}'::jsonb as dynamic,
@@ -35,8 +35,8 @@ with before as (
                 (i.written - array[
                     case when 'nick' = any (:cleared::text[]) and before.t0 is not distinct from (before.written ->> 'nick')::text then 'nick' end
                 ]::text[])
-                || coalesce(federation.json_member('nick', case when before.t0 is not distinct from (before.written ->> 'nick')::text then to_jsonb(:new_nick::text) end), '{}')
-                || coalesce(federation.json_member('extra', case when before.t1 is not distinct from (before.written -> 'extra') then to_jsonb(:new_extra::jsonb) end), '{}')
+                || coalesce(federation.json_member('nick', case when before.t0 is not distinct from (before.written ->> 'nick')::text then to_jsonb(:property.nick::text) end), '{}')
+                || coalesce(federation.json_member('extra', case when before.t1 is not distinct from (before.written -> 'extra') then to_jsonb(:property.extra::jsonb) end), '{}')
             from before
         ), i.written)
     from before where i.provider = :provider and i.provider_app = :app and i.subject = :subject and i.token = :token
