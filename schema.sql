@@ -108,6 +108,16 @@ $body$;
 alter table federation.provider_settings
     add column if not exists kind text collate "C" check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$');
 
+-- Of which kind a provider's name is, for ever: identities outlast the settings, and those of another kind are other people.
+create table if not exists federation.provider_kinds (
+    application_id text collate "C" not null references federation.applications on delete cascade,
+    provider text collate "C" not null,
+    kind text collate "C" not null,
+    primary key (application_id, provider)
+);
+insert into federation.provider_kinds
+select application_id, provider, coalesce(kind, provider) from federation.provider_settings on conflict do nothing;
+
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master key
 -- secret_key_id; its associated data name this table, the application, the row and the column.
 create table if not exists federation.provider_apps (

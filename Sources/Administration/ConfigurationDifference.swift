@@ -94,10 +94,13 @@ extension ConfigurationDifference {
         checkKeys(desired, at: document / "keys", &problems)
         for (name, provider) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) {
             let place = document / "providers" / name.text
-            let stored = stored?.providers[name]
-            if let stored, stored.kind != provider.kind {
-                problems.add(place / "kind", "cannot change: identities of \(name) are of the kind \(stored.kind)")
+            if let kind = stored?.providerKinds[name], kind != provider.kind {
+                problems.add(
+                    place / "kind",
+                    "cannot change: identities of \(name) are of the kind \(kind); another name is free"
+                )
             }
+            let stored = stored?.providers[name]
             // Of a kind that only a later version knows it stays as it is: nobody can have said anything else of it
             // here.
             guard let kind = desired.kinds.named(provider.kind) else { continue }

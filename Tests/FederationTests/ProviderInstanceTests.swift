@@ -239,6 +239,17 @@ struct ProviderInstanceTests {
         }
     }
 
+    @Test("T-34: a name keeps its kind when its provider is removed, since its identities are still there")
+    func kindOfRemoved() async throws {
+        try await Self.lend { office in
+            try await office.administration.removeProvider(Self.staff, of: "demo", if: .any, by: Office.actor)
+            let other = #"{"kind":"twitter","apps":[{"consumerKey":"a","consumerSecret":"CANARY"}]}"#
+            let refused = try await failure { try await Self.put(office, Self.staff, other) }
+            #expect(refused?.pointers == ["/kind"])
+            _ = try await Self.put(office, Self.staff, Self.employees)
+        }
+    }
+
     @Test("a mapping is of one instance, and is held to the fields of its kind")
     func mapping() async throws {
         try await Self.lend { office in
@@ -276,7 +287,10 @@ struct ProviderInstanceTests {
         try await Self.lend { office in
             let administration = office.administration
             try await office.database.psql(
-                "update federation.provider_settings set kind = 'openid', options = '{\"issuer\": 1}' where provider = 'staff'"
+                """
+                update federation.provider_settings set kind = 'openid', options = '{"issuer": 1}' where provider = 'staff';
+                update federation.provider_kinds set kind = 'openid' where provider = 'staff'
+                """
             )
             let log = Log()
             let directory = ApplicationDirectory(

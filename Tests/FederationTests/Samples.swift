@@ -71,6 +71,7 @@ struct Sample {
             settings: try json(settings),
             keys: keys.map { StoredApplication.Key(label: $0, hash: Digest.sha256(Self.key(of: $0)), created: 0) },
             providers: facebook.map { [.facebook: $0] } ?? [:],
+            providerKinds: facebook == nil ? [:] : [.facebook: .facebook],
             mappings: try mapping.map {
                 [.facebook: StoredApplication.ActiveMapping(revision: 1, document: try json($0))]
             } ?? [:],

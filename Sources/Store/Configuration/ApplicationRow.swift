@@ -21,7 +21,9 @@ extension StoredApplication {
         (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
             order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id) as properties,
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
-        a.created, a.updated
+        a.created, a.updated,
+        (select coalesce(jsonb_agg(jsonb_build_array(k.provider, k.kind)), '[]')
+            from federation.provider_kinds k where k.application_id = a.id) as provider_kinds
         """
 
     /// The question for one application.
@@ -61,6 +63,7 @@ extension StoredApplication {
             settings: settings,
             keys: Self.keys(keys),
             providers: Self.providers(providers),
+            providerKinds: Self.kinds(try json(12)),
             mappings: Self.mappings(mappings),
             properties: Self.properties(properties),
             dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
@@ -104,6 +107,17 @@ extension StoredApplication {
             providers[name] = settings(object, of: kind)
         }
         return providers
+    }
+
+    private static func kinds(_ value: JSONValue) -> [ProviderName: ProviderName] {
+        var kinds: [ProviderName: ProviderName] = [:]
+        for fields in (value.array ?? []).compactMap(\.array) where fields.count == 2 {
+            guard let name = fields[0].string.flatMap(provider), let kind = fields[1].string.flatMap(provider) else {
+                continue
+            }
+            kinds[name] = kind
+        }
+        return kinds
     }
 
     private static func provider(_ text: String) -> ProviderName? { ProviderName(text) }

@@ -12,6 +12,8 @@ package struct StoredApplication: Sendable {
     /// In the order of their labels.
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
+    /// Of which kind each name is or was: also of providers that have been removed, whose identities are still there.
+    package let providerKinds: [ProviderName: ProviderName]
     /// The active mapping for each provider.
     package let mappings: [ProviderName: ActiveMapping]
     /// Built-in and declared properties.
