@@ -53,7 +53,7 @@ package final class LoadedApplication: Sendable {
                 )
             )
             do { providers[name] = try kind.provider(setup) } catch {
-                defects.append("its options of \(kind.title) cannot be read: \(error)")
+                defects.append("its options of the provider \(name) cannot be read: \(error)")
             }
         }
         for (name, mapping) in stored.mappings {
@@ -109,6 +109,9 @@ package final class LoadedApplication: Sendable {
 
     /// The providers that are configured and can be read, by their names.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
+
+    /// The kind of a provider that is configured; nil for another one.
+    package func kind(of provider: ProviderName) -> ProviderName? { storedProviders[provider]?.kind }
 
     /// The name for people of a provider that may be configured or not.
     package func title(of provider: ProviderName) -> String {

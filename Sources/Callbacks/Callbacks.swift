@@ -24,6 +24,26 @@ extension LoadedApplication {
         return caller
     }
 
+    /// Whom a call about an app concerns: a provider calls one address for it, and every instance of the kind that has
+    /// the app has people of its own.
+    ///
+    /// - Parameters:
+    ///   - caller: The instance that was called, which is the first of them.
+    ///   - identity: Of whom it spoke.
+    /// - Returns: Each instance with the person's identity there.
+    package func concerned(
+        besides caller: any RemovalReporting,
+        by identity: IdentityKey
+    ) -> [(caller: any RemovalReporting, identity: IdentityKey)] {
+        let others = configuredProviders.compactMap { $0 as? any RemovalReporting }.filter { other in
+            other.name != caller.name && kind(of: other.name) == kind(of: caller.name)
+                && other.apps.contains { $0.id == identity.app }
+        }
+        return ([caller] + others).map { caller in
+            (caller, IdentityKey(provider: caller.name, app: identity.app, subject: identity.subject))
+        }
+    }
+
     /// Reads a call of a provider's.
     ///
     /// - Throws: What the provider throws; `provider_misconfigured` instead when the call may be for an app whose

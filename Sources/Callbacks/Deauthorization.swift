@@ -17,8 +17,9 @@ package struct Deauthorizations: Sendable {
 
     /// Takes the news that a person has removed the app at a provider.
     ///
-    /// The identity is marked, its kept token forgotten, and the sessions that rest on it end if the application wants
-    /// that. News of nobody we know are taken alike, and so are those that a later login has made void.
+    /// The identity is marked at each instance that has the app, its kept token forgotten, and the sessions that rest on
+    /// it end if the application wants that. News of nobody we know are taken alike, and so are those that a later
+    /// login has made void.
     ///
     /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has
     ///   changed then.
@@ -30,21 +31,24 @@ package struct Deauthorizations: Sendable {
     ) async throws(Failure) {
         let caller = try loaded.caller(provider)
         let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
-        let revocation = IdentityRevocation(
-            of: removal.identity,
-            .access(until: removal.issuedAt),
-            by: "deauthorize",
-            endsSessions: caller.endsSessionsWhenRevoked
-        )
-        let revoked = try await store.revoke(
-            revocation,
-            of: loaded.application,
-            by: .provider(provider, by: "deauthorize")
-        )
-        var metadata: Logger.Metadata = [
-            "application": "\(loaded.application.id)", "outcome": revoked == nil ? "unchanged" : "revoked",
-        ]
-        if let revoked { metadata["user"] = "\(revoked.user)" }
-        logger.info("deauthorize", metadata: metadata)
+        for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
+            let revocation = IdentityRevocation(
+                of: identity,
+                .access(until: removal.issuedAt),
+                by: "deauthorize",
+                endsSessions: caller.endsSessionsWhenRevoked
+            )
+            let revoked = try await store.revoke(
+                revocation,
+                of: loaded.application,
+                by: .provider(caller.name, by: "deauthorize")
+            )
+            var metadata: Logger.Metadata = [
+                "application": "\(loaded.application.id)", "provider": "\(caller.name)",
+                "outcome": revoked == nil ? "unchanged" : "revoked",
+            ]
+            if let revoked { metadata["user"] = "\(revoked.user)" }
+            logger.info("deauthorize", metadata: metadata)
+        }
     }
 }

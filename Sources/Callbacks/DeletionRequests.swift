@@ -25,6 +25,8 @@ package struct DeletionStatus: Sendable {
 
     /// What the operator calls the application.
     package let application: String
+    /// The name for people of the provider that asked.
+    package let provider: String
     /// Milliseconds since 1970 UTC.
     package let received: Int64
     package let state: State
@@ -54,7 +56,8 @@ package struct DeletionRequests: Sendable {
 
     /// Takes a person's request, made at a provider, to delete what we have of them.
     ///
-    /// It is written down first, and erased at once unless the application lets that wait. What goes wrong with the
+    /// It is written down first, for each instance that has the app, and erased at once unless the application lets that
+    /// wait. What goes wrong with the
     /// erasure is the operator's to mend, so the provider gets its receipt all the same, and the request stays open.
     /// The same call gets the same receipt for ever, and erases nothing a second time.
     ///
@@ -88,26 +91,32 @@ package struct DeletionRequests: Sendable {
             )
         }
         let base = try address.base(of: base, for: loaded.application)
-        let stored = try await store.openDeletion(
-            NewDeletionRequest(
-                code: DeletionCode.make(random),
-                hash: removal.hash,
-                identity: removal.identity,
-                issued: removal.issuedAt,
-                days: caller.eraseAfterDays
-            ),
-            of: loaded.application
-        )
-        logger.info(
-            "deletion requested",
-            metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
-        )
-        if stored.done == nil, stored.due <= stored.requested {
-            _ = await erasures.erase(code: stored.code, by: provider, of: loaded, logger: logger)
+        var receipts: [String] = []
+        for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
+            let stored = try await store.openDeletion(
+                NewDeletionRequest(
+                    code: DeletionCode.make(random),
+                    // One request is one row for each.
+                    hash: caller.name == provider
+                        ? removal.hash : Digest.sha256("\(caller.name) \(Base64URL.encode(removal.hash))"),
+                    identity: identity,
+                    issued: removal.issuedAt,
+                    days: caller.eraseAfterDays
+                ),
+                of: loaded.application
+            )
+            receipts.append(stored.code)
+            logger.info(
+                "deletion requested",
+                metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
+            )
+            if stored.done == nil, stored.due <= stored.requested {
+                _ = await erasures.erase(code: stored.code, by: caller.name, of: loaded, logger: logger)
+            }
         }
         return DeletionReceipt(
-            code: stored.code,
-            statusURL: base + "/users/oauth/\(provider)/deletion/" + stored.code
+            code: receipts[0],
+            statusURL: base + "/users/oauth/\(provider)/deletion/" + receipts[0]
         )
     }
 
@@ -125,7 +134,12 @@ package struct DeletionRequests: Sendable {
             } else {
                 .inProgress
             }
-        return DeletionStatus(application: loaded.application.name, received: stored.requested, state: state)
+        return DeletionStatus(
+            application: loaded.application.name,
+            provider: stored.provider.map(loaded.title) ?? "The provider",
+            received: stored.requested,
+            state: state
+        )
     }
 }
 

@@ -68,7 +68,11 @@ package struct PermissionWebhooks: Sendable {
             try caller.changes(in: body, signature: signature)
         }
         var news = 0
-        for change in changes { news += try await take(change, of: caller, in: loaded) }
+        for change in changes {
+            for (caller, identity) in loaded.concerned(besides: caller, by: change.identity) {
+                news += try await take(change, about: identity, of: caller, in: loaded)
+            }
+        }
         logger.info(
             "webhook",
             metadata: ["application": "\(loaded.application.id)", "events": "\(changes.count)", "news": "\(news)"]
@@ -80,17 +84,18 @@ package struct PermissionWebhooks: Sendable {
     /// - Returns: How much of it was news.
     private func take(
         _ change: ReportedChange,
+        about identity: IdentityKey,
         of caller: any RemovalReporting,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
         let changes = change.permissions.map { PermissionChange($0.name, isGranted: $0.isGranted) }
         var news = 0
         if !changes.isEmpty {
-            news += try await store.note(changes, at: change.time, for: change.identity, of: loaded.application)
+            news += try await store.note(changes, at: change.time, for: identity, of: loaded.application)
         }
         if change.isRemoval {
             let revocation = IdentityRevocation(
-                of: change.identity,
+                of: identity,
                 .access(until: change.time),
                 by: "webhook",
                 endsSessions: caller.endsSessionsWhenRevoked

@@ -105,7 +105,7 @@ extension LoginAttempt {
         guard let key = request.idempotencyKey else { return random.bytes(16) }
         var hash = SHA256()
         let parts = [
-            key, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text,
+            key, request.provider.text, credential.reveal(), nonce?.reveal(), request.appID, request.mapping?.text,
             request.guest?.id.description,
         ]
         for part in parts {

@@ -1,5 +1,4 @@
 import Callbacks
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird
@@ -8,7 +7,7 @@ import Vocabulary
 /// The page on which a person sees how far the deletion of their data is; it names nobody.
 enum DeletionPage {
     static func page(of status: DeletionStatus) -> Response {
-        let application = WebPage.escaped(status.application)
+        let (application, provider) = (WebPage.escaped(status.application), WebPage.escaped(status.provider))
         let state =
             switch status.state {
             case .done(let moment): "It was deleted on \(day(moment))."
@@ -23,9 +22,9 @@ enum DeletionPage {
             title: title,
             body: """
                 <h1>\(title)</h1>
-                <p>On \(day(status.received)) Facebook told us that you want your data at \(application) to be deleted.</p>
+                <p>On \(day(status.received)) \(provider) told us that you want your data at \(application) to be deleted.</p>
                 <p>\(state)</p>
-                <p>If you also log in to \(application) in another way, that account stays, without its link to Facebook.</p>
+                <p>If you also log in to \(application) in another way, that account stays, without its link to \(provider).</p>
                 """,
             script: nil,
             status: .ok
@@ -38,7 +37,7 @@ enum DeletionPage {
         title: title,
         body: """
             <h1>\(title)</h1>
-            <p>There is no request for deletion with this code. Check that the address is complete, as Facebook shows it.</p>
+            <p>There is no request for deletion with this code. Check that the address is complete, as it was given to you.</p>
             """,
         script: nil,
         status: .notFound

@@ -7,9 +7,9 @@ package import Vocabulary
 package enum FacebookOptionsDocument {
     /// Reads options; what is absent keeps its default, and secret ones are passed over.
     ///
-    /// - Throws: `DocumentProblems` with every problem, as in a document that holds them under `providers.facebook`.
+    /// - Throws: `DocumentProblems` with every problem, by its place in the options.
     package static func parse(_ document: JSONValue) throws(DocumentProblems) -> FacebookOptions {
-        let place = JSONPointer() / "providers" / "facebook"
+        let place = JSONPointer()
         guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
         var problems = DocumentProblems()
         let options = read(object, at: place, problems: &problems)

@@ -29,6 +29,8 @@ package struct NewDeletionRequest: Sendable {
 /// How far a request for deletion is; it names nobody.
 package struct StoredDeletionRequest: Sendable {
     package let code: String
+    /// Who asked; nil for a text that names no provider.
+    package let provider: ProviderName?
     /// Milliseconds since 1970 UTC, as all times.
     package let requested: Int64
     /// When the erasure is due.
@@ -120,14 +122,15 @@ package struct DueDeletion: Sendable {
 }
 
 extension StoredDeletionRequest {
-    fileprivate static let columns = "d.code, d.requested, d.due, d.done"
+    fileprivate static let columns = "d.code, d.provider, d.requested, d.due, d.done"
 
     fileprivate init(_ row: Row) throws(PostgresError) {
         self.init(
             code: try row.decode(0, as: String.self),
-            requested: try row.decode(1, as: Timestamp.self).milliseconds,
-            due: try row.decode(2, as: Timestamp.self).milliseconds,
-            done: try row.decode(3, as: Timestamp?.self)?.milliseconds
+            provider: ProviderName(try row.decode(1, as: String.self)),
+            requested: try row.decode(2, as: Timestamp.self).milliseconds,
+            due: try row.decode(3, as: Timestamp.self).milliseconds,
+            done: try row.decode(4, as: Timestamp?.self)?.milliseconds
         )
     }
 }

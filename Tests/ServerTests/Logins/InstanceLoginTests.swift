@@ -149,6 +149,58 @@ struct InstanceLoginTests {
         }
     }
 
+    @Test("T-25: an ID token counts at one instance, also with an Idempotency-Key, which is of that login alone")
+    func idToken() async throws {
+        let ann = try await deployment.newcomer()
+        let body = #"{"idToken": "\#(try await deployment.idToken(of: ann))"}"#
+        let headers = [("Idempotency-Key", "5d1f7e0a-0009")]
+        func login(at instance: String) async throws -> HTTPReply {
+            try await deployment.send("POST", "users/social/\(instance)/login", body, headers: headers)
+        }
+        let first = try deployment.signedIn(try await login(at: "facebook"))
+        try await deployment.expectNothingWritten {
+            try expectProblem(try await login(at: "staff"), "credential_replayed")
+        }
+        let again = try deployment.signedIn(try await login(at: "facebook"))
+        #expect(again.token == first.token)
+    }
+
+    /// Logs a person in at both instances.
+    private func signInEverywhere(_ visitor: Visitor) async throws -> [SignedIn] {
+        let credential = #"{"accessToken": "\#(visitor.token)"}"#
+        var users: [SignedIn] = []
+        for instance in Self.instances {
+            users.append(try deployment.signedIn(try await login(credential, at: instance)))
+        }
+        return users
+    }
+
+    @Test("T-118: Facebook calls one address for an app, and what it says holds at each instance that has the app")
+    func callbacks() async throws {
+        let ann = try await deployment.newcomer()
+        _ = try await signInEverywhere(ann)
+        let earlier = [
+            try await deployment.idToken(of: ann, #""iatOffset": -100"#),
+            try await deployment.idToken(of: ann, #""iatOffset": -99"#),
+        ]
+        #expect(try await deployment.deliver("deauthorize", ann).status == 200)
+        let ended = "select count(*) from demo.identities where subject = '\(ann.id)' and revoked is not null"
+        #expect(try await deployment.value(ended) == "2")
+        for (instance, token) in zip(Self.instances, earlier) {
+            try expectProblem(try await login(#"{"idToken": "\#(token)"}"#, at: instance), "credential_revoked")
+        }
+
+        let bob = try await deployment.newcomer()
+        let users = try await signInEverywhere(bob)
+        let reply = try await deployment.deliver("deletion", bob)
+        #expect(reply.status == 200)
+        for user in users { #expect(try await deployment.rowCount(of: user.objectID) == "0") }
+        let requests = "select count(*) from federation.deletion_requests where done is not null"
+        #expect(try await deployment.value(requests) == "2")
+        let code = "select provider from federation.deletion_requests where code = '\(reply.code)'"
+        #expect(try await deployment.value(code) == "facebook", "the receipt is of the instance that was called")
+    }
+
     @Test("what is known of an app counts at each instance that has it")
     func lostChallenge() async throws {
         let ann = try await deployment.newcomer()
