@@ -2,7 +2,6 @@ import Administration
 import Crypto
 import Curl
 import Facebook
-import Federation
 import FoundationEssentials
 import Vocabulary
 import Mapping

@@ -2,7 +2,7 @@ package import Applications
 import Providers
 package import Vocabulary
 
-/// What an iOS client needs to have its account's access token made (docs/protocols/facebook.md §7).
+/// What an iOS client needs to have its account's access token made (docs/protocols/twitter.md §4).
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
     /// What the client sends to the provider as `x_reverse_auth_parameters`.

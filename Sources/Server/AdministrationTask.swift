@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import Curl
-import Federation
 import FoundationEssentials
 import Glibc
 import Logging

@@ -3,7 +3,6 @@ import Applications
 import Secrets
 import Configuration
 import Curl
-import Federation
 import FoundationEssentials
 import Facebook
 import Vocabulary

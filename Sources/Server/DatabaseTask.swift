@@ -1,5 +1,4 @@
 import ArgumentParser
-import Federation
 import Vocabulary
 import Postgres
 import Store

@@ -1,5 +1,4 @@
 import Curl
-import Federation
 import Logging
 import Mailing
 

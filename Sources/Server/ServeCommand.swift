@@ -1,6 +1,5 @@
 import Applications
 import ArgumentParser
-import Federation
 import Glibc
 import Logging
 import Observability

@@ -2,7 +2,6 @@ import Maintenance
 import Applications
 import Secrets
 import Curl
-import Federation
 import Facebook
 import Vocabulary
 import Logging

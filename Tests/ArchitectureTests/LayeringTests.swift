@@ -79,10 +79,11 @@ struct LayeringTests {
         #expect(own("Observability") == ["Vocabulary"])
     }
 
-    @Test("The table lets nothing but the wiring know a protocol of clients")
-    func protocols() {
+    @Test("The table lets nothing but the wiring know a protocol of clients or a kind of provider")
+    func rooms() {
         for module in ModuleRules.service {
             #expect(own(module).isDisjoint(with: ModuleRules.clientProtocols), "\(module)")
+            #expect(own(module).isDisjoint(with: ModuleRules.providerKinds), "\(module)")
         }
     }
 

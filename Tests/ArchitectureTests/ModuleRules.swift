@@ -89,6 +89,9 @@ enum ModuleRules {
     /// The rooms of protocols of clients.
     static let clientProtocols: Set<String> = ["Backendless"]
 
+    /// The rooms of kinds of providers.
+    static let providerKinds: Set<String> = ["Facebook", "Twitter"]
+
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
         "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Facebook",

@@ -1,5 +1,4 @@
 import Administration
-import Federation
 import HTTP
 package import HTTPTypes
 import Hummingbird

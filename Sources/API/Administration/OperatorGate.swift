@@ -1,7 +1,6 @@
 import Applications
 import Secrets
 import Administration
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

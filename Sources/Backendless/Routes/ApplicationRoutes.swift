@@ -1,5 +1,4 @@
 import Applications
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

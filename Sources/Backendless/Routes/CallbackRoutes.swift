@@ -1,6 +1,5 @@
 import Callbacks
 import Applications
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

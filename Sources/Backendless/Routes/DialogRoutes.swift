@@ -1,6 +1,5 @@
 import Logins
 import Applications
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

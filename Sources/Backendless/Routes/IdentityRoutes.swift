@@ -1,6 +1,5 @@
 import KeptTokens
 import Logins
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

@@ -1,5 +1,4 @@
 import Accounts
-import Federation
 import HTTP
 import Hummingbird
 import Vocabulary

@@ -1,6 +1,5 @@
 import Applications
 import Logins
-import Federation
 import HTTP
 import Hummingbird
 import Vocabulary

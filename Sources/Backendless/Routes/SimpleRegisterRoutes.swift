@@ -1,7 +1,6 @@
 import Logins
 import Accounts
 import Applications
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

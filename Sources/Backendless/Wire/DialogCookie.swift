@@ -1,4 +1,3 @@
-import Federation
 import HTTPTypes
 import Hummingbird
 import Vocabulary

@@ -1,4 +1,3 @@
-import Federation
 import HTTP
 import Providers
 import Vocabulary

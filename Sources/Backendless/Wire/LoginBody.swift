@@ -1,5 +1,4 @@
 import Logins
-import Federation
 import HTTP
 import Vocabulary
 

@@ -1,5 +1,4 @@
 import Applications
-import Federation
 import Vocabulary
 
 /// The description of user objects: one column for each member, as client SDKs read it

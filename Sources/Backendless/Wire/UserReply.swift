@@ -1,4 +1,3 @@
-import Federation
 import HTTP
 import HTTPTypes
 import Hummingbird

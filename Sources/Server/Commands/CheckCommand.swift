@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Federation
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Federation
 import FoundationEssentials
 import Mailing
 

@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Federation
 import Vocabulary
 
 struct SessionCommand: ParsableCommand {

@@ -1,7 +1,6 @@
 import KeptTokens
 import Administration
 import ArgumentParser
-import Federation
 import Vocabulary
 
 struct UserCommand: ParsableCommand {

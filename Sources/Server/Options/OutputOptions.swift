@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Federation
 import Vocabulary
 
 /// How a command shows its result: as tables for people, or as the JSON that the administration API answers.

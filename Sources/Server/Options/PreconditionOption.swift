@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Federation
 
 /// What must still be so for a change to happen.
 struct PreconditionOption: ParsableArguments {

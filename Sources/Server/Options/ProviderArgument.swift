@@ -1,5 +1,4 @@
 import ArgumentParser
-import Federation
 import Vocabulary
 
 /// The provider that a command is about.

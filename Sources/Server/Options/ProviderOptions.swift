@@ -1,6 +1,5 @@
 import ArgumentParser
 import Facebook
-import Federation
 import Providers
 import SignedTokens
 import Vocabulary

@@ -1,5 +1,4 @@
 import Administration
-import Federation
 import HTTPTypes
 import Vocabulary
 
