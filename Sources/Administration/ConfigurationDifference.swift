@@ -92,19 +92,29 @@ extension ConfigurationDifference {
             )
         }
         checkKeys(desired, at: document / "keys", &problems)
+        let count = desired.providers.count
+        if count > DesiredApplication.mostProviders {
+            problems.add(
+                document / "providers",
+                "an application has at most \(DesiredApplication.mostProviders), and these are \(count)"
+            )
+        }
         for (name, provider) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) {
             let place = document / "providers" / name.text
+            let current = stored?.providers[name]
+            if current == nil, name.isReserved {
+                problems.add(place, "is reserved for the service: give the provider another name")
+            }
             if let kind = stored?.providerKinds[name], kind != provider.kind {
                 problems.add(
                     place / "kind",
                     "cannot change: identities of \(name) are of the kind \(kind); another name is free"
                 )
             }
-            let stored = stored?.providers[name]
             // Of a kind that only a later version knows it stays as it is: nobody can have said anything else of it
             // here.
             guard let kind = desired.kinds.named(provider.kind) else { continue }
-            checkProvider(provider, of: kind, stored, at: place, &problems)
+            checkProvider(provider, of: kind, current, at: place, &problems)
         }
         checkProperties(stored, desired, at: document / "properties", &problems)
         let kept = columns.filter { column in

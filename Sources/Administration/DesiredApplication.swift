@@ -87,6 +87,7 @@ package struct DesiredApplication: Sendable {
     /// A bound on what one application may have; `docs/configuration.md` lists them for operators.
     package static let mostKeys = 100
     package static let mostApps = 100
+    package static let mostProviders = 50
     /// A table has at most 1600 columns in its whole life, dropped ones included (T-55).
     package static let mostProperties = Store.propertiesAllowed
 

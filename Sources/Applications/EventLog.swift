@@ -53,7 +53,7 @@ package struct EventLog: Sendable {
             if let login {
                 metadata["login"] = "\(pseudonyms.pseudonym(ofLogin: login, in: loaded.application.id))"
             }
-            logger.notice("\(event)", metadata: metadata)
+            logger.log(level: error.isOwnFault ? .error : .notice, "\(event)", metadata: metadata)
             throw error.logged
         }
     }

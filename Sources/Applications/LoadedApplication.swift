@@ -137,11 +137,18 @@ package final class LoadedApplication: Sendable {
         Failure(.notFound, "\(title) has no such path.")
     }
 
+    /// Whether a name is that of a provider of the application, or of a kind.
+    package func knows(_ provider: ProviderName) -> Bool {
+        storedProviders[provider] != nil || kinds.named(provider) != nil
+    }
+
     /// Why nobody can log in by a provider that may be known or not.
+    ///
+    /// Clients hear it: it does not say what other providers there are.
     package func notSetUp(_ name: ProviderName) -> Failure {
         if unknownProviders.contains(name) { return .unusableConfiguration(cause: Self.unknownKind(of: name)) }
         guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
-            return kinds.unknown(name, beside: storedProviders.keys)
+            return .noSuchProvider
         }
         return Failure(
             .providerNotConfigured,

@@ -7,7 +7,7 @@ extension ProviderName {
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let name = ProviderName(String(decoding: lowered, as: UTF8.self)), name != .password else {
-            throw Failure(.notFound, "There is no such login provider.")
+            throw .noSuchProvider
         }
         self = name
     }

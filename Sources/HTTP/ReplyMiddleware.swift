@@ -22,7 +22,7 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
             response = try await next(request, context)
         } catch let failure as Failure {
             if !failure.isLogged, let cause = failure.cause {
-                let level: Logger.Level = failure.reason == .internal ? .error : .notice
+                let level: Logger.Level = failure.isOwnFault ? .error : .notice
                 let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
                 context.logger.log(level: level, "request failed", metadata: metadata)
             }

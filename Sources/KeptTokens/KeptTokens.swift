@@ -38,8 +38,8 @@ extension MasterKeys {
 }
 
 extension Actor {
-    /// A provider, by one of its calls.
+    /// A provider, by one of its calls; no operator's name has a colon.
     package static func provider(_ name: ProviderName, by call: String) -> Actor {
-        Actor(name: name.text, source: call)
+        Actor(name: "provider:\(name)", source: call)
     }
 }

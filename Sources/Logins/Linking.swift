@@ -68,7 +68,6 @@ package struct Linking: Sendable {
     ) async throws(Failure) -> LinkedUser {
         // Nobody makes the provider work, or uses a credential up, without a session that lives.
         let (before, token) = try await sessions.session(of: token, in: loaded)
-        let provider = try loaded.provider(request.provider)
         let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
         let (linked, isNew) = try await events.logging(
             "link",
@@ -93,7 +92,7 @@ package struct Linking: Sendable {
             }
         }
         if isNew {
-            let mail = Mail.identityLinked(provider: provider.title, name: before.name)
+            let mail = Mail.identityLinked(provider: loaded.title(of: request.provider), name: before.name)
             await notices.notify(mail, about: before, in: loaded, logger: logger)
         }
         return linked

@@ -14,8 +14,9 @@ package struct LoginOutcome: Sendable {
     }
 
     package let application: ApplicationID
-    /// The provider's name, or `password`.
-    package let provider: ProviderName
+    /// The provider's name, or `password`; nil for a name that the caller made up, since what is counted by it would
+    /// grow by strangers.
+    package let provider: ProviderName?
     package let result: Result
     /// From the parsed request to the end.
     package let duration: Duration
@@ -72,7 +73,12 @@ package struct LoginLog: Sendable {
         let application = loaded.application.id
         let duration = started.duration(to: .now)
         func outcome(_ result: LoginOutcome.Result) -> LoginOutcome {
-            LoginOutcome(application: application, provider: provider, result: result, duration: duration)
+            LoginOutcome(
+                application: application,
+                provider: provider == .password || loaded.knows(provider) ? provider : nil,
+                result: result,
+                duration: duration
+            )
         }
         var metadata: Logger.Metadata = [
             "application": "\(application)", "provider": "\(provider)", "ms": "\(duration / .milliseconds(1))",
@@ -93,7 +99,7 @@ package struct LoginLog: Sendable {
                 metadata[member.key] = "\(member.value.text)"
             }
             metadata.merge(facts(of: subject, in: application)) { own, _ in own }
-            logger.notice("login", metadata: metadata)
+            logger.log(level: failure.isOwnFault ? .error : .notice, "login", metadata: metadata)
         }
     }
 

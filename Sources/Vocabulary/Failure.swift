@@ -89,6 +89,9 @@ package struct Failure: Error, Sendable {
     /// What happened inside, for our log only.
     package var cause: String? { content.cause }
 
+    /// Whether it is the service's own fault, which nobody outside can mend: what an operator is to look at.
+    package var isOwnFault: Bool { reason == .internal || reason == .storedValueUnreadable }
+
     /// Whether the log has it already.
     package private(set) var isLogged = false
 

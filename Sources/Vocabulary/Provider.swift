@@ -22,10 +22,23 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
     /// No provider, but a login method as those are.
     package static let password = ProviderName(known: "password")
 
+    /// Whether no provider gets the name, although it follows the rule: users of one called `backendless` would count
+    /// as those who registered themselves, and the others are, or may become, fixed parts of paths.
+    ///
+    /// Asked when a provider is made; one that is there already goes on.
+    package var isReserved: Bool { Self.reserved.contains(text) }
+
+    private static let reserved: Set<String> = ["app-config", "backendless", "defaults", "oauth"]
+
     /// As client SDKs name the account that a user came by.
     package var socialAccount: String { text.uppercased() }
 
     package var description: String { text }
+}
+
+extension Failure {
+    /// The answer to a name that is no provider's.
+    package static let noSuchProvider = Failure(.notFound, "There is no such login provider.")
 }
 
 /// What becomes of a kept token.

@@ -144,6 +144,70 @@ struct ProviderInstanceTests {
         }
     }
 
+    @Test("a name that is reserved is given to no provider, and one that has it by now goes on")
+    func reservedNames() async throws {
+        try await Self.lend { office in
+            for name in ["app-config", "backendless", "defaults", "oauth"] {
+                let (provider, settings) = (try #require(ProviderName(name)), #"{"kind":"facebook","enabled":false}"#)
+                let put = try await failure { try await Self.put(office, provider, settings) }
+                #expect(put?.pointers == [""] && put?.message.contains("is reserved") == true, "\(name)")
+                var places: [String]?
+                do {
+                    let document = try office.administration.document(
+                        reading: json(#"{"application":"demo","providers":{"\#(name)":\#(settings)}}"#)
+                    )
+                    _ = try await office.administration.plan(document, environment: { _ in nil })
+                } catch let problems as DocumentProblems {
+                    places = problems.problems.map(\.pointer.text)
+                }
+                #expect(places == ["/providers/\(name)"])
+            }
+            try await office.database.psql(
+                """
+                insert into federation.provider_settings (application_id, provider, kind, enabled)
+                values ('demo', 'oauth', 'facebook', false)
+                """
+            )
+            let changed = try await office.administration.changeProvider(
+                .init(known: "oauth"),
+                of: "demo",
+                patch: json(#"{"proof":"classic"}"#),
+                if: .any,
+                by: Office.actor
+            )
+            #expect(changed.body.object?["proof"]?.string == "classic")
+        }
+    }
+
+    @Test("an application has at most 50 providers, however they come in")
+    func most() async throws {
+        try await Self.lend { office in
+            func document(_ count: Int) throws -> ApplicationDocument {
+                let providers = (1...count).map { #""p\#($0)":{"kind":"facebook","enabled":false}"# }
+                return try office.administration.document(
+                    reading: json(#"{"application":"demo","providers":{\#(providers.joined(separator: ","))}}"#)
+                )
+            }
+            var places: [String]?
+            do {
+                _ = try await office.administration.plan(try document(51), environment: { _ in nil })
+            } catch let problems as DocumentProblems {
+                places = problems.problems.map(\.pointer.text)
+            }
+            #expect(places == ["/providers"])
+            _ = try await office.administration.apply(
+                try document(50),
+                environment: { _ in nil },
+                if: .any,
+                by: Office.actor
+            )
+            let refused = try await failure { try await Self.put(office, Self.staff, Self.employees) }
+            #expect(refused?.reason == .documentInvalid)
+            #expect(refused?.message.contains("at most 50, and these are 51") == true, "\(refused?.message ?? "-")")
+            _ = try await Self.put(office, .init(known: "p1"), Self.employees)
+        }
+    }
+
     @Test("what was read and is put back changes nothing, secrets included")
     func putBack() async throws {
         try await Self.lend { office in

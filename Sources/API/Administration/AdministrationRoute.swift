@@ -158,7 +158,7 @@ struct AdministrationCall: Sendable {
     var provider: ProviderName {
         get throws(Failure) {
             guard let name = ProviderName(self["provider"]), name != .password else {
-                throw Failure(.notFound, "There is no such login provider.")
+                throw .noSuchProvider
             }
             return name
         }

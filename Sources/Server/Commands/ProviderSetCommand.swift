@@ -78,8 +78,8 @@ struct ProviderSetCommand: AdministrationCommand {
         else {
             throw ValidationError("Name at least one thing to set.")
         }
-        if secret.takesStandardInput, options.verifyToken.takesStandardInput {
-            throw ValidationError("Only one secret can come from standard input: give the other in a file.")
+        if options.fromStandardInput + (secret.takesStandardInput ? 1 : 0) > 1 {
+            throw ValidationError("Only one secret can come from standard input: give the others in files.")
         }
     }
 
@@ -134,7 +134,7 @@ struct ProviderSetCommand: AdministrationCommand {
             "enabled": state.map { .bool($0 == .enable) },
             "apps": appID == nil && removedApps.isEmpty ? nil : .array(try changed(apps, of: kind)),
         ])
-        return JSONObject(settings.members + (try options.members()))
+        return JSONObject(settings.members + (try options.members(of: kind)))
     }
 
     /// The apps that there shall be; one without `appSecret` keeps the secret that is stored.

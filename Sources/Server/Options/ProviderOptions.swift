@@ -80,6 +80,16 @@ struct ProviderOptions: ParsableArguments {
     var others: [NamedOption] = []
 
     @Option(
+        name: .customLong("option-file"),
+        help: ArgumentHelp(
+            "A secret option of any kind of provider from a file, - for standard input; once for each.",
+            valueName: "name=path"
+        ),
+        completion: .file()
+    )
+    var files: [OptionFile] = []
+
+    @Option(
         name: .customLong("default"),
         help: ArgumentHelp("Give one of these its default again, by its name in documents.", valueName: "option")
     )
@@ -112,19 +122,57 @@ struct ProviderOptions: ParsableArguments {
         }
     }
 
-    var isGiven: Bool { !given.isEmpty || verifyToken.isGiven || !defaults.isEmpty }
+    /// A file that holds an option.
+    struct OptionFile: ExpressibleByArgument {
+        let name: String
+        let path: String
+
+        init?(argument: String) {
+            let parts = argument.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2 else { return nil }
+            (name, path) = (String(parts[0]), String(parts[1]))
+        }
+    }
+
+    var isGiven: Bool { !given.isEmpty || !files.isEmpty || verifyToken.isGiven || !defaults.isEmpty }
+
+    /// How many of the secrets come from standard input, which is there once.
+    var fromStandardInput: Int { files.count { $0.path == "-" } + (verifyToken.takesStandardInput ? 1 : 0) }
 
     /// The members of the provider's settings that were given, `null` for those that return to their default.
     ///
-    /// - Throws: An exit code when a secret cannot be read.
-    func members() throws -> [JSONObject.Member] {
-        let secret = try verifyToken.read("The verify token of the webhook")
-        let secrets = secret.map { [JSONObject.Member(Self.verifyTokenName, .string($0.reveal()))] } ?? []
+    /// - Throws: An exit code when a secret cannot be read, or is an argument.
+    func members(of kind: any ProviderKind) throws -> [JSONObject.Member] {
+        for option in kind.secretOptions
+        where others.contains(where: { $0.member.key.hasSameBytes(as: option.name) && !$0.member.value.isNull }) {
+            let file = "--option-file \(option.name)=FILE, where - is standard input"
+            throw Exit.refusing(Secret.refusal(ofArgument: "--option \(option.name)", use: file))
+        }
+        var secrets = try files.map { file in
+            let secret = try Secret(line: try InputFile.bytes(file.path), of: file.name)
+            return JSONObject.Member(file.name, .string(secret.reveal()))
+        }
+        if let secret = try verifyToken.read("The verify token of the webhook") {
+            secrets.append(JSONObject.Member(Self.verifyTokenName, .string(secret.reveal())))
+        }
         return given + secrets + defaults.map { JSONObject.Member($0.text, .null) }
     }
 
+    /// What is no option although it stands among them in documents, and how it is given.
+    private static let ownOptions = [
+        "apps": "--app-id with --secret-file or --secret-stdin", "kind": "--kind", "enabled": "--enable or --disable",
+    ]
+
     func validate() throws {
-        let names = given.map(\.key) + (verifyToken.isGiven ? [Self.verifyTokenName] : [])
+        for name in (others.map(\.member.key) + files.map(\.name)) {
+            guard let own = Self.ownOptions[name] else { continue }
+            throw ValidationError(
+                name == "apps"
+                    ? Secret.refusal(ofArgument: "--option apps", use: own)
+                    : "\(name) is no option of a provider's kind: give \(own)."
+            )
+        }
+        let names = given.map(\.key) + files.map(\.name) + (verifyToken.isGiven ? [Self.verifyTokenName] : [])
         if let name = defaults.first(where: { name in names.contains { $0.hasSameBytes(as: name.text) } }) {
             throw ValidationError("\(name.text) is given a value and its default.")
         }

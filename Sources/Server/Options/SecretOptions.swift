@@ -17,12 +17,7 @@ extension SecretOptions {
     func validate() throws {
         let (file, stdin) = ("--\(Self.option)-file", "--\(Self.option)-stdin")
         guard argument == nil else {
-            throw ValidationError(
-                """
-                --\(Self.option) is refused: an argument can be read by everybody on this machine, and it stays in the shell's \
-                history. Use \(file) or \(stdin), and replace what you have just typed if it was real.
-                """
-            )
+            throw ValidationError(Secret.refusal(ofArgument: "--\(Self.option)", use: "\(file) or \(stdin)"))
         }
         guard self.file == nil || !self.stdin else { throw ValidationError("Give \(file) or \(stdin), not both.") }
     }
@@ -39,9 +34,9 @@ extension SecretOptions {
     /// - Returns: Nil when no option was given.
     /// - Throws: An exit code after saying why there is none.
     func read(_ name: String) throws -> Secret? {
-        if let file { return try Self.secret(try InputFile.bytes(file), name) }
+        if let file { return try Secret(line: try InputFile.bytes(file), of: name) }
         guard stdin else { return nil }
-        return Terminal.inputIsTerminal ? try Self.ask(name) : try Self.secret(try InputFile.bytes("-"), name)
+        return Terminal.inputIsTerminal ? try Self.ask(name) : try Secret(line: try InputFile.bytes("-"), of: name)
     }
 
     /// The secret from where the options say, or from the person at the terminal.
@@ -54,11 +49,23 @@ extension SecretOptions {
     }
 
     private static func ask(_ name: String) throws -> Secret {
-        try secret(Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8), name)
+        try Secret(line: Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8), of: name)
+    }
+}
+
+extension Secret {
+    /// Why a secret is not taken as an argument, and what to do.
+    static func refusal(ofArgument argument: String, use others: String) -> String {
+        """
+        \(argument) is refused: an argument can be read by everybody on this machine, and it stays in the shell's history. Use \
+        \(others), and replace what you have just typed if it was real.
+        """
     }
 
     /// One line without the line break that files end with.
-    private static func secret(_ bytes: [UInt8], _ name: String) throws -> Secret {
+    ///
+    /// - Throws: An exit code after saying what is wrong.
+    init(line bytes: [UInt8], of name: String) throws {
         var line = bytes[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
@@ -69,7 +76,7 @@ extension SecretOptions {
                 Exit.dataError
             )
         }
-        return Secret(String(decoding: line, as: UTF8.self))
+        self.init(String(decoding: line, as: UTF8.self))
     }
 }
 

@@ -17,6 +17,7 @@ struct CommandLineSecretTests {
             ["provider", "set", "demo", "--app-id", "1", "--secret=\(secret)"],
             ["provider", "set", "demo", "--app-id", "1", "--app-secret", secret],
             ["provider", "set", "demo", "--webhook-verify-token", secret],
+            ["provider", "set", "demo", "--option", #"apps=[{"appId":"1","appSecret":"\#(secret)"}]"#],
             ["key", "create", "demo", "ios", "--key", secret], ["key", "create", "demo", "ios", "--api-key=\(secret)"],
             ["mapping", "preview", "demo", "--access-token", secret],
             ["mapping", "preview", "demo", "--token=\(secret)"],
@@ -87,6 +88,32 @@ struct CommandLineSecretTests {
                 try await ann.succeed("provider set demo --default webhookVerifyToken")
                 #expect(try await ann.json("provider show demo")["webhookVerifyToken"]?.isNull == true)
             }
+        }
+    }
+
+    @Test("an option that is a secret comes from a file or from standard input, of any kind, and is no argument")
+    func optionFile() async throws {
+        try await withApplication { ann, database in
+            let options = "select options ->> 'webhookVerifyToken' is null from federation.provider_settings"
+            try await ann.succeed("provider set demo --app-id 1 --secret-stdin", input: Self.secret)
+            let refused = try await ann.fail("provider set demo --option webhookVerifyToken=\(Self.secret)", with: 64)
+            #expect(refused.contains("is refused: an argument can be read by everybody"), "\(refused)")
+            #expect(refused.contains("--option-file webhookVerifyToken=FILE") && !refused.contains(Canary.mark))
+            #expect(try await database.psql(options) == [["t"]])
+            for (option, other) in [("kind=twitter", "--kind"), ("enabled=false", "--enable or --disable")] {
+                let said = try await ann.fail("provider set demo --option \(option)", with: 64)
+                #expect(said.contains("give \(other)"), "\(said)")
+            }
+            try await Document.withFile(Self.secret + "\n") { file in
+                try await ann.succeed("provider set demo --option-file webhookVerifyToken=\(file)")
+                #expect(try await database.psql(options) == [["f"]])
+                try await ann.succeed("provider set demo --option webhookVerifyToken=null")
+                #expect(try await database.psql(options) == [["t"]])
+                let twice = "provider set demo --app-id 1 --secret-stdin --option-file webhookVerifyToken=-"
+                try await ann.fail(twice, with: 64, input: Self.secret)
+            }
+            try await ann.succeed("provider set demo --option-file webhookVerifyToken=-", input: Self.secret)
+            #expect(try await database.psql(options) == [["f"]])
         }
     }
 

@@ -105,7 +105,7 @@ struct CallbackTests {
             #expect(reply.status == 200 && reply.body == "{}")
         }
         #expect(entries.map { $0["action"]?.string } == ["user.revoke"])
-        #expect(entries.first?["actor"]?.string == "facebook")
+        #expect(entries.first?["actor"]?.string == "provider:facebook")
         #expect(entries.first?["target"]?.string == session.objectID)
         let identity = try #require(try await deployment.identity(of: ann))
         #expect(identity["revoked"]?.isNull == false && identity["revoked_by"]?.string == "deauthorize")

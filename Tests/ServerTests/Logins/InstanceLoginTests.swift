@@ -68,7 +68,11 @@ struct InstanceLoginTests {
             identities.map { $0["object_id"]?.string?.uppercased() } == [facebook.objectID, staff.objectID],
             "of one app, and yet two people"
         )
-        try expectProblem(try await login(credential, at: "nobody"), "not_found")
+        let unknown = try await login(credential, at: "nobody")
+        try expectProblem(unknown, "not_found")
+        #expect(!unknown.text.contains("staff"), "clients are not told what else there is: \(unknown.text)")
+        let shown = try await deployment.admin().send("GET", "applications/demo/providers/nobody")
+        #expect(shown.status == 404 && shown.text.contains("Known are: facebook, staff, twitter"), "\(shown.text)")
     }
 
     @Test("the program makes an instance, which people log in at, and shows, checks and removes it")
@@ -82,6 +86,11 @@ struct InstanceLoginTests {
             #expect(unknown.exitStatus == .exited(66) && unknown.standardError.contains("facebook, twitter"))
             let made = try await deployment.federation(set + [file, "--kind", "facebook", "--option", "proof=classic"])
             #expect(made.exitStatus == .exited(0), "\(made.standardError)")
+            let reserved = try await deployment.federation(
+                ["provider", "set", "demo", "--provider", "oauth", "--kind", "facebook", "--disable"]
+            )
+            #expect(reserved.exitStatus == .exited(65), "\(reserved.standardError)")
+            #expect(reserved.standardError.contains("is reserved"), "\(reserved.standardError)")
         }
         let ann = try await deployment.newcomer()
         let reply = try await eventually("the service knows the instance") { () -> HTTPReply? in

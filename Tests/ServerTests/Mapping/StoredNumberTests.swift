@@ -119,6 +119,17 @@ struct StoredNumberTests {
                 let data = try expectProblem(reply, "stored_value_unreadable")
                 #expect(data["property"]?.string == column, "\(reply.text)")
             }
+            let own = [(message: "login", member: "outcome"), (message: "request failed", member: "reason")]
+            for (message, member) in own {
+                try await eventually("the log has it as the service's own fault: \(message)") {
+                    deployment.service.process.standardOutput.split(separator: "\n")
+                        .compactMap { JSON.object(String($0)) }
+                        .contains { line in
+                            line["message"]?.string == message && line["level"]?.string == "error"
+                                && line[member]?.string == "stored_value_unreadable"
+                        }
+                }
+            }
             // As docs/operations.md tells an operator to find and mend it.
             let found = try await deployment.database.psql(
                 """

@@ -99,6 +99,15 @@ struct RefusalLogTests {
             }
             #expect(seen.count == 1)
         }
+        let ann = try await deployment.signIn(try await deployment.newcomer())
+        for (provider, reason) in [("twitter", "provider_not_configured"), ("nobody", "not_found")] {
+            let line = try await line("link of \(provider)") { source in
+                let (path, body) = ("users/identities/\(provider)", #"{"accessToken": "EAAcanary"}"#)
+                return try await deployment.send("POST", path, body, token: ann.token, headers: source)
+            }
+            #expect(line["message"]?.string == "link" && line["outcome"]?.string == reason, "\(line)")
+            #expect(line["user"]?.string == ann.objectID && line["provider"]?.string == provider, "\(line)")
+        }
         let reset = try await line("reset") { source in
             let body = #"{"token": "canary", "password": "\#(Deployment.password)"}"#
             return try await deployment.send("POST", "users/resetpassword", body, headers: source)
