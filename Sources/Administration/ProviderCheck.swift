@@ -1,3 +1,4 @@
+import Applications
 import Secrets
 import FoundationEssentials
 import Providers
@@ -62,7 +63,7 @@ extension Administration {
         at provider: any DialogOffering,
         in schema: String
     ) async -> String? {
-        let hash = Digest.sha256(app.text)
+        let hash = provider.lostChallengeHash(of: app)
         guard let until = try? await store.lostChallenge(of: hash, inSchema: schema) else { return nil }
         let time = Date(timeIntervalSince1970: Double(until / 1000)).ISO8601Format()
         return """

@@ -6,6 +6,7 @@ package import Vocabulary
 // one.
 
 extension FacebookProvider: DialogOffering {
+    package var kind: ProviderName { .facebook }
     package var returnURLs: [String] { settings.options.returnURLs }
     package var dialogChallenge: DialogChallenge { settings.options.pkce }
 

@@ -147,8 +147,7 @@ package struct Authenticator: Sendable {
         in attempt: LoginAttempt
     ) throws(Failure) -> SingleUse {
         if let nonce = credential.serverNonce {
-            let title = attempt.loaded.configured(attempt.request.provider)?.title ?? "the provider"
-            try nonces.checkIsOurs(nonce, of: attempt.loaded.application.id, by: title)
+            try nonces.checkIsOurs(nonce, by: attempt.request.provider, of: attempt.loaded)
         }
         return SingleUse(
             hash: credential.digest,

@@ -36,6 +36,7 @@ package struct Nonces: Sendable {
         let now = clock.seconds
         let nonce = ServerNonce.make(
             random: random.bytes(ServerNonce.randomBytes),
+            by: provider,
             for: loaded.application.id,
             now: now,
             key: masterKeys.current.nonceKey
@@ -43,18 +44,18 @@ package struct Nonces: Sendable {
         return IssuedNonce(nonce: nonce, expires: (now + ServerNonce.seconds) * 1000)
     }
 
-    /// Checks that a nonce is one of those that we gave out to the application, in the last ten minutes.
+    /// Checks that a nonce is one of those that we gave out to the application for a provider, in the last ten minutes.
     ///
     /// - Throws: `credential_invalid`.
-    func checkIsOurs(_ nonce: Secret, of application: ApplicationID, by provider: String) throws(Failure) {
+    func checkIsOurs(_ nonce: Secret, by provider: ProviderName, of loaded: LoadedApplication) throws(Failure) {
         let keys = ([masterKeys.current] + masterKeys.previous).map(\.nonceKey)
         let now = clock.seconds
-        guard ServerNonce.isOurs(nonce, of: application, now: now, keys: keys) else {
+        guard ServerNonce.isOurs(nonce, by: provider, of: loaded.application.id, now: now, keys: keys) else {
             throw Failure(
                 .credentialInvalid,
                 """
-                The nonce of this ID token is none that this service gave out in the last ten minutes. Get one from users/nonce and \
-                log in with \(provider) again, with that nonce.
+                The nonce of this ID token is none that this service gave out in the last ten minutes. Get one from \
+                users/oauth/\(provider)/nonce and log in with \(loaded.title(of: provider)) again, with that nonce.
                 """,
                 cause: "ID token, check 11: not a nonce of ours, or too old"
             )

@@ -2,6 +2,8 @@ package import Vocabulary
 
 /// A provider with a login dialog that a browser opens and that sends the browser back with a code.
 package protocol DialogOffering: CredentialVerifying {
+    /// The kind of provider that it is.
+    var kind: ProviderName { get }
     /// Where a browser may be sent after a login through the server, compared as bytes; the first is the default.
     var returnURLs: [String] { get }
     /// Whether dialogs are opened with a challenge of PKCE.

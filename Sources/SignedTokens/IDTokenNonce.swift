@@ -19,7 +19,7 @@ extension IDTokenCheck {
         case .serverIssued:
             guard let claim else {
                 throw .untrusted(
-                    "This ID token has no nonce. Get one from users/nonce and log in with \(provider) again, with that nonce.",
+                    "This ID token has no nonce. Get one from users/oauth/{provider}/nonce and log in with \(provider) again, with that nonce.",
                     check: 11,
                     "no nonce where the service gives them out"
                 )

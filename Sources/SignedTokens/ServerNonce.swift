@@ -5,7 +5,8 @@ package import Vocabulary
 ///
 /// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without
 /// end fills no table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes
-/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application and the 16 in front.
+/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application, the provider's name and the
+/// 16 in front.
 package enum ServerNonce {
     /// How long it can be used.
     package static let seconds: Int64 = 600
@@ -18,25 +19,28 @@ package enum ServerNonce {
     ///
     /// - Parameters:
     ///   - random: As many random bytes as `randomBytes` says.
+    ///   - provider: At which one, as the application calls it.
     ///   - application: Who may use it.
     ///   - now: Unix seconds.
     ///   - key: The key of our mark.
     /// - Returns: The nonce.
     package static func make(
         random: [UInt8],
+        by provider: ProviderName,
         for application: ApplicationID,
         now: Int64,
         key: SymmetricKey
     ) -> Secret {
         let time = UInt32(clamping: now)
         let body = (0..<timeBytes).map { UInt8(truncatingIfNeeded: time >> UInt32(24 - 8 * $0)) } + random
-        return Secret(Base64URL.encode(body + mark(of: body, for: application, key: key)))
+        return Secret(Base64URL.encode(body + mark(of: body, by: provider, for: application, key: key)))
     }
 
-    /// Whether the text is a nonce that we gave out to this application in the last ten minutes.
+    /// Whether the text is a nonce that we gave out to this application for that provider in the last ten minutes.
     ///
     /// - Parameters:
     ///   - nonce: Any text.
+    ///   - provider: At which one it is used.
     ///   - application: Who got it.
     ///   - now: Unix seconds. Another instance gave it out, whose clock may be ahead by the tolerance of
     ///     `IDTokenCheck`.
@@ -44,6 +48,7 @@ package enum ServerNonce {
     /// - Returns: Whether it is; not whether it has been used.
     package static func isOurs(
         _ nonce: Secret,
+        by provider: ProviderName,
         of application: ApplicationID,
         now: Int64,
         keys: [SymmetricKey]
@@ -52,14 +57,20 @@ package enum ServerNonce {
         else { return false }
         let (body, given) = (Array(bytes.dropLast(markBytes)), Array(bytes.suffix(markBytes)))
         let isMarked = keys.contains { key in
-            mark(of: body, for: application, key: key).isEqualInConstantTime(to: given)
+            mark(of: body, by: provider, for: application, key: key).isEqualInConstantTime(to: given)
         }
         let time = body.prefix(timeBytes).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
     }
 
-    private static func mark(of body: [UInt8], for application: ApplicationID, key: SymmetricKey) -> [UInt8] {
-        let code = HMAC<SHA256>.authenticationCode(for: Array(application.text.utf8) + [0] + body, using: key)
-        return Array(code.prefix(markBytes))
+    /// No name has the zero byte that ends it here.
+    private static func mark(
+        of body: [UInt8],
+        by provider: ProviderName,
+        for application: ApplicationID,
+        key: SymmetricKey
+    ) -> [UInt8] {
+        let owner = Array(application.text.utf8) + [0] + Array(provider.text.utf8) + [0]
+        return Array(HMAC<SHA256>.authenticationCode(for: owner + body, using: key).prefix(markBytes))
     }
 }

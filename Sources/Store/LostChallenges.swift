@@ -6,7 +6,7 @@ extension Store {
     /// Notes that an app's challenge was forgotten.
     ///
     /// - Parameters:
-    ///   - app: SHA-256 of the app's id.
+    ///   - app: SHA-256 of what the app is told by.
     ///   - seconds: How long its dialogs are to be opened without.
     ///   - application: Whose app it is.
     /// - Throws: `store_unavailable` and its like.
@@ -28,7 +28,7 @@ extension Store {
     /// Until when an app's dialogs are opened without a challenge.
     ///
     /// - Parameters:
-    ///   - app: SHA-256 of the app's id.
+    ///   - app: SHA-256 of what the app is told by.
     ///   - schema: That of the application whose app it is.
     /// - Returns: Milliseconds since 1970; nil when they are opened with one.
     /// - Throws: `store_unavailable` and its like.

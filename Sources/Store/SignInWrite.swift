@@ -175,7 +175,7 @@ extension SignInStatement.Refusal {
             Failure(
                 .credentialInvalid,
                 """
-                The nonce of this ID token has been used already. Get another one from users/nonce and log in with the provider again.
+                The nonce of this ID token has been used already. Get another one and log in with the provider again.
                 """
             )
         }

@@ -94,17 +94,29 @@ struct IDTokenNonceTests {
 struct ServerNonceTests {
     private let key = SymmetricKey(data: [UInt8](repeating: 7, count: 32))
     private let application = ApplicationID("demo")
+    private let provider = ProviderName(known: "facebook")
     private let now = Sample.now
 
     private func nonce(_ seed: UInt8 = 1) throws -> Secret {
         let random = [UInt8](repeating: seed, count: ServerNonce.randomBytes)
-        return ServerNonce.make(random: random, for: try #require(application), now: now, key: key)
+        return ServerNonce.make(random: random, by: provider, for: try #require(application), now: now, key: key)
     }
 
-    private func isOurs(_ nonce: Secret, later: Int64 = 0, of id: String = "demo", keys: [SymmetricKey]? = nil) throws
-        -> Bool
-    {
-        ServerNonce.isOurs(nonce, of: try #require(ApplicationID(id[...])), now: now + later, keys: keys ?? [key])
+    private func isOurs(
+        _ nonce: Secret,
+        later: Int64 = 0,
+        of id: String = "demo",
+        by other: ProviderName? = nil,
+        keys: [SymmetricKey]? = nil
+    ) throws -> Bool {
+        let application = try #require(ApplicationID(id[...]))
+        return ServerNonce.isOurs(
+            nonce,
+            by: other ?? provider,
+            of: application,
+            now: now + later,
+            keys: keys ?? [key]
+        )
     }
 
     @Test("it has 43 characters, and no two are the same")
@@ -123,10 +135,11 @@ struct ServerNonceTests {
         }
     }
 
-    @Test("it is the application's alone, under a present or a former key of ours")
+    @Test("it is the application's and the provider's alone, under a present or a former key of ours")
     func owner() throws {
         let other = SymmetricKey(data: [UInt8](repeating: 8, count: 32))
         #expect(try !isOurs(nonce(), of: "demo2"))
+        #expect(try !isOurs(nonce(), by: .init(known: "staff")))
         #expect(try isOurs(nonce(), keys: [other, key]))
         #expect(try !isOurs(nonce(), keys: [other]))
         #expect(try !isOurs(nonce(), keys: []))

@@ -1,3 +1,4 @@
+import Applications
 import Logins
 import HTTP
 import Hummingbird
@@ -9,13 +10,20 @@ struct NonceRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/nonce") { _, _, application in
-            let issued = try nonces.makeNonce(by: .facebookPath, for: application)
-            var writer = JSONWriter(capacity: 96)
-            writer.object { writer in
-                writer.member("nonce", issued.nonce.reveal())
-                writer.member("expires", issued.expires)
-            }
-            return .json(writer)
+            try reply(by: .facebookPath, for: application)
         }
+        routes.on(.post, "users/oauth/:provider/nonce") { _, context, application in
+            try reply(by: try context.provider(), for: application)
+        }
+    }
+
+    private func reply(by provider: ProviderName, for application: LoadedApplication) throws(Failure) -> Response {
+        let issued = try nonces.makeNonce(by: provider, for: application)
+        var writer = JSONWriter(capacity: 96)
+        writer.object { writer in
+            writer.member("nonce", issued.nonce.reveal())
+            writer.member("expires", issued.expires)
+        }
+        return .json(writer)
     }
 }

@@ -1,4 +1,4 @@
-import Secrets
+import Applications
 package import Providers
 package import Vocabulary
 package import Logging
@@ -9,8 +9,8 @@ package import Store
 // a challenge for a while. Whoever takes the challenge out of the address in their own browser brings the same about:
 // `on` never does without.
 //
-// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers that
-// has that app.
+// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers of that
+// kind that has that app.
 
 /// Whether dialogs are opened with a challenge.
 package struct DialogChallenges: Sendable {
@@ -37,10 +37,8 @@ package struct DialogChallenges: Sendable {
         case .on: return true
         case .off: return false
         case .auto:
-            let until = try? await store.lostChallenge(
-                of: Digest.sha256(app.id.text),
-                inSchema: application.schema
-            )
+            let hash = provider.lostChallengeHash(of: app.id)
+            let until = try? await store.lostChallenge(of: hash, inSchema: application.schema)
             return until == nil
         }
     }
@@ -62,7 +60,7 @@ package struct DialogChallenges: Sendable {
         }
         do throws(Failure) {
             try await store.noteLostChallenge(
-                of: Digest.sha256(app.text),
+                of: provider.lostChallengeHash(of: app),
                 seconds: Self.lostChallengeSeconds,
                 in: application
             )

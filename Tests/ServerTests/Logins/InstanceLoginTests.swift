@@ -210,7 +210,38 @@ struct InstanceLoginTests {
         #expect(try await deployment.value(code) == "facebook", "the receipt is of the instance that was called")
     }
 
-    @Test("what is known of an app counts at each instance that has it")
+    @Test("a nonce that was given out for one instance is refused at the other and is good where it belongs")
+    func nonces() async throws {
+        for instance in Self.instances {
+            try await deployment.admin().ask(
+                "PATCH",
+                "applications/demo/providers/\(instance)",
+                #"{"nonce": "serverIssued"}"#
+            )
+        }
+        func nonce(_ path: String) async throws -> String {
+            let reply = try await deployment.send("POST", path)
+            return try #require(JSON.object(reply.text)?["nonce"]?.string, "\(reply.text)")
+        }
+        for (path, instance, other) in [
+            ("users/nonce", "facebook", "staff"), ("users/oauth/facebook/nonce", "facebook", "staff"),
+            ("users/oauth/Staff/nonce", "staff", "facebook"),
+        ] {
+            let ann = try await deployment.newcomer()
+            let token = try await deployment.idToken(of: ann, #""nonce": "\#(try await nonce(path))""#)
+            let body = #"{"idToken": "\#(token)"}"#
+            try await deployment.expectNothingWritten {
+                try expectProblem(try await login(body, at: other), "credential_invalid")
+            }
+            #expect(try await login(body, at: instance).status == 200, "\(path)")
+        }
+        try expectProblem(try await deployment.send("POST", "users/oauth/nobody/nonce"), "not_found")
+        for instance in Self.instances {
+            try await deployment.admin().ask("PATCH", "applications/demo/providers/\(instance)", #"{"nonce": null}"#)
+        }
+    }
+
+    @Test("what is known of an app counts at each instance that has it, and not at another kind's of the same app id")
     func lostChallenge() async throws {
         let ann = try await deployment.newcomer()
         func challenges() async throws -> [Bool] {
@@ -220,6 +251,13 @@ struct InstanceLoginTests {
             }
             return found
         }
+        try await deployment.database.psql(
+            """
+            insert into demo.single_use (kind, hash, expires)
+            select 'noChallenge', sha256(app), now() + interval '1 hour'
+            from unnest(array['1234567890', 'twitter/1234567890']::bytea[]) app
+            """
+        )
         #expect(try await challenges() == [true, true])
         try await deployment.simulator.ask("PATCH", "apps/1234567890", #"{"dropChallenge": true}"#)
         let callback = try await deployment.answer(try await deployment.open(try await start(at: "staff")), as: ann)
