@@ -66,6 +66,7 @@ struct LoginLogTests {
                 logger
             )
         }
-        #expect(heard.withLockedValue { $0 } == ["facebook", "twitter", "password", nil])
+        let counted = heard.withLockedValue { $0 }
+        #expect(counted == ["facebook", "twitter", "password", nil])
     }
 }

@@ -228,7 +228,8 @@ struct InstanceLoginTests {
             ("users/oauth/Staff/nonce", "staff", "facebook"),
         ] {
             let ann = try await deployment.newcomer()
-            let token = try await deployment.idToken(of: ann, #""nonce": "\#(try await nonce(path))""#)
+            let nonce = try await nonce(path)
+            let token = try await deployment.idToken(of: ann, #""nonce": "\#(nonce)""#)
             let body = #"{"idToken": "\#(token)"}"#
             try await deployment.expectNothingWritten {
                 try expectProblem(try await login(body, at: other), "credential_invalid")
