@@ -80,7 +80,11 @@ let package = Package(
         .target(name: "Providers", dependencies: ["Mapping", "Vocabulary"], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
-        .target(name: "Upstream", dependencies: ["Curl", "Vocabulary", nioLocks], swiftSettings: strict),
+        .target(
+            name: "Upstream",
+            dependencies: ["Curl", "Providers", "Vocabulary", logging, nioLocks],
+            swiftSettings: strict
+        ),
         .target(
             name: "Facebook",
             dependencies: [

@@ -1,23 +1,25 @@
-import Vocabulary
-import SignedTokens
-import Providers
-import Logging
-import Facebook
 import Curl
+import Facebook
 import Foundation
+import Logging
+import Providers
+import Secrets
+import SignedTokens
+import Upstream
+import Vocabulary
 
 /// What scripts/benchmark hands over.
 struct Setting {
     /// The kinds of providers by which the document is read; nobody is asked anything.
     static func kinds() throws -> ProviderKinds {
-        let graph = GraphClient(
+        let parts = UpstreamParts(
             curl: try CurlClient(configuration: CurlConfiguration()),
-            configuration: try GraphConfiguration()
+            clock: .system,
+            random: .system,
+            logger: Logger(label: "benchmarks")
         )
-        let keys = SigningKeys(issuer: "Facebook", logger: Logger(label: "benchmarks")) { (deadline) throws(Failure) in
-            try await graph.signingKeys(deadline: deadline)
-        }
-        return ProviderKinds([FacebookKind(graph: graph, keys: keys, clock: WallClock { 0 })])
+        var settings = NoSettings()
+        return ProviderKinds([FacebookKind.setup(&settings)].compactMap { $0?.kind(parts) })
     }
 
     private(set) var databaseURL: String

@@ -1,6 +1,7 @@
 package import Mapping
 package import Providers
 package import SignedTokens
+package import Upstream
 package import Vocabulary
 
 extension ProviderName {
@@ -84,5 +85,18 @@ package struct FacebookKind: ProviderKind {
             keys: keys,
             clock: clock
         )
+    }
+}
+
+extension FacebookKind: UpstreamKind {
+    package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
+        guard let configuration = GraphConfiguration(&settings) else { return nil }
+        return UpstreamSetup(usesTLS: configuration.usesTLS) { parts in
+            let graph = GraphClient(curl: parts.curl, configuration: configuration)
+            let keys = SigningKeys(issuer: FacebookProvider.title, logger: parts.logger) { (deadline) throws(Failure) in
+                try await graph.signingKeys(deadline: deadline)
+            }
+            return FacebookKind(graph: graph, keys: keys, clock: parts.clock)
+        }
     }
 }

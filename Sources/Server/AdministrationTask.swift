@@ -33,12 +33,7 @@ enum AdministrationTask {
         do { curl = try CurlClient(configuration: configuration.curl) } catch {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
-        let kinds = ProviderKinds.all(
-            curl: curl,
-            graph: configuration.graph,
-            twitter: configuration.twitter,
-            logger: Logger(label: "federation")
-        )
+        let kinds = ProviderKinds(configuration.providers, curl: curl, logger: Logger(label: "federation"))
         try await DatabaseTask.run(configuration.postgres) { store in
             let administration = Administration(
                 store: store,

@@ -4,12 +4,12 @@ import Secrets
 import Configuration
 import Curl
 import FoundationEssentials
-import Facebook
+import Providers
 import Vocabulary
 import Logging
 import Postgres
 import SystemPackage
-import Twitter
+import Upstream
 
 /// Every problem of the configuration at once; none of them repeats a value.
 struct ConfigurationProblems: Error, CustomStringConvertible {
@@ -20,7 +20,7 @@ struct ConfigurationProblems: Error, CustomStringConvertible {
 }
 
 /// Reads the variables of docs/configuration.md.
-struct ConfigurationReader {
+struct ConfigurationReader: UpstreamSettings {
     private let config: ConfigReader
     private var problems: [String] = []
 
@@ -48,9 +48,8 @@ struct ConfigurationReader {
         var reader = try await environment()
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
-        let graph = reader.graph()
-        let twitter = reader.twitter()
-        let curl = reader.curl(graph)
+        let providers = ProviderKinds.setups(from: &reader)
+        let curl = reader.curl(providers)
         let limits = reader.limits()
         let maintenance = reader.maintenance()
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
@@ -66,7 +65,7 @@ struct ConfigurationReader {
         let httpRead = reader.milliseconds("http.read", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
         let drain = reader.milliseconds("drain", default: 10_000)
-        guard let postgres, let masterKeys, let graph, let twitter, let listen, let managementListen, let level,
+        guard let postgres, let masterKeys, let listen, let managementListen, let level,
             let mode,
             reader.problems.isEmpty
         else { throw ConfigurationProblems(texts: reader.problems) }
@@ -74,8 +73,7 @@ struct ConfigurationReader {
             postgres: postgres,
             masterKeys: masterKeys,
             curl: curl,
-            graph: graph,
-            twitter: twitter,
+            providers: providers,
             limits: limits,
             maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
@@ -108,18 +106,16 @@ struct ConfigurationReader {
         var reader = try await environment()
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
-        let graph = reader.graph()
-        let twitter = reader.twitter()
-        let curl = reader.curl(graph)
-        guard let postgres, let masterKeys, let graph, let twitter, reader.problems.isEmpty else {
+        let providers = ProviderKinds.setups(from: &reader)
+        let curl = reader.curl(providers)
+        guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
         return AdministrationConfiguration(
             postgres: postgres,
             masterKeys: masterKeys,
             curl: curl,
-            graph: graph,
-            twitter: twitter
+            providers: providers
         )
     }
 
@@ -195,46 +191,8 @@ struct ConfigurationReader {
         }
     }
 
-    private mutating func graph() -> GraphConfiguration? {
-        let graph = upstream("graph.url", default: GraphConfiguration.Default.baseURL)
-        let keys = upstream("facebook.jwks.url", default: GraphConfiguration.Default.keysURL)
-        let dialog = upstream("facebook.dialog.url", default: GraphConfiguration.Default.dialogURL)
-        let limited = upstream("facebook.limited.url", default: GraphConfiguration.Default.limitedURL)
-        let issuers = issuers()
-        let call = milliseconds("graph.call", default: GraphConfiguration.Default.callMilliseconds)
-        let connect = milliseconds("graph.connect", default: GraphConfiguration.Default.connectMilliseconds)
-        guard let graph, let keys, let dialog, let limited else { return nil }
-        do {
-            return try GraphConfiguration(
-                baseURL: graph,
-                keysURL: keys,
-                issuers: issuers,
-                dialogURL: dialog,
-                limitedURL: limited,
-                callTimeout: call,
-                connectTimeout: connect
-            )
-        } catch {
-            problem("graph.url", "cannot be used: \(error)")
-            return nil
-        }
-    }
-
-    private mutating func twitter() -> TwitterConfiguration? {
-        let url = upstream("twitter.url", default: TwitterConfiguration.Default.baseURL)
-        let call = milliseconds("twitter.call", default: TwitterConfiguration.Default.callMilliseconds)
-        let connect = milliseconds("twitter.connect", default: TwitterConfiguration.Default.connectMilliseconds)
-        guard let url else { return nil }
-        do {
-            return try TwitterConfiguration(baseURL: url, callTimeout: call, connectTimeout: connect)
-        } catch {
-            problem("twitter.url", "cannot be used: \(error)")
-            return nil
-        }
-    }
-
     /// The URL of something that we call, or send a browser to.
-    private mutating func upstream(_ key: String, default value: String) -> String? {
+    mutating func upstream(_ key: String, default value: String) -> String? {
         checked(text(key) ?? value, of: key)
     }
 
@@ -249,16 +207,6 @@ struct ConfigurationReader {
         }
     }
 
-    /// The issuers of ID tokens, separated by commas.
-    private mutating func issuers() -> [String] {
-        let text = text("facebook.issuers") ?? GraphConfiguration.Default.issuers.joined(separator: ",")
-        let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
-        if issuers.isEmpty || !issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) {
-            problem("facebook.issuers", "must be a list of https URLs with commas between them")
-        }
-        return issuers
-    }
-
     /// Where the public listener is reached from outside, without a slash at its end.
     private mutating func publicURL() -> String? {
         guard let given = text("public.url"), var url = checked(given, of: "public.url")?[...] else { return nil }
@@ -270,12 +218,12 @@ struct ConfigurationReader {
         return String(url)
     }
 
-    private mutating func curl(_ graph: GraphConfiguration?) -> CurlConfiguration {
+    private mutating func curl(_ providers: [UpstreamSetup]) -> CurlConfiguration {
         CurlConfiguration(
             maxInFlight: integer("graph.concurrent.calls", default: 4096, in: 1...100_000),
             // HTTP/2 needs few connections, and libcurl would open one for nearly every call of a burst; a plain-text
             // stand-in on loopback has one for each call under way.
-            maxConnectionsPerHost: graph?.usesTLS == false ? 4096 : 64,
+            maxConnectionsPerHost: providers.allSatisfy(\.usesTLS) ? 64 : 4096,
             caFile: text("ca.file"),
             userAgent: "federation/" + FederationCommand.version
         )
@@ -339,7 +287,10 @@ struct ConfigurationReader {
     // MARK: Values
 
     /// The text of a variable; in a file it may be a bare number or truth value as well.
-    func text(_ key: String, isSecret: Bool = false) -> String? {
+    func text(_ key: String) -> String? { text(key, isSecret: false) }
+
+    /// The text of a variable, which the configuration's own log leaves out if it is a secret.
+    func text(_ key: String, isSecret: Bool) -> String? {
         let key = ConfigKey("federation." + key)
         var text = config.string(forKey: key, isSecret: isSecret)
         if text == nil, let number = config.int(forKey: key) { text = String(number) }

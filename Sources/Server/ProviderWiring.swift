@@ -3,34 +3,33 @@ import Facebook
 import Logging
 import Providers
 import Secrets
-import SignedTokens
 import Twitter
-import Vocabulary
+import Upstream
 
 extension ProviderKinds {
     /// The kinds of providers of this service: the one place that a further one is added to.
-    static func all(
-        curl: CurlClient,
-        graph: GraphConfiguration,
-        twitter: TwitterConfiguration,
-        logger: Logger
-    ) -> ProviderKinds {
-        let graph = GraphClient(curl: curl, configuration: graph)
-        let keys = SigningKeys(issuer: "Facebook", logger: logger) { (deadline) throws(Failure) in
-            try await graph.signingKeys(deadline: deadline)
-        }
-        return ProviderKinds([
-            FacebookKind(graph: graph, keys: keys, clock: .system),
-            TwitterKind(client: TwitterClient(curl: curl, configuration: twitter, clock: .system, random: .system)),
-        ])
+    private static let wired: [any UpstreamKind.Type] = [
+        FacebookKind.self,
+        TwitterKind.self,
+    ]
+
+    /// What the settings say of each kind; of one with a problem nothing.
+    static func setups(from settings: inout some UpstreamSettings) -> [UpstreamSetup] {
+        wired.compactMap { $0.setup(&settings) }
+    }
+
+    /// The kinds, as the settings say.
+    init(_ setups: [UpstreamSetup], curl: CurlClient, logger: Logger) {
+        let parts = UpstreamParts(curl: curl, clock: .system, random: .system, logger: logger)
+        self.init(setups.map { $0.kind(parts) })
     }
 
     /// The kinds by which documents are read where there is no configuration; nobody is asked anything.
     static func forDocuments() throws -> ProviderKinds {
-        all(
+        var settings = NoSettings()
+        return ProviderKinds(
+            setups(from: &settings),
             curl: try CurlClient(configuration: CurlConfiguration()),
-            graph: try GraphConfiguration(),
-            twitter: try TwitterConfiguration(),
             logger: Logger(label: "federation")
         )
     }

@@ -2,20 +2,19 @@ import Maintenance
 import Applications
 import Secrets
 import Curl
-import Facebook
 import Vocabulary
 import Logging
 import NIOCore
 import Postgres
-import Twitter
+import Upstream
 
 /// Everything that the environment decides, read once at start.
 struct ServerConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    var graph: GraphConfiguration
-    var twitter: TwitterConfiguration
+    /// The kinds of providers.
+    var providers: [UpstreamSetup]
     var limits: Limits
     /// Nil when this instance does no work in the background.
     var maintenance: Maintenance.Settings?
@@ -52,8 +51,8 @@ struct AdministrationConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    var graph: GraphConfiguration
-    var twitter: TwitterConfiguration
+    /// The kinds of providers.
+    var providers: [UpstreamSetup]
 }
 
 /// A host and port to listen on.

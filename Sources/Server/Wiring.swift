@@ -28,12 +28,7 @@ enum Wiring {
         let postgres = PostgresClient(configuration: lookUps)
         let store = Store(postgres: postgres)
         let curl = try CurlClient(configuration: configuration.curl)
-        let kinds = ProviderKinds.all(
-            curl: curl,
-            graph: configuration.graph,
-            twitter: configuration.twitter,
-            logger: logger
-        )
+        let kinds = ProviderKinds(configuration.providers, curl: curl, logger: logger)
         let directory = ApplicationDirectory(
             store: store,
             masterKeys: configuration.masterKeys,

@@ -1,4 +1,5 @@
 package import Curl
+import Upstream
 
 /// Where Twitter is, and how long we wait for it.
 package struct TwitterConfiguration: Sendable {
@@ -48,5 +49,22 @@ package struct TwitterConfiguration: Sendable {
         self.callTimeout = callTimeout
         self.connectTimeout = connectTimeout
         self.maxReplyBytes = maxReplyBytes
+    }
+}
+
+extension TwitterConfiguration {
+    /// Reads where Twitter is; nil after noting what is wrong.
+    init?(_ settings: inout some UpstreamSettings) {
+        let url = settings.upstream("twitter.url", default: TwitterConfiguration.Default.baseURL)
+        let call = settings.milliseconds("twitter.call", default: TwitterConfiguration.Default.callMilliseconds)
+        let connect = settings.milliseconds(
+            "twitter.connect",
+            default: TwitterConfiguration.Default.connectMilliseconds
+        )
+        guard let url else { return nil }
+        do { try self.init(baseURL: url, callTimeout: call, connectTimeout: connect) } catch {
+            settings.problem("twitter.url", "cannot be used: \(error)")
+            return nil
+        }
     }
 }

@@ -1,5 +1,6 @@
 package import Mapping
 package import Providers
+package import Upstream
 package import Vocabulary
 
 extension ProviderName {
@@ -48,6 +49,22 @@ package struct TwitterKind: ProviderKind {
             apps: setup.apps,
             client: client
         )
+    }
+}
+
+extension TwitterKind: UpstreamKind {
+    package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
+        guard let configuration = TwitterConfiguration(&settings) else { return nil }
+        return UpstreamSetup(usesTLS: configuration.usesTLS) { parts in
+            TwitterKind(
+                client: TwitterClient(
+                    curl: parts.curl,
+                    configuration: configuration,
+                    clock: parts.clock,
+                    random: parts.random
+                )
+            )
+        }
     }
 }
 

@@ -6,7 +6,6 @@ import Administration
 import Applications
 import Federation
 import Secrets
-import Facebook
 import HTTP
 import HTTPTypes
 import Hummingbird
@@ -17,7 +16,7 @@ import NIOEmbedded
 import Postgres
 import Store
 import Testing
-import Twitter
+import Upstream
 
 @testable import Server
 
@@ -141,12 +140,8 @@ struct Parts: Sendable {
         let store = Store(postgres: postgres)
         let curl = try CurlClient()
         let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let usual = ProviderKinds.all(
-            curl: curl,
-            graph: try GraphConfiguration(),
-            twitter: try TwitterConfiguration(),
-            logger: silent
-        )
+        var settings = NoSettings()
+        let usual = ProviderKinds(ProviderKinds.setups(from: &settings), curl: curl, logger: silent)
         let kinds = ProviderKinds(usual.all + further)
         let key = try MasterKey(base64: Secret("a2V5IGtleSBrZXkga2V5IGtleSBrZXkga2V5IGtleTE="))
         directory = ApplicationDirectory(

@@ -12,7 +12,7 @@ enum ModuleRules {
         "Providers": ["Mapping", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "NIOConcurrencyHelpers", "Vocabulary"],
+        "Upstream": ["Curl", "Logging", "NIOConcurrencyHelpers", "Providers", "Vocabulary"],
         "Facebook": provider.union(["SignedTokens"]),
         "Twitter": provider,
         "Passwords": ["CArgon2", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary"],

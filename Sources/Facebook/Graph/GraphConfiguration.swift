@@ -1,4 +1,5 @@
 package import Curl
+import Upstream
 
 /// Where Facebook is, and how long we wait for it.
 package struct GraphConfiguration: Sendable {
@@ -73,5 +74,43 @@ package struct GraphConfiguration: Sendable {
         self.callTimeout = callTimeout
         self.connectTimeout = connectTimeout
         self.maxReplyBytes = maxReplyBytes
+    }
+}
+
+extension GraphConfiguration {
+    /// Reads where Facebook is; nil after noting what is wrong.
+    init?(_ settings: inout some UpstreamSettings) {
+        let graph = settings.upstream("graph.url", default: GraphConfiguration.Default.baseURL)
+        let keys = settings.upstream("facebook.jwks.url", default: GraphConfiguration.Default.keysURL)
+        let dialog = settings.upstream("facebook.dialog.url", default: GraphConfiguration.Default.dialogURL)
+        let limited = settings.upstream("facebook.limited.url", default: GraphConfiguration.Default.limitedURL)
+        let issuers = Self.issuers(&settings)
+        let call = settings.milliseconds("graph.call", default: GraphConfiguration.Default.callMilliseconds)
+        let connect = settings.milliseconds("graph.connect", default: GraphConfiguration.Default.connectMilliseconds)
+        guard let graph, let keys, let dialog, let limited else { return nil }
+        do {
+            try self.init(
+                baseURL: graph,
+                keysURL: keys,
+                issuers: issuers,
+                dialogURL: dialog,
+                limitedURL: limited,
+                callTimeout: call,
+                connectTimeout: connect
+            )
+        } catch {
+            settings.problem("graph.url", "cannot be used: \(error)")
+            return nil
+        }
+    }
+
+    /// The issuers of ID tokens, separated by commas.
+    private static func issuers(_ settings: inout some UpstreamSettings) -> [String] {
+        let text = settings.text("facebook.issuers") ?? GraphConfiguration.Default.issuers.joined(separator: ",")
+        let issuers = text.split(separator: ",").map { $0.trimmingPrefix(while: \.isWhitespace) }.map(String.init)
+        if issuers.isEmpty || !issuers.allSatisfy({ $0.utf8.starts(with: "https://".utf8) }) {
+            settings.problem("facebook.issuers", "must be a list of https URLs with commas between them")
+        }
+        return issuers
     }
 }
