@@ -209,7 +209,8 @@ let package = Package(
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
                 "KeptTokens", "Mailing", "Maintenance", "Notifications", "Observability", "Passwords", "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Vocabulary", argumentParser, configuration,
+                "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary", argumentParser,
+                configuration,
                 hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -248,7 +249,7 @@ let package = Package(
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
                 "Mapping",
-                "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Twitter", "Upstream",
+                "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Upstream",
                 "Vocabulary",
                 argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
             ],

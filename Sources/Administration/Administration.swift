@@ -11,32 +11,35 @@ package import Providers
 package import Vocabulary
 package import Store
 
-/// Everything that operators do, one extension a subject; the administration API and the command line are two faces of
-/// it.
+/// Everything that operators do, a use case for each subject; the administration API and the command line are two faces
+/// of it.
 ///
 /// Resources come and go as JSON: what the command line prints with `--json` is what the API answers. Whoever calls has
 /// established that the actor may do it.
 package struct Administration: Sendable {
-    /// Works on connections of its own, so that a slow question of an operator never holds up a login.
-    let store: Store
-    /// Answers who calls, by connections that no slow question of an operator occupies.
-    let operators: Store
-    let kinds: ProviderKinds
-    let masterKeys: MasterKeys
-    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
-    let directory: ApplicationDirectory?
-    let banKey: BanKey
-    let clock: WallClock
-    let random: RandomSource
+    package let applications: ApplicationAdministration
+    package let keys: KeyAdministration
+    package let providers: ProviderAdministration
+    package let properties: PropertyAdministration
+    package let mappings: MappingAdministration
+    package let mappingPreviews: MappingPreviews
+    package let documents: DocumentAdministration
+    package let users: UserAdministration
+    package let bans: BanAdministration
+    package let operators: OperatorAdministration
+    package let audit: AuditAdministration
+    package let secrets: SecretRotation
+    package let tokenKeys: TokenKeyRotation
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
 
-    /// Prepares the use cases.
+    /// Makes each use case from what it uses.
     ///
     /// - Parameters:
-    ///   - store: For what operators ask and change.
-    ///   - operators: For who they are; the same unless requests of many operators come.
+    ///   - store: For what operators ask and change; on connections of its own, so that a slow question of an operator
+    ///     never holds up a login.
+    ///   - callers: For who they are; the same unless requests of many operators come.
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
@@ -44,20 +47,49 @@ package struct Administration: Sendable {
     ///   - random: Where what must not be guessed comes from.
     package init(
         store: Store,
-        operators: Store? = nil,
+        callers: Store? = nil,
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
         directory: ApplicationDirectory? = nil,
         clock: WallClock = .system,
         random: RandomSource = .system
     ) {
-        self.store = store
-        self.operators = operators ?? store
-        self.kinds = kinds
-        self.masterKeys = masterKeys
-        self.directory = directory
-        self.clock = clock
-        self.random = random
-        banKey = BanKey(store: store, masterKeys: masterKeys, random: random)
+        let changes = ApplicationChanges(store: store, kinds: kinds, directory: directory)
+        applications = ApplicationAdministration(store: store, kinds: kinds, changes: changes)
+        keys = KeyAdministration(random: random, changes: changes)
+        providers = ProviderAdministration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            clock: clock,
+            changes: changes
+        )
+        properties = PropertyAdministration(kinds: kinds, changes: changes)
+        mappings = MappingAdministration(store: store, kinds: kinds, changes: changes)
+        mappingPreviews = MappingPreviews(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
+        documents = DocumentAdministration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            clock: clock,
+            changes: changes
+        )
+        users = UserAdministration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            banKey: BanKey(store: store, masterKeys: masterKeys, random: random),
+            clock: clock,
+            changes: changes
+        )
+        bans = BanAdministration(store: store, changes: changes)
+        operators = OperatorAdministration(store: store, callers: callers ?? store, clock: clock, random: random)
+        audit = AuditAdministration(store: store)
+        secrets = SecretRotation(
+            store: store,
+            masterKeys: masterKeys,
+            options: SecretOptionResealing(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
+        )
+        tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
     }
 }

@@ -3,9 +3,14 @@ import Providers
 package import Vocabulary
 import Store
 
-extension Administration {
+/// Applications as resources.
+package struct ApplicationAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let changes: ApplicationChanges
+
     /// Applications in the order of their ids; each as `application` gives it.
-    package func applications(_ page: PageRequest) async throws(Failure) -> Page {
+    package func list(_ page: PageRequest) async throws(Failure) -> Page {
         var after: ApplicationID?
         if let cursor = page.cursor {
             guard let id = ApplicationID(cursor) else { throw .badCursor }
@@ -16,21 +21,21 @@ extension Administration {
     }
 
     /// `{"application", "name", "schema", "settings": {…all of them…}, "revision", "created", "updated"}`.
-    package func application(_ id: String) async throws(Failure) -> Resource {
-        let stored = try await existing(id)
+    package func read(_ id: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(id)
         return stored.resource(.object(stored.overview))
     }
 
     /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "settings"?}`.
     ///
     /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken.
-    package func createApplication(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
+    package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
         let desired: DesiredApplication
         do throws(DocumentProblems) { desired = try DesiredApplication(creating: document, kinds: kinds) } catch {
             throw error.failure
         }
         let created = try await changing {
-            try await change(desired.id, by: actor) { stored, columns in
+            try await changes.change(desired.id, by: actor) { stored, columns in
                 guard stored == nil else {
                     throw Failure(.conflict, "There is an application \(desired.id) already.")
                 }
@@ -42,13 +47,13 @@ extension Administration {
     }
 
     /// Changes `name` and `settings` by a merge patch; a setting that is `null` returns to its default.
-    package func changeApplication(
+    package func change(
         _ id: String,
         patch: JSONValue,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let changed = try await edit(id, if: precondition, by: actor) { desired, stored in
+        let changed = try await changes.edit(id, if: precondition, by: actor) { desired, stored in
             var reader = DocumentReader(origin: .request)
             let current = stored.overview
             let merged = reader.merge(
@@ -76,13 +81,13 @@ extension Administration {
     /// Removes an application with everything in it: its users, too.
     ///
     /// The confirmation must be the id once more.
-    package func deleteApplication(
+    package func delete(
         _ id: String,
         confirmation: String?,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
-        _ = try await change(id, if: precondition, by: actor) { stored, _ in
+        _ = try await changes.change(id, if: precondition, by: actor) { stored, _ in
             guard let confirmation, confirmation.hasSameBytes(as: stored.id.text) else {
                 throw Failure.unconfirmed(
                     "Deleting an application deletes its users, its sessions and its keys",

@@ -13,10 +13,13 @@ package struct AuditSearch: Sendable {
     package init() {}
 }
 
-extension Administration {
+/// The audit log as operators read it.
+package struct AuditAdministration: Sendable {
+    let store: Store
+
     /// `{"id", "happened", "actor", "source", "application", "action", "target", "from", "to"}` of each, the newest
     /// first.
-    package func audit(_ search: AuditSearch, _ page: PageRequest) async throws(Failure) -> Page {
+    package func list(_ search: AuditSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = AuditFilter(
             application: try Self.name(search.application, "application"),
             actor: try Self.name(search.actor, "actor"),

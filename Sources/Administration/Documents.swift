@@ -1,8 +1,9 @@
 import Applications
-import Providers
-package import Vocabulary
 import NIOConcurrencyHelpers
+import Providers
+import Secrets
 package import Store
+package import Vocabulary
 
 /// What applying a document does, or would do.
 package struct ApplicationPlan: Sendable {
@@ -42,10 +43,17 @@ package struct ApplicationPlan: Sendable {
     }
 }
 
-extension Administration {
+/// Whole applications as documents.
+package struct DocumentAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let clock: WallClock
+    let changes: ApplicationChanges
+
     /// The application as a document that `apply` takes back; keys and secrets as names of environment variables.
-    package func document(of application: String) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+    package func read(of application: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
         return Resource(DocumentExport.document(of: stored, kinds: kinds), tag: stored.tag)
     }
 
@@ -74,7 +82,7 @@ extension Administration {
     ) async throws -> ApplicationPlan {
         // A transaction that has to run again plans again; the last plan is the one that was carried out.
         let carriedOut = NIOLockedValueBox<ApplicationPlan?>(nil)
-        _ = try await change(document.id, by: actor) { stored, columns in
+        _ = try await changes.change(document.id, by: actor) { stored, columns in
             if let stored { try precondition.check(stored.tag) } else { try precondition.checkAbsent() }
             let plan = try plan(document, stored, columns, environment)
             carriedOut.withLockedValue { $0 = plan }
@@ -87,7 +95,7 @@ extension Administration {
     /// Reads an application document that came in a request, where it may hold a secret itself.
     ///
     /// - Throws: `DocumentProblems` with every problem and its place.
-    package func document(reading value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
+    package func parse(_ value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
         try ApplicationDocument(value, origin: .request, kinds: kinds)
     }
 

@@ -2,16 +2,20 @@ import Secrets
 package import Vocabulary
 import Store
 
-extension Administration {
+/// The API keys of an application.
+package struct KeyAdministration: Sendable {
+    let random: RandomSource
+    let changes: ApplicationChanges
+
     /// `{"items": [{"label", "created", "server"}], "next": null}`, tagged with the application's revision.
-    package func keys(of application: String) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+    package func list(of application: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
         return stored.list(stored.keys.map { .object($0.document) })
     }
 
     /// Makes a key from `{"label", "server"?}`, or takes the one given as `key` beside:
     /// `{"label", "created", "server", "key"}`, this once.
-    package func createKey(
+    package func create(
         of application: String,
         _ document: JSONValue,
         by actor: Actor
@@ -19,7 +23,7 @@ extension Administration {
         let (label, given, server) = try Self.newKey(document)
         let key = given ?? Secret(Base64URL.encode(random.bytes(32)))
         let hash = Digest.sha256(key.reveal())
-        let changed = try await edit(application, if: .any, by: actor) { desired, stored in
+        let changed = try await changes.edit(application, if: .any, by: actor) { desired, stored in
             if let same = stored.keys.first(where: { $0.hash == hash }) {
                 throw Failure(.conflict, "This application has the key already, under the label \"\(same.label)\".")
             }
@@ -38,7 +42,7 @@ extension Administration {
     }
 
     /// Changes the label by the merge patch `{"label"}`.
-    package func relabelKey(
+    package func relabel(
         _ label: String,
         of application: String,
         patch: JSONValue,
@@ -46,7 +50,7 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let new = patch.object?["label"]?.string ?? label
-        let changed = try await edit(application, if: precondition, by: actor) { desired, stored in
+        let changed = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
             let key = try stored.key(label)
             var reader = DocumentReader(origin: .request)
             let merged = reader.merge(patch, into: key.document, fixed: ["created", "server"])
@@ -62,13 +66,13 @@ extension Administration {
     }
 
     /// Revokes a key.
-    package func revokeKey(
+    package func revoke(
         _ label: String,
         of application: String,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
-        _ = try await edit(application, if: precondition, by: actor) { desired, stored in
+        _ = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
             let key = try stored.key(label)
             desired.keys.removeAll { $0.hash == key.hash }
         }

@@ -1,10 +1,17 @@
 import Applications
-package import Vocabulary
 import Mapping
 import Providers
+import Secrets
 import Store
+package import Vocabulary
 
-extension Administration {
+/// What a mapping would make of a profile.
+package struct MappingPreviews: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let changes: ApplicationChanges
+
     /// What a login would write; writes nothing.
     ///
     /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a
@@ -20,13 +27,13 @@ extension Administration {
     ///
     /// - Throws: `document_invalid` for the request and for a candidate that could not be saved, `not_found` for an
     ///   unknown user.
-    package func previewMapping(
+    package func preview(
         for provider: ProviderName,
         of application: String,
         _ request: JSONValue,
         by actor: Actor
     ) async throws(Failure) -> JSONValue {
-        let stored = try await existing(application)
+        let stored = try await changes.existing(application)
         let request = try Self.read(request)
         let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
         let fields = try loaded.fields(of: provider)
@@ -83,7 +90,7 @@ extension Administration {
     ) async throws(Failure) -> VerifiedPerson {
         let provider = try loaded.provider(name, as: (any CredentialVerifying).self)
         let fields = mapping.graphFields
-        let question = ProviderQuestion(appID: appID, deadline: .now + Self.providerPatience) { fields }
+        let question = ProviderQuestion(appID: appID, deadline: .now + Administration.providerPatience) { fields }
         do throws(Failure) {
             return try await provider.preview(credential, question)
         } catch {

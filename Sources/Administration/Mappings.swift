@@ -1,20 +1,26 @@
-package import Vocabulary
 import Mapping
+import Providers
 import Store
+package import Vocabulary
 
-extension Administration {
+/// The mappings of an application and their revisions.
+package struct MappingAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let changes: ApplicationChanges
+
     /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's
     /// revision.
     ///
     /// - Throws: `not_found` while there is none.
-    package func mapping(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
-        try await activeMapping(for: provider, of: try await existing(application))
+    package func read(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try await activeMapping(for: provider, of: try await changes.existing(application))
     }
 
     /// Makes a new revision of a list of entries, a plain dictionary, or an object with either under `entries`.
     ///
     /// - Throws: `document_invalid` with every problem: its pointer, the entry and its position.
-    package func putMapping(
+    package func put(
         for provider: ProviderName,
         of application: String,
         _ document: JSONValue,
@@ -34,12 +40,12 @@ extension Administration {
     }
 
     /// `{"revision", "active", "created", "author"}` of each, the newest first.
-    package func mappingRevisions(
+    package func revisions(
         for provider: ProviderName,
         of application: String,
         _ page: PageRequest
     ) async throws(Failure) -> Page {
-        let stored = try await existing(application)
+        let stored = try await changes.existing(application)
         var before: Int64?
         if let cursor = page.cursor {
             guard let revision = Int64(cursor) else { throw .badCursor }
@@ -60,12 +66,12 @@ extension Administration {
     }
 
     /// `{"revision", "active", "entries", "created", "author"}`.
-    package func mappingRevision(
+    package func revision(
         _ revision: Int64,
         for provider: ProviderName,
         of application: String
     ) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+        let stored = try await changes.existing(application)
         let found = try await self.revision(revision, for: provider, of: stored.id)
         return stored.resource(
             .object([
@@ -79,13 +85,13 @@ extension Administration {
     /// `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`.
     ///
     /// Entries of both are held together by the property that they write.
-    package func mappingDifference(
+    package func difference(
         from: Int64,
         to: Int64,
         for provider: ProviderName,
         of application: String
     ) async throws(Failure) -> JSONValue {
-        let id = try await existing(application).id
+        let id = try await changes.existing(application).id
         let old = try await revision(from, for: provider, of: id).entries
         let new = try await revision(to, for: provider, of: id).entries
         let changed = new.compactMap { entry -> JSONValue? in
@@ -102,14 +108,14 @@ extension Administration {
     }
 
     /// Makes a new revision with the entries of an old one; the old one must fit the properties of today.
-    package func rollBackMapping(
+    package func rollBack(
         for provider: ProviderName,
         of application: String,
         to revision: Int64,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+        let stored = try await changes.existing(application)
         let old = try await self.revision(revision, for: provider, of: stored.id)
         return try await setMapping(
             old.document,
@@ -131,7 +137,7 @@ extension Administration {
         by actor: Actor
     ) async throws(Failure) -> Resource {
         let part = JSONPointer() / "mapping" / provider.text
-        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+        let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             var desired = DesiredApplication(stored, kinds: kinds)
             desired.mappings[provider] = mapping
             return try desired.steps(from: stored, columns: columns, part: part, at: place)

@@ -3,27 +3,34 @@ import FoundationEssentials
 package import Vocabulary
 import Store
 
-extension Administration {
+/// Operators and their tokens.
+package struct OperatorAdministration: Sendable {
+    let store: Store
+    /// Answers who calls, by connections that no slow question of an operator occupies.
+    let callers: Store
+    let clock: WallClock
+    let random: RandomSource
+
     /// The operator of a bearer token; nil when the token is unknown, expired or revoked.
     package func authenticate(
         _ token: OperatorToken
     ) async throws(Failure) -> (name: OperatorName, role: OperatorRole)? {
-        try await operators.operator(tokenHash: token.hash)
+        try await callers.operator(tokenHash: token.hash)
     }
 
     /// Operators in the order of their names.
-    package func operators(_ page: PageRequest) async throws(Failure) -> Page {
+    package func list(_ page: PageRequest) async throws(Failure) -> Page {
         var after: OperatorName?
         if let cursor = page.cursor {
             guard let name = OperatorName(cursor) else { throw .badCursor }
             after = name
         }
-        let operators = try await store.operators(after: after, limit: page.limit + 1)
-        return page.page(of: operators, cursor: \.name.text) { .object($0.json) }
+        let found = try await store.operators(after: after, limit: page.limit + 1)
+        return page.page(of: found, cursor: \.name.text) { .object($0.json) }
     }
 
     /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "lastUsed"}]}`.
-    package func `operator`(_ name: String) async throws(Failure) -> Resource {
+    package func read(_ name: String) async throws(Failure) -> Resource {
         guard let name = OperatorName(name), let stored = try await store.operator(name) else {
             throw .noSuchOperator
         }
@@ -31,7 +38,7 @@ extension Administration {
     }
 
     /// Makes an operator from `{"name", "role", "expiresInSeconds"?}`; the answer holds its `token`, this once.
-    package func createOperator(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
+    package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
         var document = try OperatorDocument(document, known: ["name", "role", "expiresInSeconds"])
         let (name, role, lifetime) = (document.name(), document.role(), document.lifetime())
         guard document.problems.isEmpty, let name, let role else { throw document.problems.failure }
@@ -46,7 +53,7 @@ extension Administration {
     }
 
     /// Changes the role by the merge patch `{"role"}`.
-    package func changeOperator(
+    package func change(
         _ name: String,
         patch: JSONValue,
         if precondition: Precondition,
@@ -96,7 +103,7 @@ extension Administration {
     }
 
     /// Removes an operator with all tokens.
-    package func removeOperator(
+    package func remove(
         _ name: String,
         if precondition: Precondition,
         by actor: Actor

@@ -1,14 +1,24 @@
 import Applications
 package import KeptTokens
-package import Vocabulary
+import Providers
+import Secrets
 import Store
+package import Vocabulary
 
-extension Administration {
+/// Users as operators see them.
+package struct UserAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let banKey: BanKey
+    let clock: WallClock
+    let changes: ApplicationChanges
+
     /// User objects as clients see them, with `emailVerified` beside.
     ///
     /// The audit log gets by what they were looked for, never what that was, and how many were found; the one, where it
     /// is one.
-    package func users(
+    package func list(
         of application: String,
         matching wanted: UserSearch,
         _ page: PageRequest,
@@ -37,7 +47,7 @@ extension Administration {
     /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}],
     /// "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created", "lastSeen",
     /// "expires"}]}`, of the sessions the newest 1,000.
-    package func user(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
+    package func read(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
         try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
@@ -46,7 +56,7 @@ extension Administration {
 
     /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all
     /// sessions, and who is enabled may still have to confirm the address.
-    package func changeUser(
+    package func change(
         _ id: String,
         of application: String,
         patch: JSONValue,
@@ -120,12 +130,12 @@ extension Administration {
     /// - Returns: The user as it is then.
     /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when
     ///   Facebook refuses all the tokens, which marks their identities as revoked where it means that.
-    package func refreshUser(
+    package func refresh(
         _ id: String,
         of application: String,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let loaded = LoadedApplication(try await existing(application), masterKeys: masterKeys, kinds: kinds)
+        let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
         let owner = loaded.application
         let person = try await person(id, of: owner)
         guard person.user.status != .disabled else {
@@ -145,7 +155,11 @@ extension Administration {
         var isRefreshed = false
         for identity in identities {
             do throws(Failure) {
-                let reading = try await check.read(identity, of: loaded, deadline: .now + Self.providerPatience)
+                let reading = try await check.read(
+                    identity,
+                    of: loaded,
+                    deadline: .now + Administration.providerPatience
+                )
                 _ = try await check.write(reading, of: identity, in: loaded).get()
                 isRefreshed = true
             } catch {
@@ -158,7 +172,7 @@ extension Administration {
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
     /// login of its password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
-    package func exportUser(
+    package func export(
         _ id: String,
         of application: String,
         by actor: Actor
@@ -178,7 +192,7 @@ extension Administration {
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.
     /// - Throws: `conflict` while rows of the operator's own tables refer to the user.
-    package func eraseUser(
+    package func erase(
         _ id: String,
         of application: String,
         confirmation: String?,
@@ -199,7 +213,7 @@ extension Administration {
     // MARK: What all of them need
 
     private func owner(_ id: String) async throws(Failure) -> Application {
-        try Application(try await existing(id))
+        try Application(try await changes.existing(id))
     }
 
     private func person(_ id: String, of owner: Application) async throws(Failure) -> StoredPerson {
@@ -231,7 +245,8 @@ extension Administration {
         of application: String,
         by actor: Actor
     ) async -> [PermissionRevocation] {
-        guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await existing(application) else {
+        guard !change.tokens.isEmpty, let user = ObjectID(id), let stored = try? await changes.existing(application)
+        else {
             return []
         }
         return await PermissionRevoker(store: store, masterKeys: masterKeys).revokePermissions(

@@ -1,23 +1,28 @@
-package import Vocabulary
 import Mapping
+import Providers
 import Store
+package import Vocabulary
 
-extension Administration {
+/// The properties of an application's users.
+package struct PropertyAdministration: Sendable {
+    let kinds: ProviderKinds
+    let changes: ApplicationChanges
+
     /// `{"items": [property], "next": null}`, tagged with the application's revision; built-in properties are among
     /// them.
-    package func properties(of application: String) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+    package func list(of application: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
         return stored.list(stored.properties.map { .object($0.document) })
     }
 
     /// `{"name", "type", "required", "clientMappable", "builtIn"}`.
-    package func property(_ name: String, of application: String) async throws(Failure) -> Resource {
-        let stored = try await existing(application)
+    package func read(_ name: String, of application: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
         return stored.resource(.object(try stored.property(name).document))
     }
 
     /// Declares a property from `{"name", "type", "required"?, "clientMappable"?}`: adds the typed column.
-    package func declareProperty(
+    package func declare(
         of application: String,
         _ document: JSONValue,
         if precondition: Precondition,
@@ -32,7 +37,7 @@ extension Administration {
         } catch {
             throw error.failure
         }
-        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+        let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             try stored.checkFree(property.name)
             var desired = DesiredApplication(stored, kinds: kinds)
             desired.properties.append(property)
@@ -45,14 +50,14 @@ extension Administration {
     /// Changes `name`, `type` (to a wider one), `required` and `clientMappable` by a merge patch.
     ///
     /// A mapping that writes the property follows its name.
-    package func changeProperty(
+    package func change(
         _ name: String,
         of application: String,
         patch: JSONValue,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        let changed = try await change(application, if: precondition, by: actor) { stored, columns in
+        let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             let old = try stored.property(name)
             var reader = DocumentReader(origin: .request)
             let merged = reader.merge(patch, into: old.document, fixed: ["builtIn"])
@@ -75,14 +80,14 @@ extension Administration {
     /// The confirmation must be the name once more.
     ///
     /// - Throws: `conflict` while the mapping writes it.
-    package func removeProperty(
+    package func remove(
         _ name: String,
         of application: String,
         confirmation: String?,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
-        _ = try await change(application, if: precondition, by: actor) { stored, columns in
+        _ = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             let property = try stored.property(name)
             guard let confirmation, confirmation.hasSameBytes(as: property.name.text) else {
                 throw Failure.unconfirmed(

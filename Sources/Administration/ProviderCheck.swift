@@ -5,13 +5,13 @@ import Providers
 package import Vocabulary
 import Store
 
-extension Administration {
+extension ProviderAdministration {
     /// Checks id and secret of every app against the provider:
     /// `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "warnings": [text]}`.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
-        let stored = try await existing(application)
+        let stored = try await changes.existing(application)
         let (kind, settings) = try stored.configured(provider, kinds)
         let value = self.provider(settings, named: provider, of: kind, application: stored.id)
         let verdicts = await withTaskGroup(of: (Int, AppVerdict).self) { group in
@@ -48,7 +48,7 @@ extension Administration {
         }
         guard let checking = provider as? any AppChecking else { return AppVerdict() }
         let app = ProviderApp(id: app.id, secret: secret)
-        var verdict = await checking.check(app, deadline: .now + Self.providerPatience)
+        var verdict = await checking.check(app, deadline: .now + Administration.providerPatience)
         if let dialogs = provider as? any DialogOffering, dialogs.dialogChallenge == .auto,
             let warning = await warning(ofLostChallenge: app.id, at: dialogs, in: application.schema)
         {

@@ -1,10 +1,18 @@
 import Applications
 import FoundationEssentials
 package import Providers
-package import Vocabulary
+import Secrets
 package import Store
+package import Vocabulary
 
-extension Administration {
+/// The providers of an application: settings, apps and their secrets.
+package struct ProviderAdministration: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let clock: WallClock
+    let changes: ApplicationChanges
+
     /// `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}], …options,
     /// "warnings": [text]}`; how the members of an app are called, and which options there are, is the provider's to
     /// say.
@@ -12,15 +20,15 @@ extension Administration {
     /// A secret option is shown as an app's secret is.
     ///
     /// - Throws: `not_found` when the provider is not configured.
-    package func provider(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
-        try resource(of: provider, in: try await existing(application))
+    package func read(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
+        try resource(of: provider, in: try await changes.existing(application))
     }
 
     /// Makes the provider's settings what the document says.
     ///
     /// An app's secret is a text, which is stored sealed; left out, or as it was read, the stored secret stays. So it
     /// is with secret options, but that `null` removes one.
-    package func putProvider(
+    package func put(
         _ provider: ProviderName,
         of application: String,
         _ document: JSONValue,
@@ -36,7 +44,7 @@ extension Administration {
     /// Changes the provider's settings by a merge patch.
     ///
     /// `apps` is replaced as a whole, secrets as in `putProvider`.
-    package func changeProvider(
+    package func change(
         _ provider: ProviderName,
         of application: String,
         patch: JSONValue,
@@ -61,14 +69,14 @@ extension Administration {
 
     /// Removes the provider with its apps and secrets, and the mapping of one that is not called as its kind is:
     /// nothing else says of what kind its fields are.
-    package func removeProvider(
+    package func remove(
         _ provider: ProviderName,
         of application: String,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) {
         let kinds = kinds
-        _ = try await edit(application, if: precondition, by: actor) { desired, stored in
+        _ = try await changes.edit(application, if: precondition, by: actor) { desired, stored in
             guard let settings = stored.providers[provider] else { throw stored.lacks(provider, kinds) }
             desired.providers[provider] = nil
             if kinds.named(provider)?.name != settings.kind { desired.mappings[provider] = nil }
@@ -85,7 +93,7 @@ extension Administration {
     ) async throws(Failure) -> StoredApplication {
         let (masterKeys, kinds) = (masterKeys, kinds)
         let part = JSONPointer() / "providers" / provider.text
-        return try await edit(application, part: part, if: precondition, by: actor) { desired, stored in
+        return try await changes.edit(application, part: part, if: precondition, by: actor) { desired, stored in
             var reader = DocumentReader(origin: .request)
             let document = try document(stored, &reader)
             guard let settings = reader.provider(document, named: provider, kinds, at: JSONPointer()) else {
@@ -113,7 +121,7 @@ extension Administration {
     }
 }
 
-extension Administration {
+extension ProviderAdministration {
     /// The kind of that name.
     ///
     /// - Throws: `not_found`.
@@ -129,7 +137,7 @@ extension Administration {
         of provider: ProviderName,
         in application: String
     ) async throws(Failure) -> any ProviderKind {
-        try await existing(application).configured(provider, kinds).kind
+        try await changes.existing(application).configured(provider, kinds).kind
     }
 
     /// A provider of an application as a value; nil when its settings cannot be read.

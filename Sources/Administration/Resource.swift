@@ -1,5 +1,6 @@
 import Applications
 import Mapping
+import Providers
 import Secrets
 package import Store
 package import Vocabulary
@@ -97,33 +98,6 @@ package enum Precondition: Sendable {
     }
 }
 
-extension Administration {
-    /// Changes an application, as `Store.change` does, and has the change count in this process before anybody is told
-    /// of it.
-    package func change(
-        _ id: ApplicationID,
-        by actor: Actor,
-        plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
-    ) async throws -> StoredApplication? {
-        let changed = try await store.change(id, by: actor, plan: plan)
-        await directory?.follow(changeOf: id)
-        return changed
-    }
-
-    /// Runs a change of the store, whose plan may throw anything, as one that fails in our words.
-    func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
-        do {
-            return try await change()
-        } catch let failure as Failure {
-            throw failure
-        } catch let problems as DocumentProblems {
-            throw problems.failure
-        } catch {
-            throw Failure(.internal, "The change could not be made.", cause: "\(error)")
-        }
-    }
-}
-
 extension Failure {
     /// A cursor is handed back as it was received.
     static let badCursor = Failure(.malformedRequest, "cursor must be what next was on the page before.")
@@ -188,7 +162,26 @@ package enum Moment {
     }
 }
 
-extension Administration {
+/// How every change of an application goes: read, checked against a precondition, made what it shall be, and followed by
+/// the copy in memory.
+struct ApplicationChanges: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    /// The copy of the configuration by which this process serves; nil in one that serves nobody.
+    let directory: ApplicationDirectory?
+
+    /// Changes an application, as `Store.change` does, and has the change count in this process before anybody is told
+    /// of it.
+    func change(
+        _ id: ApplicationID,
+        by actor: Actor,
+        plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
+    ) async throws -> StoredApplication? {
+        let changed = try await store.change(id, by: actor, plan: plan)
+        await directory?.follow(changeOf: id)
+        return changed
+    }
+
     /// The application that an id from outside names.
     ///
     /// - Throws: `not_found`, with one text for ids that are unknown and those that cannot be one.
@@ -206,7 +199,7 @@ extension Administration {
     ///
     /// - Returns: The application as it is afterwards; nil when it was deleted.
     /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and what the plan throws.
-    package func change(
+    func change(
         _ id: String,
         if precondition: Precondition,
         by actor: Actor,
@@ -241,6 +234,19 @@ extension Administration {
         }
         guard let changed else { throw .noSuchApplication }
         return changed
+    }
+}
+
+/// Runs a change of the store, whose plan may throw anything, as one that fails in our words.
+func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
+    do {
+        return try await change()
+    } catch let failure as Failure {
+        throw failure
+    } catch let problems as DocumentProblems {
+        throw problems.failure
+    } catch {
+        throw Failure(.internal, "The change could not be made.", cause: "\(error)")
     }
 }
 

@@ -5,9 +5,15 @@ import Vocabulary
 import NIOConcurrencyHelpers
 import Store
 
-extension Administration {
+/// The rotation of the master key for secret options, which stand in the settings of providers.
+struct SecretOptionResealing: Sendable {
+    let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
+    let changes: ApplicationChanges
+
     /// How many secret options are sealed under each master key.
-    func secretOptionsByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
+    func countByKey() async throws(Failure) -> [(keyID: String, count: Int)] {
         let options = try await store.configuration(changedAfter: 0).changed.flatMap { $0.secretOptions(kinds) }
         return Dictionary(grouping: options.compactMap(\.sealed?.keyID), by: \.self)
             .map { (keyID: $0.key, count: $0.value.count) }.sorted { $0.keyID < $1.keyID }
@@ -16,14 +22,14 @@ extension Administration {
     /// Seals secret options under the current master key, each application's in a transaction of its own.
     ///
     /// - Returns: How many were sealed.
-    func resealSecretOptions(by actor: Actor) async throws -> Int {
+    func reseal(by actor: Actor) async throws -> Int {
         let (masterKeys, kinds) = (masterKeys, kinds)
         var count = 0
         for application in try await store.configuration(changedAfter: 0).changed
         where application.secretOptions(kinds).contains(where: masterKeys.isToBeResealed) {
             // A transaction that has to run again plans again; the last plan is the one that was carried out.
             let sealed = NIOLockedValueBox(0)
-            _ = try await change(application.id, by: actor) { stored, _ in
+            _ = try await changes.change(application.id, by: actor) { stored, _ in
                 guard let stored else { return [] }
                 let steps = try stored.providers.compactMap { name, provider in
                     try masterKeys.resealing(of: stored, provider, named: name, kinds: kinds)

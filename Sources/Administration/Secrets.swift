@@ -2,15 +2,20 @@ import Secrets
 package import Vocabulary
 import Store
 
-extension Administration {
+/// What is sealed, and the rotation of the master key.
+package struct SecretRotation: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let options: SecretOptionResealing
+
     /// `{"current": keyId, "accepted": [keyId],
     ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "banKeys", "passing", "known"}]}`: app
     ///   secrets and secret options, kept tokens of identities, hashes of passwords, keys of signed tokens, the key of
     ///   bans, and what passes: login codes that wait to be exchanged, and mails that wait to be sent.
-    package func secrets() async throws(Failure) -> JSONValue {
+    package func count() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
-        for (keyID, count) in try await secretOptionsByKey() { secrets[keyID, default: 0] += count }
+        for (keyID, count) in try await options.countByKey() { secrets[keyID, default: 0] += count }
         var tokenKeys: [String: Int] = [:]
         for (keyID, count) in try await store.tokenKeysByKey() { tokenKeys[keyID] = count }
         let banKeys = Dictionary(uniqueKeysWithValues: try await banKeysByKey().map { ($0.keyID, $0.count) })
@@ -60,7 +65,7 @@ extension Administration {
     /// - Returns: How many were sealed anew.
     /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand; others are done
     ///   then.
-    package func rotateSecrets(
+    package func rotate(
         by actor: Actor,
         progress: @Sendable (Int) -> Void
     ) async throws(Failure) -> Int {
@@ -103,9 +108,9 @@ extension Administration {
             try await store.secretsByKey()
         }
         left += try await sealAll({
-            try await resealSecretOptions(by: actor)
+            try await options.reseal(by: actor)
         }) { () throws(Failure) in
-            try await secretOptionsByKey()
+            try await options.countByKey()
         }
         left += try await sealAll({
             try await store.resealTokenKeys(notUnder: current, among: former, by: actor) { secret, id, application in

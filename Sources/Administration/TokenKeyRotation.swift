@@ -1,11 +1,16 @@
 import Applications
-package import Vocabulary
+import Secrets
 import Store
+package import Vocabulary
 
-extension Administration {
+/// The keys by which session tokens are signed.
+package struct TokenKeyRotation: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+
     /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed
     /// tokens, the newest first; a key of the time when applications had one together has the application null.
-    package func tokenKeys() async throws(Failure) -> JSONValue {
+    package func list() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
         let signing = Set(
@@ -37,7 +42,7 @@ extension Administration {
     ///   - actor: Who does it.
     /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
     /// - Throws: `document_invalid`, `store_unavailable` and its like; what has been replaced by then stays so.
-    package func rotateTokenKeys(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+    package func rotate(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
         var problems = DocumentProblems()
         var atOnce = false
         var named: ApplicationID?

@@ -40,7 +40,7 @@ enum Wiring {
         let administrationPostgres = PostgresClient(configuration: administrative)
         let administration = Administration(
             store: Store(postgres: administrationPostgres),
-            operators: store,
+            callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
             directory: directory

@@ -22,7 +22,7 @@ struct Operators: Sendable {
             try await Listeners.onDatabase(database.url, knowing: further) { listeners in
                 var tokens: [OperatorRole: String] = [:]
                 for role in OperatorRole.allCases {
-                    let made = try await listeners.parts.administration.createOperator(
+                    let made = try await listeners.parts.administration.operators.create(
                         .object(["name": .string(role.rawValue), "role": .string(role.rawValue)]),
                         by: Actor(name: "test", source: "here")
                     )

@@ -19,9 +19,11 @@ struct DocumentationTests {
         var read = try ["ConfigurationReader", "ConfigurationReader+Mail"].flatMap { name in
             CodeFacts.variables(in: try source("Sources/Server/\(name).swift"), constants: [:])
         }
-        for (type, path) in [("GraphConfiguration", "Facebook/Graph"), ("TwitterConfiguration", "Twitter")] {
-            let source = try source("Sources/\(path)/\(type).swift")
-            read += CodeFacts.variables(in: source, constants: CodeFacts.constants(of: type, in: source))
+        for source in Repository.sources
+        where ModuleRules.providerKinds.contains(source.module) && source.path.hasSuffix("Configuration.swift") {
+            let type = String(source.path.split(separator: "/").last?.dropLast(6) ?? "")
+            let constants = CodeFacts.constants(of: type, in: source.swift)
+            read += CodeFacts.variables(in: source.swift, constants: constants)
         }
         let rows = try Document(path: "docs/configuration.md").codeRows.filter { $0[0].hasPrefix("FEDERATION_") }
         #expect(read.count > 20)

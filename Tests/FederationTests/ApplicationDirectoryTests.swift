@@ -22,7 +22,7 @@ struct ApplicationDirectoryTests {
             )
             let key = "canary-key-0123456789"
             let label = try json(#"{"label":"ios","key":"\#(key)"}"#)
-            _ = try await office.administration.createKey(of: "demo", label, by: Office.actor)
+            _ = try await office.administration.keys.create(of: "demo", label, by: Office.actor)
             try await directory.refresh()
             func name() throws -> String {
                 let found = try directory.application(id: "demo", key: key[...])
@@ -88,7 +88,7 @@ struct ApplicationDirectoryTests {
             try await directory.refresh()
             let first = try directory.application(id: "demo")
             #expect(try await directory.successor(of: first, until: .now + .seconds(5)) == nil, "nothing has changed")
-            _ = try await office.administration.changeApplication(
+            _ = try await office.administration.applications.change(
                 "demo",
                 patch: try json(#"{"name": "other"}"#),
                 if: .any,
@@ -97,7 +97,12 @@ struct ApplicationDirectoryTests {
             let second = try await directory.successor(of: first, until: .now + .seconds(5))
             #expect(second?.application.name == "other")
             #expect(try await directory.successor(of: first, until: .now) === second, "without another look")
-            try await office.administration.deleteApplication("demo", confirmation: "demo", if: .any, by: Office.actor)
+            try await office.administration.applications.delete(
+                "demo",
+                confirmation: "demo",
+                if: .any,
+                by: Office.actor
+            )
             let gone = try #require(second)
             let failure = await #expect(throws: Failure.self) {
                 try await directory.successor(of: gone, until: .now + .seconds(5))

@@ -11,12 +11,12 @@ struct ApplicationTests {
     func create() async throws {
         try await Office.lend { office in
             let administration = office.administration
-            let made = try await administration.application("demo")
+            let made = try await administration.applications.read("demo")
             #expect(made.body.object?["name"] == .string("demo"))
             #expect(made.body.object?["schema"] == .string("demo"))
             #expect(made.body.object?["settings"]?.object?["sessionIdleSeconds"] == .integer(14 * 86_400))
             #expect(made.tag == made.body.object?["revision"]?.text)
-            let changed = try await administration.changeApplication(
+            let changed = try await administration.applications.change(
                 "demo",
                 patch: json(
                     #"{"name":"Demo","settings":{"clientMapping":false,"allowedOrigins":["https://a.example"]}}"#
@@ -26,7 +26,7 @@ struct ApplicationTests {
             )
             #expect(changed.tag != made.tag)
             #expect(changed.body.object?["name"] == .string("Demo"))
-            let back = try await administration.changeApplication(
+            let back = try await administration.applications.change(
                 "demo",
                 patch: json(#"{"name":null,"settings":{"clientMapping":null}}"#),
                 if: .any,
@@ -35,7 +35,7 @@ struct ApplicationTests {
             #expect(back.body.object?["name"] == .string("demo"))
             #expect(back.body.object?["settings"]?.object?["clientMapping"] == .bool(true))
             #expect(back.body.object?["settings"]?.object?["allowedOrigins"] == .array([.string("https://a.example")]))
-            let same = try await administration.changeApplication(
+            let same = try await administration.applications.change(
                 "demo",
                 patch: back.body,
                 if: .tags([try #require(back.tag)]),
@@ -64,7 +64,7 @@ struct ApplicationTests {
                 (#"{"application":"x","name":""}"#, ["/name"]), (#"{"application":"x","name":7}"#, ["/name"]),
             ] {
                 let refused = try await failure {
-                    try await office.administration.createApplication(try json(document), by: Office.actor)
+                    try await office.administration.applications.create(try json(document), by: Office.actor)
                 }
                 #expect(refused?.reason == .documentInvalid, "\(document)")
                 #expect(Set(refused?.pointers ?? []) == Set(pointers), "\(document): \(refused?.pointers ?? [])")
@@ -78,7 +78,7 @@ struct ApplicationTests {
                 (#"{"settings":7}"#, ["/settings"]), (#"{"name":7}"#, ["/name"]), (#"{"revision":1}"#, ["/revision"]),
             ] {
                 let refused = try await failure {
-                    try await office.administration.changeApplication(
+                    try await office.administration.applications.change(
                         "demo",
                         patch: try json(patch),
                         if: .any,
@@ -88,7 +88,7 @@ struct ApplicationTests {
                 #expect(refused?.reason == .documentInvalid, "\(patch)")
                 #expect(Set(refused?.pointers ?? []) == Set(pointers), "\(patch): \(refused?.pointers ?? [])")
             }
-            let all = try await office.administration.applications(PageRequest())
+            let all = try await office.administration.applications.list(PageRequest())
             #expect(all.items.count == 1)
         }
     }
@@ -98,7 +98,7 @@ struct ApplicationTests {
         try await Office.lend { office in
             for document in [#"{"application":"demo"}"#, #"{"application":"other","schema":"demo"}"#] {
                 let refused = try await failure {
-                    try await office.administration.createApplication(try json(document), by: Office.actor)
+                    try await office.administration.applications.create(try json(document), by: Office.actor)
                 }
                 #expect(refused?.reason == .conflict)
             }
@@ -113,16 +113,16 @@ struct ApplicationTests {
             for id in ["nobody", "no body", "", "../demo", "demo\u{301}", String(repeating: "a", count: 70_000)] {
                 let patch = JSONValue.object([:])
                 let failures = [
-                    try await failure { try await administration.application(id) },
-                    try await failure { try await administration.keys(of: id) },
-                    try await failure { try await administration.provider(.facebook, of: id) },
-                    try await failure { try await administration.properties(of: id) },
-                    try await failure { try await administration.mapping(for: .facebook, of: id) },
+                    try await failure { try await administration.applications.read(id) },
+                    try await failure { try await administration.keys.list(of: id) },
+                    try await failure { try await administration.providers.read(.facebook, of: id) },
+                    try await failure { try await administration.properties.list(of: id) },
+                    try await failure { try await administration.mappings.read(for: .facebook, of: id) },
                     try await failure {
-                        try await administration.changeApplication(id, patch: patch, if: .any, by: Office.actor)
+                        try await administration.applications.change(id, patch: patch, if: .any, by: Office.actor)
                     },
                     try await failure {
-                        try await administration.deleteApplication(id, confirmation: id, if: .any, by: Office.actor)
+                        try await administration.applications.delete(id, confirmation: id, if: .any, by: Office.actor)
                     },
                 ]
                 answers += failures.map { "\($0?.reason.rawValue ?? "none") \($0?.message ?? "")" }
@@ -140,7 +140,7 @@ struct ApplicationTests {
                 (Precondition.missing, Failure.Reason.preconditionRequired), (.tags(["0", "x"]), .preconditionFailed),
             ] {
                 let refused = try await failure {
-                    try await office.administration.changeApplication(
+                    try await office.administration.applications.change(
                         "demo",
                         patch: patch,
                         if: precondition,
@@ -158,7 +158,7 @@ struct ApplicationTests {
         try await Office.lend { office in
             for confirmation in [nil, "", "DEMO", "demo "] as [String?] {
                 let refused = try await failure {
-                    try await office.administration.deleteApplication(
+                    try await office.administration.applications.delete(
                         "demo",
                         confirmation: confirmation,
                         if: .any,
@@ -168,8 +168,13 @@ struct ApplicationTests {
                 #expect(refused?.reason == .malformedRequest)
                 #expect(refused?.message.contains("?confirm=demo") == true)
             }
-            try await office.administration.deleteApplication("demo", confirmation: "demo", if: .any, by: Office.actor)
-            let gone = try await failure { try await office.administration.application("demo") }
+            try await office.administration.applications.delete(
+                "demo",
+                confirmation: "demo",
+                if: .any,
+                by: Office.actor
+            )
+            let gone = try await failure { try await office.administration.applications.read("demo") }
             #expect(gone?.reason == .notFound)
             #expect(try await office.database.psql("select 1 from pg_namespace where nspname = 'demo'").isEmpty)
         }
@@ -179,7 +184,7 @@ struct ApplicationTests {
     func pages() async throws {
         try await Office.lend { office in
             for id in ["a", "b", "c"] {
-                _ = try await office.administration.createApplication(
+                _ = try await office.administration.applications.create(
                     .object(["application": .string(id)]),
                     by: Office.actor
                 )
@@ -187,13 +192,13 @@ struct ApplicationTests {
             var found: [String] = []
             var cursor: String?
             repeat {
-                let page = try await office.administration.applications(PageRequest(limit: 2, cursor: cursor))
+                let page = try await office.administration.applications.list(PageRequest(limit: 2, cursor: cursor))
                 found += page.items.compactMap { $0.object?["application"]?.string }
                 cursor = page.next
             } while cursor != nil
             #expect(found == ["a", "b", "c", "demo"])
             let refused = try await failure {
-                try await office.administration.applications(PageRequest(cursor: "no cursor"))
+                try await office.administration.applications.list(PageRequest(cursor: "no cursor"))
             }
             #expect(refused?.reason == .malformedRequest)
         }

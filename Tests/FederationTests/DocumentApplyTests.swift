@@ -22,7 +22,7 @@ struct DocumentApplyTests {
         in office: Office,
         if precondition: Precondition = .any
     ) async throws -> [String] {
-        try await office.administration.apply(
+        try await office.administration.documents.apply(
             try document(text),
             environment: environment,
             if: precondition,
@@ -70,7 +70,10 @@ struct DocumentApplyTests {
     func ready(name: String) async throws {
         try await Office.lend { office in
             let text = try DocumentFiles.text(name)
-            let planned = try await office.administration.plan(try Self.document(text), environment: Self.environment)
+            let planned = try await office.administration.documents.plan(
+                try Self.document(text),
+                environment: Self.environment
+            )
             let steps = try await Self.apply(text, in: office)
             #expect(
                 planned.changes.map(\.action) == steps.compactMap { $0.split(separator: " ").first.map(String.init) }
@@ -81,7 +84,10 @@ struct DocumentApplyTests {
 
             let traces = try await Self.traces(in: office)
             #expect(try await Self.apply(text, in: office) == [])
-            let again = try await office.administration.plan(try Self.document(text), environment: Self.environment)
+            let again = try await office.administration.documents.plan(
+                try Self.document(text),
+                environment: Self.environment
+            )
             #expect(again.changes.isEmpty && again.undeclared.isEmpty)
             #expect(try await Self.traces(in: office) == traces)
             let dump = try await Self.configuration(in: office).description + office.audit().description
@@ -94,14 +100,14 @@ struct DocumentApplyTests {
         try await Office.lend { office in
             _ = try await Self.apply(try DocumentFiles.text(name), in: office)
             let id = try Self.document(try DocumentFiles.text(name)).id.text
-            let exported = try await office.administration.document(of: id).body.text
+            let exported = try await office.administration.documents.read(of: id).body.text
             // The variables of the export have other names and hold the same secrets.
             _ = try await Self.apply(exported, in: office)
             let before = try await Self.configuration(in: office)
-            try await office.administration.deleteApplication(id, confirmation: id, if: .any, by: Office.actor)
+            try await office.administration.applications.delete(id, confirmation: id, if: .any, by: Office.actor)
             _ = try await Self.apply(exported, in: office)
             #expect(try await Self.configuration(in: office) == before)
-            #expect(try await office.administration.document(of: id).body.text == exported)
+            #expect(try await office.administration.documents.read(of: id).body.text == exported)
             #expect(try await Self.apply(exported, in: office) == [])
         }
     }
@@ -133,11 +139,16 @@ struct DocumentApplyTests {
             )
             let expected = ["/keys/0/key/env", "/schema", "/mapping/facebook"]
             let applied = try await pointersOfProblems {
-                try await office.administration.apply(document, environment: { _ in nil }, if: .any, by: Office.actor)
+                try await office.administration.documents.apply(
+                    document,
+                    environment: { _ in nil },
+                    if: .any,
+                    by: Office.actor
+                )
             }
             #expect(applied == expected)
             let planned = try await pointersOfProblems {
-                try await office.administration.plan(document, environment: { _ in nil })
+                try await office.administration.documents.plan(document, environment: { _ in nil })
             }
             #expect(planned == expected)
             let after = try await Self.configuration(in: office) + Self.traces(in: office)
@@ -153,7 +164,7 @@ struct DocumentApplyTests {
                 in: office
             )
             let before = try await Self.configuration(in: office) + Self.traces(in: office)
-            let plan = try await office.administration.plan(
+            let plan = try await office.administration.documents.plan(
                 try Self.document(#"{"application":"demo","properties":{"b":{"type":"STRING"},"c":{"type":"DATE"}}}"#),
                 environment: { _ in nil }
             )
@@ -174,13 +185,13 @@ struct DocumentApplyTests {
             _ = try await Self.apply(#"{"application":"demo","settings":{"hostNames":["a.example"]}}"#, in: office)
             let other = #"{"application":"other","settings":{"hostNames":["b.example","a.example"]}}"#
             let planned = try await failure {
-                try await office.administration.plan(try Self.document(other), environment: Self.environment)
+                try await office.administration.documents.plan(try Self.document(other), environment: Self.environment)
             }
             #expect(planned?.reason == .conflict)
             let applied = try await failure { try await Self.apply(other, in: office) }
             #expect(applied?.reason == .conflict)
             #expect(applied?.message.contains("a.example") == true)
-            let missing = try await failure { try await office.administration.document(of: "other") }
+            let missing = try await failure { try await office.administration.documents.read(of: "other") }
             #expect(missing?.reason == .notFound)
         }
     }
@@ -189,7 +200,7 @@ struct DocumentApplyTests {
     func preconditions() async throws {
         try await Office.lend { office in
             let text = #"{"application":"demo","name":"Other"}"#
-            let tag = try #require(try await office.administration.document(of: "demo").tag)
+            let tag = try #require(try await office.administration.documents.read(of: "demo").tag)
             for (precondition, reason) in [
                 (Precondition.missing, Failure.Reason.preconditionRequired), (.tags(["0"]), .preconditionFailed),
             ] {

@@ -10,17 +10,17 @@ struct KeyTests {
     func make() async throws {
         try await Office.lend { office in
             let administration = office.administration
-            let made = try await administration.createKey(of: "demo", json(#"{"label":"ios"}"#), by: Office.actor)
+            let made = try await administration.keys.create(of: "demo", json(#"{"label":"ios"}"#), by: Office.actor)
             let key = try #require(made.body.object?["key"]?.string)
             #expect(key.utf8.count == 43)
             let given = "0123456789abcdef"
-            let taken = try await administration.createKey(
+            let taken = try await administration.keys.create(
                 of: "demo",
                 json(#"{"label":"web","key":"\#(given)"}"#),
                 by: Office.actor
             )
             #expect(taken.body.object?["key"]?.string == given)
-            let list = try await administration.keys(of: "demo")
+            let list = try await administration.keys.list(of: "demo")
             #expect(list.body.object?["items"]?.array?.count == 2)
             #expect(list.tag == taken.tag)
             #expect(!list.body.text.contains(key) && !list.body.text.contains(given))
@@ -35,14 +35,14 @@ struct KeyTests {
     func server() async throws {
         try await Office.lend { office in
             let administration = office.administration
-            let made = try await administration.createKey(
+            let made = try await administration.keys.create(
                 of: "demo",
                 json(#"{"label":"backend","server":true}"#),
                 by: Office.actor
             )
             #expect(made.body.object?["server"]?.bool == true)
             let refused = try await failure {
-                try await administration.relabelKey(
+                try await administration.keys.relabel(
                     "backend",
                     of: "demo",
                     patch: json(#"{"server":false}"#),
@@ -51,7 +51,7 @@ struct KeyTests {
                 )
             }
             #expect(refused?.reason == .documentInvalid)
-            let relabelled = try await administration.relabelKey(
+            let relabelled = try await administration.keys.relabel(
                 "backend",
                 of: "demo",
                 patch: json(#"{"label":"server","server":true}"#),
@@ -59,7 +59,7 @@ struct KeyTests {
                 by: Office.actor
             )
             #expect(relabelled.body.object?["server"]?.bool == true)
-            let document = try await administration.document(of: "demo").body.object
+            let document = try await administration.documents.read(of: "demo").body.object
             let keys = document?["keys"]?.array?.compactMap(\.object) ?? []
             #expect(keys.map { $0["server"] } == [.bool(true)])
         }
@@ -68,7 +68,7 @@ struct KeyTests {
     @Test("what no key can be is refused, and its text is not repeated")
     func problems() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.createKey(
+            _ = try await office.administration.keys.create(
                 of: "demo",
                 json(#"{"label":"ios","key":"0123456789abcdef"}"#),
                 by: Office.actor
@@ -81,7 +81,7 @@ struct KeyTests {
                 (#"{"label":"ios"}"#, .conflict, []), (#"{"label":"x","key":"0123456789abcdef"}"#, .conflict, []),
             ] {
                 let refused = try await failure {
-                    try await office.administration.createKey(of: "demo", try json(document), by: Office.actor)
+                    try await office.administration.keys.create(of: "demo", try json(document), by: Office.actor)
                 }
                 #expect(refused?.reason == reason, "\(document)")
                 #expect(Set(refused?.pointers ?? []) == Set(pointers), "\(document)")
@@ -94,11 +94,11 @@ struct KeyTests {
     func change() async throws {
         try await Office.lend { office in
             let administration = office.administration
-            let first = try await administration.createKey(of: "demo", json(#"{"label":"a"}"#), by: Office.actor)
-            _ = try await administration.createKey(of: "demo", json(#"{"label":"b"}"#), by: Office.actor)
+            let first = try await administration.keys.create(of: "demo", json(#"{"label":"a"}"#), by: Office.actor)
+            _ = try await administration.keys.create(of: "demo", json(#"{"label":"b"}"#), by: Office.actor)
             func relabel(_ label: String, _ patch: String) async throws -> Failure? {
                 try await failure {
-                    try await administration.relabelKey(
+                    try await administration.keys.relabel(
                         label,
                         of: "demo",
                         patch: try json(patch),
@@ -118,8 +118,8 @@ struct KeyTests {
                 )
                     == nil
             )
-            try await administration.revokeKey("c", of: "demo", if: .any, by: Office.actor)
-            let left = try await administration.keys(of: "demo").body.object?["items"]?.array
+            try await administration.keys.revoke("c", of: "demo", if: .any, by: Office.actor)
+            let left = try await administration.keys.list(of: "demo").body.object?["items"]?.array
             #expect(left?.compactMap { $0.object?["label"]?.string } == ["b"])
             #expect(try await office.audit().suffix(2) == ["key.relabel a", "key.revoke c"])
         }

@@ -186,7 +186,7 @@ struct MailDeliveryTests {
             try await office.enqueue("a", to: "ann@example.com")
             let before = try await office.column("content_key_id")
             let both = try office.office.with(keys: [Office.newKey, Office.oldKey])
-            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == 2, "the mail and the key of bans")
+            #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 2, "the mail and the key of bans")
             #expect(try await office.column("content_key_id") != before)
             try await office.delivering(keys: [Office.newKey]) {
                 try await eventually("it is sent") { try await office.column("state") == ["sent"] }
@@ -212,7 +212,7 @@ private struct PostOffice {
         let server = try await MailServer.start()
         try await Office.lend { office in
             let key = try json(#"{"label":"ios","key":"demo-key-0123456789"}"#)
-            _ = try await office.administration.createKey(of: "demo", key, by: Office.actor)
+            _ = try await office.administration.keys.create(of: "demo", key, by: Office.actor)
             let log = CollectedLog()
             let directory = ApplicationDirectory(
                 store: office.store,

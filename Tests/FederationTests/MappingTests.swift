@@ -7,7 +7,7 @@ import Testing
 @Suite("Mappings of the administration")
 struct MappingTests {
     private static func put(_ office: Office, _ document: String) async throws -> Resource {
-        try await office.administration.putMapping(
+        try await office.administration.mappings.put(
             for: .facebook,
             of: "demo",
             try json(document),
@@ -19,7 +19,7 @@ struct MappingTests {
     @Test("every form becomes the list; the same mapping makes no revision")
     func forms() async throws {
         try await Office.lend { office in
-            let none = try await failure { try await office.administration.mapping(for: .facebook, of: "demo") }
+            let none = try await failure { try await office.administration.mappings.read(for: .facebook, of: "demo") }
             #expect(none?.reason == .notFound)
             let first = try await Self.put(office, #"{"email":"email"}"#)
             #expect(first.body.object?["revision"] == .integer(1))
@@ -64,7 +64,7 @@ struct MappingTests {
     func revisions() async throws {
         try await Office.lend { office in
             let administration = office.administration
-            _ = try await administration.declareProperty(
+            _ = try await administration.properties.declare(
                 of: "demo",
                 json(#"{"name":"nick","type":"STRING"}"#),
                 if: .any,
@@ -75,7 +75,7 @@ struct MappingTests {
                 office,
                 #"[{"from":"email","to":"email","sync":"ifEmpty"},{"from":"first_name","to":"nick"}]"#
             )
-            let difference = try await administration.mappingDifference(from: 1, to: 2, for: .facebook, of: "demo")
+            let difference = try await administration.mappings.difference(from: 1, to: 2, for: .facebook, of: "demo")
             #expect(
                 difference.text == """
                     {"from":1,"to":2,"added":[{"from":"first_name","to":"nick"}],"removed":[{"from":"name","to":"name"}],\
@@ -83,7 +83,7 @@ struct MappingTests {
                     "into":{"from":"email","to":"email","sync":"ifEmpty"}}]}
                     """
             )
-            let back = try await administration.rollBackMapping(
+            let back = try await administration.mappings.rollBack(
                 for: .facebook,
                 of: "demo",
                 to: 1,
@@ -92,21 +92,21 @@ struct MappingTests {
             )
             #expect(back.body.object?["revision"] == .integer(3))
             #expect(back.body.object?["entries"]?.array?.count == 2)
-            let pages = try await administration.mappingRevisions(for: .facebook, of: "demo", PageRequest(limit: 2))
+            let pages = try await administration.mappings.revisions(for: .facebook, of: "demo", PageRequest(limit: 2))
             #expect(pages.items.map { $0.object?["revision"] } == [.integer(3), .integer(2)])
             #expect(pages.items.map { $0.object?["active"] } == [.bool(true), .bool(false)])
-            let rest = try await administration.mappingRevisions(
+            let rest = try await administration.mappings.revisions(
                 for: .facebook,
                 of: "demo",
                 PageRequest(limit: 2, cursor: pages.next)
             )
             #expect(rest.items.map { $0.object?["revision"] } == [.integer(1)])
             #expect(rest.next == nil)
-            let second = try await administration.mappingRevision(2, for: .facebook, of: "demo")
+            let second = try await administration.mappings.revision(2, for: .facebook, of: "demo")
             #expect(second.body.object?["active"] == .bool(false))
             #expect(second.tag == back.tag)
 
-            try await administration.removeProperty(
+            try await administration.properties.remove(
                 "nick",
                 of: "demo",
                 confirmation: "nick",
@@ -114,21 +114,27 @@ struct MappingTests {
                 by: Office.actor
             )
             let unfit = try await failure {
-                try await administration.rollBackMapping(for: .facebook, of: "demo", to: 2, if: .any, by: Office.actor)
+                try await administration.mappings.rollBack(
+                    for: .facebook,
+                    of: "demo",
+                    to: 2,
+                    if: .any,
+                    by: Office.actor
+                )
             }
             #expect(unfit?.reason == .documentInvalid)
             #expect(unfit?.pointers == ["/1/to"])
             for revision in [0, 9, .max, .min] as [Int64] {
                 let shown = try await failure {
-                    try await administration.mappingRevision(revision, for: .facebook, of: "demo")
+                    try await administration.mappings.revision(revision, for: .facebook, of: "demo")
                 }
                 #expect(shown?.reason == .notFound)
                 let compared = try await failure {
-                    try await administration.mappingDifference(from: 1, to: revision, for: .facebook, of: "demo")
+                    try await administration.mappings.difference(from: 1, to: revision, for: .facebook, of: "demo")
                 }
                 #expect(compared?.reason == .notFound)
                 let rolled = try await failure {
-                    try await administration.rollBackMapping(
+                    try await administration.mappings.rollBack(
                         for: .facebook,
                         of: "demo",
                         to: revision,

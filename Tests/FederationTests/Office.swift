@@ -43,7 +43,7 @@ struct Office {
                     kinds: kinds
                 )
                 let demo = try json(#"{"application": "demo"}"#)
-                _ = try await office.administration.createApplication(demo, by: actor)
+                _ = try await office.administration.applications.create(demo, by: actor)
                 try await body(office)
             } catch {
                 client.shutdown()

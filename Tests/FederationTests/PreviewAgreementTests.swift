@@ -70,7 +70,7 @@ struct PreviewAgreementTests {
                 let profile = Self.profile(&random)
                 var request: JSONObject = ["profile": profile]
                 if let user { request.append("user", .string(user.description)) }
-                let preview = try await office.administration.previewMapping(
+                let preview = try await office.administration.mappingPreviews.preview(
                     for: .facebook,
                     of: "demo",
                     .object(request),
@@ -108,14 +108,14 @@ struct PreviewAgreementTests {
     private static func prepare(_ office: Office) async throws {
         for target in targets {
             let property: JSONObject = ["name": .string(target.name), "type": .string(target.pool.type.rawValue)]
-            _ = try await office.administration.declareProperty(
+            _ = try await office.administration.properties.declare(
                 of: "demo",
                 .object(property),
                 if: .any,
                 by: Office.actor
             )
         }
-        _ = try await office.administration.putMapping(
+        _ = try await office.administration.mappings.put(
             for: .facebook,
             of: "demo",
             .array(targets.map(\.entry)),
@@ -197,7 +197,7 @@ struct PreviewAgreementTests {
 
     /// What the one user has, as replies carry it.
     private static func values(_ office: Office) async throws -> [String: JSONValue] {
-        let page = try await office.administration.users(
+        let page = try await office.administration.users.list(
             of: "demo",
             matching: UserSearch(),
             PageRequest(),

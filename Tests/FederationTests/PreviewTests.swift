@@ -8,13 +8,18 @@ import Testing
 @Suite("Previews of the administration")
 struct PreviewTests {
     private static func preview(_ office: Office, _ request: String) async throws -> JSONValue {
-        try await office.administration.previewMapping(for: .facebook, of: "demo", json(request), by: Office.actor)
+        try await office.administration.mappingPreviews.preview(
+            for: .facebook,
+            of: "demo",
+            json(request),
+            by: Office.actor
+        )
     }
 
     @Test("what is shown of a given profile, and nothing is written")
     func profile() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putMapping(
+            _ = try await office.administration.mappings.put(
                 for: .facebook,
                 of: "demo",
                 json(#"{"email":"email"}"#),
@@ -52,7 +57,7 @@ struct PreviewTests {
     func dynamic() async throws {
         try await Office.lend { office in
             let patch = try json(#"{"settings":{"dynamicProperties":true}}"#)
-            _ = try await office.administration.changeApplication("demo", patch: patch, if: .any, by: Office.actor)
+            _ = try await office.administration.applications.change("demo", patch: patch, if: .any, by: Office.actor)
             let shown = try await Self.preview(
                 office,
                 #"{"profile":{"id":"1","link":"https://x.org/"},"fieldsMapping":{"link":"page"}}"#
@@ -98,7 +103,13 @@ struct PreviewTests {
             let token = #""accessToken":"EAACANARY""#
             #expect(try await reason("{\(token)}") == "provider_not_configured")
             let facebook = try json(#"{"apps":[{"appId":"1","appSecret":"CANARY"}]}"#)
-            _ = try await office.administration.putProvider(.facebook, of: "demo", facebook, if: .any, by: Office.actor)
+            _ = try await office.administration.providers.put(
+                .facebook,
+                of: "demo",
+                facebook,
+                if: .any,
+                by: Office.actor
+            )
             #expect(try await reason("{\(token)}") == "provider_unavailable")
             #expect(try await reason(#"{"accessToken":"1|CANARY"}"#) == "credential_wrong_kind")
             #expect(try await reason("{\(token),\"appId\":\"2\"}") == "provider_not_configured")
@@ -108,12 +119,12 @@ struct PreviewTests {
             )
             #expect(try await reason(#"{"accessToken":"CANARY with spaces"}"#) == "credential_invalid")
 
-            let check = try await office.administration.check(.facebook, of: "demo")
+            let check = try await office.administration.providers.check(.facebook, of: "demo")
             let verdict = check.object?["apps"]?.array?.first?.object
             #expect(verdict?["ok"] == .bool(false))
             #expect(verdict?["reason"] == .string("provider_unavailable"))
             let others = try office.with(keys: [Office.newKey])
-            let unopened = try await others.check(.facebook, of: "demo").object?["apps"]?.array?.first?.object
+            let unopened = try await others.providers.check(.facebook, of: "demo").object?["apps"]?.array?.first?.object
             #expect(unopened?["reason"] == .string("provider_misconfigured"))
             #expect(unopened?["problem"]?.string?.contains("master key") == true)
         }

@@ -17,11 +17,11 @@ struct PropertyTests {
     }
 
     private static func declare(_ office: Office, _ document: String) async throws -> Resource {
-        try await office.administration.declareProperty(of: "demo", try json(document), if: .any, by: Office.actor)
+        try await office.administration.properties.declare(of: "demo", try json(document), if: .any, by: Office.actor)
     }
 
     private static func patch(_ office: Office, _ name: String, _ patch: String) async throws -> Resource {
-        try await office.administration.changeProperty(
+        try await office.administration.properties.change(
             name,
             of: "demo",
             patch: try json(patch),
@@ -41,7 +41,7 @@ struct PropertyTests {
                 made.body.text
                     == #"{"name":"points","type":"INT","required":false,"clientMappable":true,"builtIn":false}"#
             )
-            _ = try await administration.putMapping(
+            _ = try await administration.mappings.put(
                 for: .facebook,
                 of: "demo",
                 json(#"{"age_range.min":"points"}"#),
@@ -59,13 +59,13 @@ struct PropertyTests {
                     == #"{"name":"score","type":"DOUBLE","required":true,"clientMappable":false,"builtIn":false}"#
             )
             #expect(try await Self.columns(office) == ["score double precision not null"])
-            let mapping = try await administration.mapping(for: .facebook, of: "demo")
+            let mapping = try await administration.mappings.read(for: .facebook, of: "demo")
             #expect(mapping.body.object?["revision"] == .integer(2))
             #expect(mapping.body.object?["entries"]?.text == #"[{"from":"age_range.min","to":"score"}]"#)
             #expect(mapping.tag == changed.tag)
 
             let mapped = try await failure {
-                try await administration.removeProperty(
+                try await administration.properties.remove(
                     "score",
                     of: "demo",
                     confirmation: "score",
@@ -76,10 +76,16 @@ struct PropertyTests {
             #expect(mapped?.reason == .conflict)
             #expect(mapped?.details["entries"]?.array?.first?.object?["position"] == .integer(0))
             _ = try await Self.patch(office, "score", #"{"required":false}"#)
-            _ = try await administration.putMapping(for: .facebook, of: "demo", json("[]"), if: .any, by: Office.actor)
+            _ = try await administration.mappings.put(
+                for: .facebook,
+                of: "demo",
+                json("[]"),
+                if: .any,
+                by: Office.actor
+            )
             for confirmation in [nil, "SCORE"] as [String?] {
                 let refused = try await failure {
-                    try await administration.removeProperty(
+                    try await administration.properties.remove(
                         "score",
                         of: "demo",
                         confirmation: confirmation,
@@ -89,7 +95,7 @@ struct PropertyTests {
                 }
                 #expect(refused?.message.contains("?confirm=score") == true)
             }
-            try await administration.removeProperty(
+            try await administration.properties.remove(
                 "score",
                 of: "demo",
                 confirmation: "score",
@@ -112,7 +118,7 @@ struct PropertyTests {
             for name in Self.impossibleNames {
                 let document: JSONObject = ["name": .string(name), "type": .string("STRING")]
                 let refused = try await failure {
-                    try await office.administration.declareProperty(
+                    try await office.administration.properties.declare(
                         of: "demo",
                         .object(document),
                         if: .any,
@@ -159,7 +165,7 @@ struct PropertyTests {
             let unknown = try await failure { try await Self.patch(office, "none", "{}") }
             #expect(unknown?.reason == .notFound)
             let removed = try await failure {
-                try await office.administration.removeProperty(
+                try await office.administration.properties.remove(
                     "email",
                     of: "demo",
                     confirmation: "email",
@@ -170,10 +176,10 @@ struct PropertyTests {
             #expect(removed?.reason == .conflict)
             _ = try await Self.patch(office, "email", #"{"clientMappable":false}"#)
             #expect(
-                try await office.administration.property("email", of: "demo").body.object?["clientMappable"]
+                try await office.administration.properties.read("email", of: "demo").body.object?["clientMappable"]
                     == .bool(false)
             )
-            _ = try await office.administration.putMapping(
+            _ = try await office.administration.mappings.put(
                 for: .facebook,
                 of: "demo",
                 json(#"{"name":"name"}"#),

@@ -23,7 +23,7 @@ struct ProviderInstanceTests {
         #"{"kind":"facebook","apps":[{"appId":"1","appSecret":"CANARY-staff","configId":"77"}],"nonce":"off","webhookVerifyToken":"CANARY-verify-token"}"#
 
     private static func put(_ office: Office, _ name: ProviderName, _ document: String) async throws -> Resource {
-        try await office.administration.putProvider(name, of: "demo", json(document), if: .any, by: Office.actor)
+        try await office.administration.providers.put(name, of: "demo", json(document), if: .any, by: Office.actor)
     }
 
     /// Two instances of Facebook, with mappings of their own.
@@ -33,7 +33,7 @@ struct ProviderInstanceTests {
             _ = try await put(office, staff, employees)
             for (name, mapping) in [(ProviderName.facebook, #"{"email":"email"}"#), (staff, #"{"first_name":"name"}"#)]
             {
-                _ = try await office.administration.putMapping(
+                _ = try await office.administration.mappings.put(
                     for: name,
                     of: "demo",
                     json(mapping),
@@ -57,9 +57,9 @@ struct ProviderInstanceTests {
     @Test("two of a kind have settings, apps and secrets of their own, and a change of one leaves the other alone")
     func twoOfAKind() async throws {
         try await Self.lend { office in
-            let shown = try await office.administration.provider(Self.staff, of: "demo").body.object
+            let shown = try await office.administration.providers.read(Self.staff, of: "demo").body.object
             #expect(shown?["kind"]?.string == "facebook" && shown?["nonce"]?.string == "off")
-            let facebook = try await office.administration.provider(.facebook, of: "demo").body.object
+            let facebook = try await office.administration.providers.read(.facebook, of: "demo").body.object
             #expect(facebook?["kind"] == nil, "what is called as its kind need not say so")
             #expect(facebook?["nonce"]?.string == "clientMade" && facebook?["webhookVerifyToken"]?.isNull == true)
 
@@ -76,8 +76,8 @@ struct ProviderInstanceTests {
                 ) == [["facebook", "facebook"], ["staff", "facebook"]]
             )
 
-            let before = try await office.administration.provider(.facebook, of: "demo").body
-            let patched = try await office.administration.changeProvider(
+            let before = try await office.administration.providers.read(.facebook, of: "demo").body
+            let patched = try await office.administration.providers.change(
                 Self.staff,
                 of: "demo",
                 patch: json(#"{"enabled":false,"proof":"classic"}"#),
@@ -85,7 +85,7 @@ struct ProviderInstanceTests {
                 by: Office.actor
             )
             #expect(patched.body.object?["enabled"]?.bool == false && patched.body.object?["nonce"]?.string == "off")
-            #expect(try await office.administration.provider(.facebook, of: "demo").body == before)
+            #expect(try await office.administration.providers.read(.facebook, of: "demo").body == before)
             #expect(try await office.audit().last == "provider.staff.set staff")
             let off = try await Self.loaded(office)
             #expect(throws: Never.self) { try off.provider(.facebook) }
@@ -131,10 +131,10 @@ struct ProviderInstanceTests {
             ] {
                 var places: [String]?
                 do {
-                    let document = try office.administration.document(
-                        reading: json(#"{"application":"demo","providers":{\#(provider)}}"#)
+                    let document = try office.administration.documents.parse(
+                        json(#"{"application":"demo","providers":{\#(provider)}}"#)
                     )
-                    _ = try await office.administration.plan(document, environment: { _ in nil })
+                    _ = try await office.administration.documents.plan(document, environment: { _ in nil })
                 } catch let problems as DocumentProblems {
                     places = problems.problems.map(\.pointer.text)
                 }
@@ -153,10 +153,10 @@ struct ProviderInstanceTests {
                 #expect(put?.pointers == [""] && put?.message.contains("is reserved") == true, "\(name)")
                 var places: [String]?
                 do {
-                    let document = try office.administration.document(
-                        reading: json(#"{"application":"demo","providers":{"\#(name)":\#(settings)}}"#)
+                    let document = try office.administration.documents.parse(
+                        json(#"{"application":"demo","providers":{"\#(name)":\#(settings)}}"#)
                     )
-                    _ = try await office.administration.plan(document, environment: { _ in nil })
+                    _ = try await office.administration.documents.plan(document, environment: { _ in nil })
                 } catch let problems as DocumentProblems {
                     places = problems.problems.map(\.pointer.text)
                 }
@@ -168,7 +168,7 @@ struct ProviderInstanceTests {
                 values ('demo', 'oauth', 'facebook', false)
                 """
             )
-            let changed = try await office.administration.changeProvider(
+            let changed = try await office.administration.providers.change(
                 .init(known: "oauth"),
                 of: "demo",
                 patch: json(#"{"proof":"classic"}"#),
@@ -184,18 +184,18 @@ struct ProviderInstanceTests {
         try await Self.lend { office in
             func document(_ count: Int) throws -> ApplicationDocument {
                 let providers = (1...count).map { #""p\#($0)":{"kind":"facebook","enabled":false}"# }
-                return try office.administration.document(
-                    reading: json(#"{"application":"demo","providers":{\#(providers.joined(separator: ","))}}"#)
+                return try office.administration.documents.parse(
+                    json(#"{"application":"demo","providers":{\#(providers.joined(separator: ","))}}"#)
                 )
             }
             var places: [String]?
             do {
-                _ = try await office.administration.plan(try document(51), environment: { _ in nil })
+                _ = try await office.administration.documents.plan(try document(51), environment: { _ in nil })
             } catch let problems as DocumentProblems {
                 places = problems.problems.map(\.pointer.text)
             }
             #expect(places == ["/providers"])
-            _ = try await office.administration.apply(
+            _ = try await office.administration.documents.apply(
                 try document(50),
                 environment: { _ in nil },
                 if: .any,
@@ -212,7 +212,7 @@ struct ProviderInstanceTests {
     func putBack() async throws {
         try await Self.lend { office in
             for name in [ProviderName.facebook, Self.staff] {
-                let read = try await office.administration.provider(name, of: "demo")
+                let read = try await office.administration.providers.read(name, of: "demo")
                 let put = try await Self.put(office, name, read.body.text)
                 #expect(put.tag == read.tag && put.body == read.body)
             }
@@ -222,13 +222,13 @@ struct ProviderInstanceTests {
     @Test("what is exported and applied changes nothing, over REST and from a file, and makes the same elsewhere")
     func exported() async throws {
         try await Self.lend { office in
-            let exported = try await office.administration.document(of: "demo").body
+            let exported = try await office.administration.documents.read(of: "demo").body
             let staff = exported.object?["providers"]?.object?["staff"]?.object
             #expect(staff?["kind"]?.string == "facebook")
             #expect(exported.object?["providers"]?.object?["facebook"]?.object?["kind"] == nil)
-            let request = try office.administration.document(reading: exported)
+            let request = try office.administration.documents.parse(exported)
             let none: @Sendable (String) -> String? = { _ in nil }
-            let applied = try await office.administration.apply(
+            let applied = try await office.administration.documents.apply(
                 request,
                 environment: none,
                 if: .any,
@@ -242,7 +242,7 @@ struct ProviderInstanceTests {
             ]
             func file(_ text: String) async throws -> [String] {
                 let document = try ApplicationDocument(text: Array(text.utf8), kinds: try .outOfReach())
-                return try await office.administration.apply(
+                return try await office.administration.documents.apply(
                     document,
                     environment: { environment[$0] },
                     if: .any,
@@ -268,30 +268,30 @@ struct ProviderInstanceTests {
             _ = try await Self.put(office, .init(known: "twitter"), Self.employees)
             for name in [Self.staff, .init(known: "twitter"), .facebook] {
                 let mapping = try json(#"[{"from":"location.name","to":"name"}]"#)
-                _ = try await administration.putMapping(
+                _ = try await administration.mappings.put(
                     for: name,
                     of: "demo",
                     mapping,
                     if: .any,
                     by: Office.actor
                 )
-                try await administration.removeProvider(name, of: "demo", if: .any, by: Office.actor)
-                let gone = try await failure { try await administration.provider(name, of: "demo") }
+                try await administration.providers.remove(name, of: "demo", if: .any, by: Office.actor)
+                let gone = try await failure { try await administration.providers.read(name, of: "demo") }
                 #expect(gone?.reason == .notFound)
-                let left = try await administration.mapping(for: name, of: "demo").body.object?["entries"]
+                let left = try await administration.mappings.read(for: name, of: "demo").body.object?["entries"]
                 #expect(left == (name == .facebook ? mapping : .array([])), "\(name)")
-                _ = try await administration.changeApplication(
+                _ = try await administration.applications.change(
                     "demo",
                     patch: json(#"{"name":"without \#(name)"}"#),
                     if: .any,
                     by: Office.actor
                 )
             }
-            let exported = try await administration.document(of: "demo").body.object
+            let exported = try await administration.documents.read(of: "demo").body.object
             #expect(exported?["providers"] == nil)
             #expect(exported?["mapping"]?.object?["staff"] == nil && exported?["mapping"]?.object?["facebook"] != nil)
             let lost = try await failure {
-                try await administration.putMapping(
+                try await administration.mappings.put(
                     for: Self.staff,
                     of: "demo",
                     json(#"{"email":"email"}"#),
@@ -306,7 +306,7 @@ struct ProviderInstanceTests {
     @Test("T-34: a name keeps its kind when its provider is removed, since its identities are still there")
     func kindOfRemoved() async throws {
         try await Self.lend { office in
-            try await office.administration.removeProvider(Self.staff, of: "demo", if: .any, by: Office.actor)
+            try await office.administration.providers.remove(Self.staff, of: "demo", if: .any, by: Office.actor)
             let other = #"{"kind":"twitter","apps":[{"consumerKey":"a","consumerSecret":"CANARY"}]}"#
             let refused = try await failure { try await Self.put(office, Self.staff, other) }
             #expect(refused?.pointers == ["/kind"])
@@ -318,7 +318,7 @@ struct ProviderInstanceTests {
     func mapping() async throws {
         try await Self.lend { office in
             for (name, target) in [(ProviderName.facebook, "email"), (Self.staff, "name")] {
-                let shown = try await office.administration.previewMapping(
+                let shown = try await office.administration.mappingPreviews.preview(
                     for: name,
                     of: "demo",
                     json(#"{"profile":{"id":"1","first_name":"Ann","email":"ann@example.com"}}"#),
@@ -329,12 +329,12 @@ struct ProviderInstanceTests {
                 #expect(entries.map { $0.object?["outcome"]?.string } == ["written"])
             }
             #expect(
-                try await office.administration.mapping(for: Self.staff, of: "demo").body.object?["entries"]?.text
+                try await office.administration.mappings.read(for: Self.staff, of: "demo").body.object?["entries"]?.text
                     == #"[{"from":"first_name","to":"name"}]"#
             )
             let misfit = #"[{"from":"email.domain","to":"name"}]"#
             let refused = try await failure {
-                try await office.administration.putMapping(
+                try await office.administration.mappings.put(
                     for: Self.staff,
                     of: "demo",
                     json(misfit),
@@ -379,13 +379,13 @@ struct ProviderInstanceTests {
 
             try await expectTokensKept(office, directory)
 
-            _ = try await administration.changeApplication(
+            _ = try await administration.applications.change(
                 "demo",
                 patch: json(#"{"name":"edited"}"#),
                 if: .any,
                 by: Office.actor
             )
-            _ = try await administration.changeProvider(
+            _ = try await administration.providers.change(
                 .facebook,
                 of: "demo",
                 patch: json(#"{"proof":"classic"}"#),
@@ -397,12 +397,15 @@ struct ProviderInstanceTests {
                     "select kind, options->>'issuer' from federation.provider_settings where provider = 'staff'"
                 ) == [["openid", "1"]]
             )
-            let shown = try await failure { try await administration.provider(Self.staff, of: "demo") }
+            let shown = try await failure { try await administration.providers.read(Self.staff, of: "demo") }
             #expect(shown?.reason == .notFound && shown?.message.contains("of the kind openid") == true)
             let put = try await failure { try await Self.put(office, Self.staff, Self.employees) }
             #expect(put?.pointers == ["/kind"])
-            try await administration.removeProvider(Self.staff, of: "demo", if: .any, by: Office.actor)
-            #expect(try await administration.mapping(for: Self.staff, of: "demo").body.object?["entries"] == .array([]))
+            try await administration.providers.remove(Self.staff, of: "demo", if: .any, by: Office.actor)
+            #expect(
+                try await administration.mappings.read(for: Self.staff, of: "demo").body.object?["entries"]
+                    == .array([])
+            )
             #expect(try await office.audit().contains("provider.staff.remove staff"))
         }
     }

@@ -16,7 +16,7 @@ struct ProviderTests {
         _ document: String,
         if precondition: Precondition = .any
     ) async throws -> Resource {
-        try await office.administration.putProvider(
+        try await office.administration.providers.put(
             .facebook,
             of: "demo",
             json(document),
@@ -34,7 +34,7 @@ struct ProviderTests {
     @Test("T-111: secrets are write-only, and stay when they are left out or come back as they were read")
     func secrets() async throws {
         try await Office.lend { office in
-            let before = try await failure { try await office.administration.provider(.facebook, of: "demo") }
+            let before = try await failure { try await office.administration.providers.read(.facebook, of: "demo") }
             #expect(before?.reason == .notFound)
             let put = try await Self.put(office, Self.first)
             #expect(put.body.object?["enabled"] == .bool(true))
@@ -61,7 +61,7 @@ struct ProviderTests {
             #expect(after.first == secrets.last)
             #expect(after.last?.last != secrets.first?.last)
 
-            let patched = try await office.administration.changeProvider(
+            let patched = try await office.administration.providers.change(
                 .facebook,
                 of: "demo",
                 patch: json(#"{"enabled":true,"proof":"classic","graphVersion":"v24.0"}"#),
@@ -74,7 +74,7 @@ struct ProviderTests {
             let dump = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(dump)".contains("CANARY"))
 
-            try await office.administration.removeProvider(.facebook, of: "demo", if: .any, by: Office.actor)
+            try await office.administration.providers.remove(.facebook, of: "demo", if: .any, by: Office.actor)
             #expect(try await Self.sealed(office).isEmpty)
         }
     }
@@ -97,7 +97,7 @@ struct ProviderTests {
             #expect(try await Self.put(office, put.body.text).tag == put.tag, "what was read changes nothing")
 
             func patch(_ patch: String) async throws -> Resource {
-                try await office.administration.changeProvider(
+                try await office.administration.providers.change(
                     .facebook,
                     of: "demo",
                     patch: json(patch),
@@ -110,7 +110,7 @@ struct ProviderTests {
             #expect(changed["nonce"]?.string == "clientMade" && changed["refreshHours"]?.isNull == true)
             #expect(changed["returnUrls"]?.array == [.string("fb1://done")] && changed["keepTokens"]?.bool == true)
             #expect(changed["warnings"]?.array?.contains { $0.string?.hasPrefix("nonce") == true } == false)
-            #expect(try await office.administration.provider(.facebook, of: "demo").body == patched.body)
+            #expect(try await office.administration.providers.read(.facebook, of: "demo").body == patched.body)
 
             for (document, pointers) in [
                 (#"{"keepTokens":false,"returnTokens":true}"#, ["/returnTokens"]),
@@ -126,7 +126,7 @@ struct ProviderTests {
                     refused.map { "\($0.message)\(JSONValue.object($0.details).text)" }?.contains("CANARY") == false
                 )
             }
-            #expect(try await office.administration.provider(.facebook, of: "demo").tag == patched.tag)
+            #expect(try await office.administration.providers.read(.facebook, of: "demo").tag == patched.tag)
             let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect(!"\(log)".contains("CANARY") && "\(log)".contains("•••"))
         }
@@ -149,9 +149,9 @@ struct ProviderTests {
             #expect(same.tag == put.tag, "what was read changes nothing")
             let id = try #require(ApplicationID("demo"))
             #expect(try await office.store.application(id)?.providers[.facebook]?.apps.map(\.configID) == ["77", nil])
-            let document = try await office.administration.document(of: "demo").body
+            let document = try await office.administration.documents.read(of: "demo").body
             #expect(configIDs(try #require(document.object?["providers"]?.object?["facebook"])) == ["77", nil])
-            let patched = try await office.administration.changeProvider(
+            let patched = try await office.administration.providers.change(
                 .facebook,
                 of: "demo",
                 patch: json(#"{"proof":"classic"}"#),
@@ -195,7 +195,7 @@ struct ProviderTests {
                 ),
             ] {
                 let refused = try await failure {
-                    try await office.administration.putProvider(
+                    try await office.administration.providers.put(
                         .facebook,
                         of: "demo",
                         try json(document),
@@ -209,7 +209,7 @@ struct ProviderTests {
                 #expect(!said.contains { $0.contains("CANARY") })
             }
             let missing = try await failure {
-                try await office.administration.changeProvider(
+                try await office.administration.providers.change(
                     .facebook,
                     of: "demo",
                     patch: .object([:]),

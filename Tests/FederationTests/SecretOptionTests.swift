@@ -19,7 +19,7 @@ struct SecretOptionTests {
     /// Lends an office whose application has the token.
     private func lend(_ body: (Office) async throws -> Void) async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putProvider(
+            _ = try await office.administration.providers.put(
                 .facebook,
                 of: "demo",
                 json(#"{\#(Self.apps),"webhookVerifyToken":"\#(Self.token)"}"#),
@@ -60,7 +60,7 @@ struct SecretOptionTests {
     }
 
     private func patch(_ office: Office, _ patch: String) async throws -> Resource {
-        try await office.administration.changeProvider(
+        try await office.administration.providers.change(
             .facebook,
             of: "demo",
             patch: json(patch),
@@ -103,10 +103,10 @@ struct SecretOptionTests {
             #expect(
                 try await loaded(office, Office.oldKey).facebook?.webhookVerifyToken?.reveal() == Self.token
             )
-            let read = try await office.administration.provider(.facebook, of: "demo").body
+            let read = try await office.administration.providers.read(.facebook, of: "demo").body
             let shown = #"{"set":true,"changed":null,"keyId":null}"#
             #expect(read.object?["webhookVerifyToken"]?.text == shown)
-            let document = try await office.administration.document(of: "demo").body
+            let document = try await office.administration.documents.read(of: "demo").body
             #expect(!document.text.contains("CANARY"))
             #expect(document.text.contains(#""webhookVerifyToken":{"env":"DEMO_FACEBOOK_WEBHOOK_VERIFY_TOKEN"}"#))
 
@@ -127,12 +127,12 @@ struct SecretOptionTests {
             try await office.database.psql(
                 "update federation.provider_settings set options = options || '{\"speed\":9}'"
             )
-            let read = try await office.administration.provider(.facebook, of: "demo").body
-            let document = try await office.administration.document(of: "demo").body
+            let read = try await office.administration.providers.read(.facebook, of: "demo").body
+            let document = try await office.administration.documents.read(of: "demo").body
             #expect(read.text.contains(#""speed":9"#) && !(read.text + document.text).contains("CANARY"))
             let loaded = try await loaded(office, Office.oldKey)
             #expect(loaded.defect?.contains("speed") == true && loaded.defect?.contains("CANARY") == false)
-            try await office.administration.removeProvider(.facebook, of: "demo", if: .any, by: Office.actor)
+            try await office.administration.providers.remove(.facebook, of: "demo", if: .any, by: Office.actor)
             let log = try await office.database.psql("select to_jsonb(a)::text from federation.audit_log a")
             #expect("\(log)".contains("speed") && !"\(log)".contains("CANARY"))
         }
@@ -145,19 +145,19 @@ struct SecretOptionTests {
         try await lend { office in
             let before = try #require(StoredSecretOption(try await row(office)))
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
-            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == 2, "the app's secret and this one")
+            #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 2, "the app's secret and this one")
             let after = try #require(StoredSecretOption(try await row(office)))
             #expect(after.sealed?.keyID != before.sealed?.keyID && after.changed == before.changed)
             let loaded = try await loaded(office, Office.newKey)
             #expect(loaded.defect == nil && loaded.facebook?.webhookVerifyToken?.reveal() == Self.token)
             let new = try office.with(keys: [Office.newKey])
-            let status = try await new.secrets().object?["secrets"]?.array
+            let status = try await new.secrets.count().object?["secrets"]?.array
             #expect(status?.map { $0.object?["count"]?.integer } == [2])
 
             try await storePlain(office)
-            #expect(try await new.rotateSecrets(by: Office.actor) { _ in } == 1, "without a former key")
+            #expect(try await new.secrets.rotate(by: Office.actor) { _ in } == 1, "without a former key")
             #expect(StoredSecretOption(try await row(office))?.sealed?.keyID == after.sealed?.keyID)
-            #expect(try await new.rotateSecrets(by: Office.actor) { _ in } == 0)
+            #expect(try await new.secrets.rotate(by: Office.actor) { _ in } == 0)
             #expect(try await office.audit().filter { $0.hasPrefix("secrets.reseal") }.count == 3)
         }
     }
@@ -174,7 +174,7 @@ struct SecretOptionTests {
             let loaded = try await loaded(office, Office.oldKey)
             #expect(loaded.defect?.contains("webhookVerifyToken is under master key lost") == true)
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
-            let lost = try await failure { try await both.rotateSecrets(by: Office.actor) { _ in } }
+            let lost = try await failure { try await both.secrets.rotate(by: Office.actor) { _ in } }
             #expect(lost?.reason == .providerMisconfigured && lost?.message.contains("1 under lost") == true)
 
             let known = try MasterKey(base64: Secret(Office.oldKey)).id
@@ -184,10 +184,10 @@ struct SecretOptionTests {
                     || '{"webhookVerifyToken": {"sealed": "AAAA", "keyId": "\(known)", "changed": null}}'
                 """
             )
-            let broken = try await failure { try await both.rotateSecrets(by: Office.actor) { _ in } }
+            let broken = try await failure { try await both.secrets.rotate(by: Office.actor) { _ in } }
             #expect(broken?.message.contains("webhookVerifyToken at facebook of demo") == true)
             _ = try await patch(office, #"{"webhookVerifyToken":"\#(Self.token)"}"#)
-            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == 1)
+            #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 1)
         }
     }
 

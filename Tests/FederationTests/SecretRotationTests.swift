@@ -19,7 +19,7 @@ struct SecretRotationTests {
     func rotate() async throws {
         try await Office.lend { office in
             let apps = (1...60).map { #"{"appId":"\#($0)","appSecret":"secret\#($0)"}"# }.joined(separator: ",")
-            let put = try await office.administration.putProvider(
+            let put = try await office.administration.providers.put(
                 .facebook,
                 of: "demo",
                 json(#"{"apps":[\#(apps)]}"#),
@@ -28,17 +28,17 @@ struct SecretRotationTests {
             )
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
             let steps = NIOLockedValueBox<[Int]>([])
-            let count = try await both.rotateSecrets(by: Office.actor) { done in
+            let count = try await both.secrets.rotate(by: Office.actor) { done in
                 steps.withLockedValue { $0.append(done) }
             }
             #expect(count == 60)
             #expect(steps.withLockedValue { $0 } == [50, 60])
-            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == 0)
+            #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == 0)
             let new = try office.with(keys: [Office.newKey])
             // The same secret under a key that is at hand changes nothing: it opens.
-            let after = try await new.provider(.facebook, of: "demo")
+            let after = try await new.providers.read(.facebook, of: "demo")
             #expect(after.tag != put.tag)
-            let same = try await new.putProvider(
+            let same = try await new.providers.put(
                 .facebook,
                 of: "demo",
                 json(#"{"apps":[\#(apps)]}"#),
@@ -52,7 +52,7 @@ struct SecretRotationTests {
     @Test("a secret under a key that is not at hand is named, and all others are done")
     func unknownKey() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putProvider(
+            _ = try await office.administration.providers.put(
                 .facebook,
                 of: "demo",
                 json(#"{"apps":[{"appId":"1","appSecret":"one"},{"appId":"2","appSecret":"two"}]}"#),
@@ -64,11 +64,11 @@ struct SecretRotationTests {
             )
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
             let refused = try await failure {
-                try await both.rotateSecrets(by: Office.actor) { _ in }
+                try await both.secrets.rotate(by: Office.actor) { _ in }
             }
             #expect(refused?.reason == .providerMisconfigured)
             #expect(refused?.message.contains("lost") == true)
-            let secrets = try await both.secrets().object
+            let secrets = try await both.secrets.count().object
             let known = secrets?["secrets"]?.array?.map { $0.object?["known"] }
             #expect(Set(known?.compactMap { $0?.bool } ?? []) == [true, false])
             let keyIDs = secrets?["secrets"]?.array?.map { $0.object?["keyId"] } ?? []
@@ -79,7 +79,7 @@ struct SecretRotationTests {
     @Test("a secret that was changed by other means ends it, and is named")
     func broken() async throws {
         try await Office.lend { office in
-            _ = try await office.administration.putProvider(
+            _ = try await office.administration.providers.put(
                 .facebook,
                 of: "demo",
                 json(#"{"apps":[{"appId":"7","appSecret":"one"}]}"#),
@@ -89,7 +89,7 @@ struct SecretRotationTests {
             try await office.database.psql("update federation.provider_apps set secret = 'x'")
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
             let refused = try await failure {
-                try await both.rotateSecrets(by: Office.actor) { _ in }
+                try await both.secrets.rotate(by: Office.actor) { _ in }
             }
             #expect(refused?.reason == .providerMisconfigured)
             #expect(refused?.message.contains("app 7 at facebook of demo") == true)
@@ -128,7 +128,7 @@ struct SecretRotationTests {
                 )
             }
             let both = try office.with(keys: [Office.newKey, Office.oldKey])
-            #expect(try await both.rotateSecrets(by: Office.actor) { _ in } == identities.count)
+            #expect(try await both.secrets.rotate(by: Office.actor) { _ in } == identities.count)
             let application = try Application(try #require(try await office.store.application(demo)))
             let kept = try await office.store.keptIdentities(of: ObjectID(user), in: application)
             #expect(Set(kept.map(\.key)) == Set(identities))

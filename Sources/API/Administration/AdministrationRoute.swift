@@ -66,7 +66,7 @@ extension AdministrationRoute {
                         "route": "\(method.rawValue) \(path)",
                     ]
                 )
-                await administration.noteRefusal(
+                await administration.audit.noteRefusal(
                     of: "\(method.rawValue) \(String(decoding: request.uri.path.utf8.prefix(200), as: UTF8.self))",
                     application: Self.application(in: context),
                     actor: caller.actor

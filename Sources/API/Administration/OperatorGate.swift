@@ -64,7 +64,7 @@ struct OperatorGate: RouterMiddleware {
                 retryAfter: 1
             )
         }
-        guard let token, let found = try await administration.authenticate(token) else {
+        guard let token, let found = try await administration.operators.authenticate(token) else {
             known.withLockedValue { $0.remove(hash) }
             let failures = attempts.withLockedValue { $0.recordFailure(of: context.peer.network, at: .now) }
             log(Self.refusal, of: header, failures: failures, in: context)

@@ -22,7 +22,7 @@ struct ApplicationCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let page = try await page.read { try await administration.applications($0) }
+            let page = try await page.read { try await administration.applications.list($0) }
             try output.show(
                 page,
                 [
@@ -48,7 +48,7 @@ struct ApplicationCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(try await administration.application(application.id))
+            try output.show(try await administration.applications.read(application.id))
         }
     }
 
@@ -80,7 +80,7 @@ struct ApplicationCommand: ParsableCommand {
                 "application": .string(application.id), "name": name.map(JSONValue.string),
                 "schema": schema.map(JSONValue.string), "settings": settings.document,
             ])
-            try output.show(try await administration.createApplication(.object(document), by: actor))
+            try output.show(try await administration.applications.create(.object(document), by: actor))
         }
     }
 
@@ -128,7 +128,7 @@ struct ApplicationCommand: ParsableCommand {
             let patch = JSONObject(present: [
                 "name": name.map(JSONValue.string), "settings": changes.members.isEmpty ? nil : .object(changes),
             ])
-            let changed = try await administration.changeApplication(
+            let changed = try await administration.applications.change(
                 application.id,
                 patch: .object(patch),
                 if: precondition.precondition,
@@ -156,7 +156,7 @@ struct ApplicationCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             let id = application.id
             try confirmation.require(id, losing: "the application \(id), its PostgreSQL schema and all its users")
-            try await administration.deleteApplication(
+            try await administration.applications.delete(
                 id,
                 confirmation: id,
                 if: precondition.precondition,

@@ -30,13 +30,13 @@ struct ApplyCommand: AdministrationCommand {
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
-        let plan = try await file.plan { try await administration.plan($0, environment: $1) }
+        let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
         if !output.json { try plan.show() }
         guard !dryRun else {
             return output.json ? try output.print(plan.json) : try Self.report(plan, "Nothing is changed: --dry-run.")
         }
         let applied = try await file.plan {
-            try await administration.apply($0, environment: $1, if: precondition.precondition, by: actor)
+            try await administration.documents.apply($0, environment: $1, if: precondition.precondition, by: actor)
         }
         guard !output.json else { return try output.print(applied.json) }
         let document = file.document

@@ -49,7 +49,7 @@ struct AuditCommand: AdministrationCommand {
         search.action = action
         search.since = since.map(Self.moment)
         search.until = until.map(Self.moment)
-        let entries = try await page.read { [search] in try await administration.audit(search, $0) }
+        let entries = try await page.read { [search] in try await administration.audit.list(search, $0) }
         guard jsonLines else { return try output.show(entries, Self.columns) }
         try Terminal.print(entries.items.map { $0.line + "\n" }.joined())
     }

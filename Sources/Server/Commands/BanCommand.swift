@@ -27,7 +27,7 @@ struct BanCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let bans = try await page.read { try await administration.bans(of: application.id, $0) }
+            let bans = try await page.read { try await administration.bans.list(of: application.id, $0) }
             try output.show(
                 bans,
                 [
@@ -53,7 +53,7 @@ struct BanCommand: ParsableCommand {
         @OptionGroup var user: UserArgument
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try await administration.liftBans(of: user.id, in: user.application.id, by: actor)
+            try await administration.bans.lift(of: user.id, in: user.application.id, by: actor)
             try Terminal.report("The identities of the user \(user.id) may log in again.")
         }
     }

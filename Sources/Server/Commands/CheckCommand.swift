@@ -28,7 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
         try await AdministrationTask.run { administration, _ in
             try await Self.forEach(files) { path in
                 let file = try DocumentFile(path)
-                let plan = try await file.plan { try await administration.plan($0, environment: $1) }
+                let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
                 try Self.report(file, changes: plan.changes.count)
             }
         }

@@ -21,7 +21,7 @@ struct DiffCommand: AdministrationCommand {
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
-        let plan = try await file.plan { try await administration.plan($0, environment: $1) }
+        let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
         if output.json { try output.print(plan.json) } else { try plan.show() }
         if !plan.changes.isEmpty { throw Exit.difference }
     }

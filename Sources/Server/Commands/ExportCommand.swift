@@ -19,6 +19,6 @@ struct ExportCommand: AdministrationCommand {
     @OptionGroup var file: OutputFileOption
 
     func run(_ administration: Administration, by actor: Actor) async throws {
-        try file.write(try await administration.document(of: application.id).body.indented)
+        try file.write(try await administration.documents.read(of: application.id).body.indented)
     }
 }

@@ -32,7 +32,7 @@ struct KeyCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let keys = try await administration.keys(of: application.id)
+            let keys = try await administration.keys.list(of: application.id)
             try output.show(
                 list: keys,
                 [Column("LABEL", "label", .id), Column("CREATED", "created", .moment), Column("SERVER", "server")]
@@ -71,7 +71,7 @@ struct KeyCommand: ParsableCommand {
                 "label": .string(key.label), "key": given.map { .string($0.reveal()) },
                 "server": server ? .bool(true) : nil,
             ])
-            let made = try await administration.createKey(of: key.application.id, .object(document), by: actor)
+            let made = try await administration.keys.create(of: key.application.id, .object(document), by: actor)
             guard !output.json, let text = made.body.object?["key"]?.string else { return try output.show(made) }
             guard given == nil else {
                 return try Terminal.report("The key \(key.label) of \(key.application.id) is in force.")
@@ -98,7 +98,7 @@ struct KeyCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let changed = try await administration.relabelKey(
+            let changed = try await administration.keys.relabel(
                 key.label,
                 of: key.application.id,
                 patch: .object(["label": .string(newLabel)]),
@@ -130,7 +130,7 @@ struct KeyCommand: ParsableCommand {
                 label,
                 losing: "the key \(label) of \(application), which no client can use any more"
             )
-            try await administration.revokeKey(label, of: application, if: precondition.precondition, by: actor)
+            try await administration.keys.revoke(label, of: application, if: precondition.precondition, by: actor)
             try Terminal.report("The key \(label) of \(application) is revoked.")
         }
     }

@@ -41,9 +41,9 @@ struct MappingCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             let mapping =
                 if let revision {
-                    try await administration.mappingRevision(revision, for: provider.name, of: application.id)
+                    try await administration.mappings.revision(revision, for: provider.name, of: application.id)
                 } else {
-                    try await administration.mapping(for: provider.name, of: application.id)
+                    try await administration.mappings.read(for: provider.name, of: application.id)
                 }
             try output.show(mapping, [MappingCommand.entries])
         }
@@ -73,7 +73,7 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let mapping = try await administration.putMapping(
+            let mapping = try await administration.mappings.put(
                 for: provider.name,
                 of: application.id,
                 try InputFile.json(file),
@@ -100,7 +100,7 @@ struct MappingCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let page = try await page.read {
-                try await administration.mappingRevisions(for: provider.name, of: application.id, $0)
+                try await administration.mappings.revisions(for: provider.name, of: application.id, $0)
             }
             try output.show(
                 page,
@@ -136,7 +136,7 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let difference = try await administration.mappingDifference(
+            let difference = try await administration.mappings.difference(
                 from: from,
                 to: to,
                 for: provider.name,
@@ -169,7 +169,7 @@ struct MappingCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let mapping = try await administration.rollBackMapping(
+            let mapping = try await administration.mappings.rollBack(
                 for: provider.name,
                 of: application.id,
                 to: revision,

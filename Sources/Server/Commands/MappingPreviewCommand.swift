@@ -82,7 +82,7 @@ struct MappingPreviewCommand: AdministrationCommand {
             "user": user.map(JSONValue.string),
         ])
         try output.show(
-            try await administration.previewMapping(
+            try await administration.mappingPreviews.preview(
                 for: provider.name,
                 of: application.id,
                 .object(request),

@@ -71,7 +71,7 @@ struct OperatorCommand: ParsableCommand {
             let document = JSONObject(present: [
                 "name": .string(person.name), "role": .string(role.rawValue), "expiresInSeconds": expiry.member,
             ])
-            let made = try await administration.createOperator(.object(document), by: actor)
+            let made = try await administration.operators.create(.object(document), by: actor)
             try OperatorCommand.print(made, of: person.name, output)
         }
     }
@@ -89,7 +89,7 @@ struct OperatorCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let page = try await page.read { try await administration.operators($0) }
+            let page = try await page.read { try await administration.operators.list($0) }
             try output.show(
                 page,
                 [
@@ -116,7 +116,7 @@ struct OperatorCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(try await administration.operator(person.name), OperatorCommand.tokens)
+            try output.show(try await administration.operators.read(person.name), OperatorCommand.tokens)
         }
     }
 
@@ -138,7 +138,7 @@ struct OperatorCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let changed = try await administration.changeOperator(
+            let changed = try await administration.operators.change(
                 person.name,
                 patch: .object(["role": .string(role.rawValue)]),
                 if: precondition.precondition,
@@ -165,7 +165,7 @@ struct OperatorCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let document = JSONObject(present: ["expiresInSeconds": expiry.member])
-            let made = try await administration.createToken(of: person.name, .object(document), by: actor)
+            let made = try await administration.operators.createToken(of: person.name, .object(document), by: actor)
             try OperatorCommand.print(made, of: person.name, output)
         }
     }
@@ -188,7 +188,12 @@ struct OperatorCommand: ParsableCommand {
         @OptionGroup var precondition: PreconditionOption
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try await administration.revokeToken(id, of: person.name, if: precondition.precondition, by: actor)
+            try await administration.operators.revokeToken(
+                id,
+                of: person.name,
+                if: precondition.precondition,
+                by: actor
+            )
             try Terminal.report("The token \(id) of \(person.name) is revoked.")
         }
     }
@@ -210,7 +215,7 @@ struct OperatorCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try confirmation.require(person.name, losing: "the operator \(person.name) and all tokens")
-            try await administration.removeOperator(person.name, if: precondition.precondition, by: actor)
+            try await administration.operators.remove(person.name, if: precondition.precondition, by: actor)
             try Terminal.report("The operator \(person.name) is removed.")
         }
     }

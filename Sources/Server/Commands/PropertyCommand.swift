@@ -46,7 +46,7 @@ struct PropertyCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try output.show(
-                list: try await administration.properties(of: application.id),
+                list: try await administration.properties.list(of: application.id),
                 [
                     Column("PROPERTY", "name", .id), Column("TYPE", "type", .id), Column("REQUIRED", "required", .id),
                     Column("CLIENT-MAPPABLE", "clientMappable", .id), Column("BUILT-IN", "builtIn", .id),
@@ -79,7 +79,7 @@ struct PropertyCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             var document: JSONObject = ["name": .string(property.name), "type": .string(type.rawValue)]
             for member in rules.members.members { document.append(member.key, member.value) }
-            let declared = try await administration.declareProperty(
+            let declared = try await administration.properties.declare(
                 of: property.application.id,
                 .object(document),
                 if: precondition.precondition,
@@ -124,7 +124,7 @@ struct PropertyCommand: ParsableCommand {
                 "name": newName.map(JSONValue.string), "type": type.map { .string($0.rawValue) },
             ])
             for member in rules.members.members { patch.append(member.key, member.value) }
-            let changed = try await administration.changeProperty(
+            let changed = try await administration.properties.change(
                 property.name,
                 of: property.application.id,
                 patch: .object(patch),
@@ -156,7 +156,7 @@ struct PropertyCommand: ParsableCommand {
                 name,
                 losing: "the property \(name) of \(application) with the values of all users"
             )
-            try await administration.removeProperty(
+            try await administration.properties.remove(
                 name,
                 of: application,
                 confirmation: name,

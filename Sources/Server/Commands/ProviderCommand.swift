@@ -26,8 +26,8 @@ struct ProviderCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let shown = try await administration.provider(provider.name, of: application.id)
-            let kind = try await administration.kind(of: provider.name, in: application.id)
+            let shown = try await administration.providers.read(provider.name, of: application.id)
+            let kind = try await administration.providers.kind(of: provider.name, in: application.id)
             try output.show(shown, Self.sections(of: kind.appTerms))
         }
 
@@ -66,8 +66,8 @@ struct ProviderCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let result = try await administration.check(provider.name, of: application.id)
-            let kind = try await administration.kind(of: provider.name, in: application.id)
+            let result = try await administration.providers.check(provider.name, of: application.id)
+            let kind = try await administration.providers.kind(of: provider.name, in: application.id)
             try output.show(
                 result,
                 [
@@ -115,7 +115,7 @@ struct ProviderCommand: ParsableCommand {
             let id = application.id
             let name = provider.name
             try confirmation.require(id, losing: "the apps of \(id) at \(name) and their secrets")
-            try await administration.removeProvider(name, of: id, if: precondition.precondition, by: actor)
+            try await administration.providers.remove(name, of: id, if: precondition.precondition, by: actor)
             try Terminal.report("\(name) is removed from \(id).")
         }
     }

@@ -85,9 +85,9 @@ struct ProviderSetCommand: AdministrationCommand {
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         guard let current = try await settings(administration) else {
-            let kind = try administration.kind(named: kind ?? provider.name)
+            let kind = try administration.providers.kind(named: kind ?? provider.name)
             let given = try document(apps: [], of: kind).members.filter { !$0.value.isNull }
-            let made = try await administration.putProvider(
+            let made = try await administration.providers.put(
                 provider.name,
                 of: application.id,
                 .object(JSONObject(given)),
@@ -96,8 +96,8 @@ struct ProviderSetCommand: AdministrationCommand {
             )
             return try output.show(made, ProviderCommand.Show.sections(of: kind.appTerms))
         }
-        let kind = try await administration.kind(of: provider.name, in: application.id)
-        let changed = try await administration.changeProvider(
+        let kind = try await administration.providers.kind(of: provider.name, in: application.id)
+        let changed = try await administration.providers.change(
             provider.name,
             of: application.id,
             patch: .object(try document(apps: current.body.object?["apps"]?.array ?? [], of: kind)),
@@ -110,11 +110,11 @@ struct ProviderSetCommand: AdministrationCommand {
     /// What there is; nil when the provider is not configured.
     private func settings(_ administration: Administration) async throws -> Resource? {
         do throws(Failure) {
-            return try await administration.provider(provider.name, of: application.id)
+            return try await administration.providers.read(provider.name, of: application.id)
         } catch {
             guard error.reason == .notFound else { throw error }
             // It is the application itself that is not there when this fails as well.
-            _ = try await administration.application(application.id)
+            _ = try await administration.applications.read(application.id)
             return nil
         }
     }

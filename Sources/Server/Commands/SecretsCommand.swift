@@ -27,7 +27,7 @@ struct SecretsCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try output.show(
-                try await administration.secrets(),
+                try await administration.secrets.count(),
                 [
                     OutputOptions.Section(
                         member: "secrets",
@@ -60,7 +60,7 @@ struct SecretsCommand: ParsableCommand {
         )
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let count = try await administration.rotateSecrets(by: actor) { Terminal.say("\($0) secrets stored anew") }
+            let count = try await administration.secrets.rotate(by: actor) { Terminal.say("\($0) secrets stored anew") }
             try Terminal.report(
                 count == 0
                     ? "Every secret is under the current master key already."

@@ -29,7 +29,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let user = try await administration.user(user.id, of: user.application.id, by: actor)
+            let user = try await administration.users.read(user.id, of: user.application.id, by: actor)
             let sessions = user.body.object?["sessions"]?.array ?? []
             try output.show(Page(items: sessions, next: nil), SessionCommand.columns)
         }
@@ -54,7 +54,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var precondition: PreconditionOption
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try await administration.endSessions(
+            try await administration.users.endSessions(
                 of: user.id,
                 session: session,
                 of: user.application.id,

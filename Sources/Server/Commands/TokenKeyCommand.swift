@@ -26,7 +26,7 @@ struct TokenKeyCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try output.show(
-                try await administration.tokenKeys(),
+                try await administration.tokenKeys.list(),
                 [
                     OutputOptions.Section(
                         member: "items",
@@ -72,7 +72,7 @@ struct TokenKeyCommand: ParsableCommand {
             let request: JSONObject = [
                 "application": application.map(JSONValue.string) ?? .null, "atOnce": .bool(atOnce),
             ]
-            let made = try await administration.rotateTokenKeys(.object(request), by: actor)
+            let made = try await administration.tokenKeys.rotate(.object(request), by: actor)
             guard !output.json, let keys = made.object?["items"]?.array else { return try output.show(made, []) }
             for key in keys.compactMap(\.object) {
                 let seconds = key["signsInSeconds"]?.integer ?? 0

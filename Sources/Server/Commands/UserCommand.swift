@@ -26,7 +26,7 @@ struct UserCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let user = try await administration.user(user.id, of: user.application.id, by: actor)
+            let user = try await administration.users.read(user.id, of: user.application.id, by: actor)
             try output.show(user, Self.sections)
         }
 
@@ -65,7 +65,7 @@ struct UserCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try output.show(
-                try await administration.refreshUser(user.id, of: user.application.id, by: actor),
+                try await administration.users.refresh(user.id, of: user.application.id, by: actor),
                 Show.sections
             )
         }
@@ -122,7 +122,7 @@ struct UserCommand: ParsableCommand {
         _ precondition: PreconditionOption,
         _ actor: Actor
     ) async throws -> Resource {
-        try await administration.changeUser(
+        try await administration.users.change(
             user.id,
             of: user.application.id,
             patch: .object(["user": .object(["userStatus": .string(status)])]),
@@ -160,7 +160,7 @@ struct UserCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             try confirmation.require(subject, losing: "the identity \(subject) from the user \(user.id)")
-            let revocations = try await administration.unlink(
+            let revocations = try await administration.users.unlink(
                 provider: provider.name.text,
                 app: appID,
                 subject: subject,
@@ -190,7 +190,7 @@ struct UserCommand: ParsableCommand {
         @OptionGroup var file: OutputFileOption
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let person = try await administration.exportUser(user.id, of: user.application.id, by: actor)
+            let person = try await administration.users.export(user.id, of: user.application.id, by: actor)
             try file.write(person.indented)
         }
     }
@@ -216,7 +216,7 @@ struct UserCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             let (id, application) = (user.id, user.application.id)
             try confirmation.require(id, losing: "the user \(id) of \(application) with identities and sessions")
-            let revocations = try await administration.eraseUser(
+            let revocations = try await administration.users.erase(
                 id,
                 of: application,
                 confirmation: id,

@@ -55,7 +55,7 @@ struct UserSearchCommand: AdministrationCommand {
         search.name = name
         search.property = property.map { ($0.name, $0.value) }
         let users = try await page.read { [search] in
-            try await administration.users(of: application.id, matching: search, $0, by: actor)
+            try await administration.users.list(of: application.id, matching: search, $0, by: actor)
         }
         try output.show(
             users,

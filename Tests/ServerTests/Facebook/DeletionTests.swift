@@ -46,7 +46,11 @@ struct DeletionTests {
         #expect(try await deployment.rowCount(of: session.objectID) == "0")
         #expect(try await deployment.get("users/isvalidusertoken/\(session.token)").text == "false")
         #expect(entries.map { $0["action"]?.string } == ["user.erase", "permissions.remove"])
-        #expect(entries.allSatisfy { $0["actor"]?.string == "provider:facebook" && $0["target"]?.string == session.objectID })
+        #expect(
+            entries.allSatisfy {
+                $0["actor"]?.string == "provider:facebook" && $0["target"]?.string == session.objectID
+            }
+        )
         let found = try await deployment.database.psql("select place from canaries('\(ann.id)', '\(ann.key)') as place")
         #expect(found.isEmpty, "\(found)")
 

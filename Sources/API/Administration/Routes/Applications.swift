@@ -5,18 +5,18 @@ import Vocabulary
 extension AdministrationRoute {
     static let applications: [AdministrationRoute] = [
         .init(.get, "applications", .viewer, query: .page) { call in
-            .page(try await call.administration.applications(call.page))
+            .page(try await call.administration.applications.list(call.page))
         },
         .init(.post, "applications", .owner) { call in
-            let made = try await call.administration.createApplication(call.document(), by: call.actor)
+            let made = try await call.administration.applications.create(call.document(), by: call.actor)
             return .created(made, at: ["applications", made.text("application")])
         },
         .init(.get, "applications/{application}", .viewer) { call in
-            .resource(try await call.administration.application(call["application"]))
+            .resource(try await call.administration.applications.read(call["application"]))
         },
         .init(.patch, "applications/{application}", .owner) { call in
             .resource(
-                try await call.administration.changeApplication(
+                try await call.administration.applications.change(
                     call["application"],
                     patch: call.patch(),
                     if: call.precondition,
@@ -25,7 +25,7 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, "applications/{application}", .owner, query: ["confirm"]) { call in
-            try await call.administration.deleteApplication(
+            try await call.administration.applications.delete(
                 call["application"],
                 confirmation: call.query["confirm"],
                 if: call.precondition,

@@ -16,11 +16,13 @@ extension AdministrationRoute {
             search.action = call.query["action"]
             search.since = call.query["since"]
             search.until = call.query["until"]
-            guard try wantsLines(call) else { return .page(try await call.administration.audit(search, call.page)) }
+            guard try wantsLines(call) else {
+                return .page(try await call.administration.audit.list(search, call.page))
+            }
             let found = search
-            return .lines(try await call.administration.audit(found, usualPage(behind: call.query["cursor"]))) {
+            return .lines(try await call.administration.audit.list(found, usualPage(behind: call.query["cursor"]))) {
                 cursor throws(Failure) in
-                try await call.administration.audit(found, usualPage(behind: cursor))
+                try await call.administration.audit.list(found, usualPage(behind: cursor))
             }
         }
     ]

@@ -5,10 +5,10 @@ import Vocabulary
 extension AdministrationRoute {
     static let bans: [AdministrationRoute] = [
         .init(.get, "applications/{application}/bans", .viewer, query: .page) { call in
-            .page(try await call.administration.bans(of: call["application"], call.page))
+            .page(try await call.administration.bans.list(of: call["application"], call.page))
         },
         .init(.delete, "applications/{application}/bans/{objectId}", .editor) { call in
-            try await call.administration.liftBans(of: call["objectId"], in: call["application"], by: call.actor)
+            try await call.administration.bans.lift(of: call["objectId"], in: call["application"], by: call.actor)
             return .done
         },
     ]

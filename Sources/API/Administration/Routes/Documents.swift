@@ -5,22 +5,22 @@ import Vocabulary
 extension AdministrationRoute {
     static let documents: [AdministrationRoute] = [
         .init(.get, "applications/{application}/document", .viewer) { call in
-            .resource(try await call.administration.document(of: call["application"]))
+            .resource(try await call.administration.documents.read(of: call["application"]))
         },
         .init(.put, "applications/{application}/document", .owner, query: ["dryRun"]) { call in
             let dryRun = try dryRun(call.query["dryRun"])
             let precondition = try call.precondition
             let value = try await call.document()
             do {
-                let document = try call.administration.document(reading: value)
+                let document = try call.administration.documents.parse(value)
                 guard document.id.text.hasSameBytes(as: call["application"]) else {
                     throw DocumentProblems(JSONPointer() / "application", "must be the application of the path")
                 }
                 let plan =
                     if dryRun {
-                        try await call.administration.plan(document, environment: { _ in nil })
+                        try await call.administration.documents.plan(document, environment: { _ in nil })
                     } else {
-                        try await call.administration.apply(
+                        try await call.administration.documents.apply(
                             document,
                             environment: { _ in nil },
                             if: precondition,

@@ -5,10 +5,10 @@ import Vocabulary
 extension AdministrationRoute {
     static let keys: [AdministrationRoute] = [
         .init(.get, "applications/{application}/keys", .viewer) { call in
-            .resource(try await call.administration.keys(of: call["application"]))
+            .resource(try await call.administration.keys.list(of: call["application"]))
         },
         .init(.post, "applications/{application}/keys", .owner) { call in
-            let made = try await call.administration.createKey(
+            let made = try await call.administration.keys.create(
                 of: call["application"],
                 call.document(),
                 by: call.actor
@@ -17,7 +17,7 @@ extension AdministrationRoute {
         },
         .init(.patch, "applications/{application}/keys/{label}", .owner) { call in
             .resource(
-                try await call.administration.relabelKey(
+                try await call.administration.keys.relabel(
                     call["label"],
                     of: call["application"],
                     patch: call.patch(),
@@ -27,7 +27,7 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, "applications/{application}/keys/{label}", .owner) { call in
-            try await call.administration.revokeKey(
+            try await call.administration.keys.revoke(
                 call["label"],
                 of: call["application"],
                 if: call.precondition,

@@ -7,11 +7,11 @@ extension AdministrationRoute {
         let mapping = "applications/{application}/mappings/{provider}"
         return [
             .init(.get, mapping, .viewer) { call in
-                .resource(try await call.administration.mapping(for: call.provider, of: call["application"]))
+                .resource(try await call.administration.mappings.read(for: call.provider, of: call["application"]))
             },
             .init(.put, mapping, .editor) { call in
                 .resource(
-                    try await call.administration.putMapping(
+                    try await call.administration.mappings.put(
                         for: call.provider,
                         of: call["application"],
                         call.document(),
@@ -22,7 +22,7 @@ extension AdministrationRoute {
             },
             .init(.get, mapping + "/revisions", .viewer, query: .page) { call in
                 .page(
-                    try await call.administration.mappingRevisions(
+                    try await call.administration.mappings.revisions(
                         for: call.provider,
                         of: call["application"],
                         call.page
@@ -34,7 +34,11 @@ extension AdministrationRoute {
                     throw Failure(.notFound, "There is no such revision of the mapping.")
                 }
                 return .resource(
-                    try await call.administration.mappingRevision(revision, for: call.provider, of: call["application"])
+                    try await call.administration.mappings.revision(
+                        revision,
+                        for: call.provider,
+                        of: call["application"]
+                    )
                 )
             },
             .init(.get, mapping + "/diff", .viewer, query: ["from", "to"]) { call in
@@ -42,7 +46,7 @@ extension AdministrationRoute {
                     throw Failure(.malformedRequest, "from and to must name the two revisions.")
                 }
                 return .value(
-                    try await call.administration.mappingDifference(
+                    try await call.administration.mappings.difference(
                         from: from,
                         to: to,
                         for: call.provider,
@@ -59,7 +63,7 @@ extension AdministrationRoute {
                     throw DocumentProblems(place, "must be a whole number, and the only member of an object").failure
                 }
                 return .resource(
-                    try await call.administration.rollBackMapping(
+                    try await call.administration.mappings.rollBack(
                         for: call.provider,
                         of: call["application"],
                         to: revision,
@@ -70,7 +74,7 @@ extension AdministrationRoute {
             },
             .init(.post, mapping + "/preview", .viewer) { call in
                 .value(
-                    try await call.administration.previewMapping(
+                    try await call.administration.mappingPreviews.preview(
                         for: call.provider,
                         of: call["application"],
                         call.document(),

@@ -5,18 +5,18 @@ import Vocabulary
 extension AdministrationRoute {
     static let operators: [AdministrationRoute] = [
         .init(.get, "operators", .viewer, query: .page) { call in
-            .page(try await call.administration.operators(call.page))
+            .page(try await call.administration.operators.list(call.page))
         },
         .init(.post, "operators", .owner) { call in
-            let made = try await call.administration.createOperator(call.document(), by: call.actor)
+            let made = try await call.administration.operators.create(call.document(), by: call.actor)
             return .created(made, at: ["operators", made.text("name")])
         },
         .init(.get, "operators/{name}", .viewer) { call in
-            .resource(try await call.administration.operator(call["name"]))
+            .resource(try await call.administration.operators.read(call["name"]))
         },
         .init(.patch, "operators/{name}", .owner) { call in
             .resource(
-                try await call.administration.changeOperator(
+                try await call.administration.operators.change(
                     call["name"],
                     patch: call.patch(),
                     if: call.precondition,
@@ -25,15 +25,19 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, "operators/{name}", .owner) { call in
-            try await call.administration.removeOperator(call["name"], if: call.precondition, by: call.actor)
+            try await call.administration.operators.remove(call["name"], if: call.precondition, by: call.actor)
             return .done
         },
         .init(.post, "operators/{name}/tokens", .owner) { call in
-            let made = try await call.administration.createToken(of: call["name"], call.document(), by: call.actor)
+            let made = try await call.administration.operators.createToken(
+                of: call["name"],
+                call.document(),
+                by: call.actor
+            )
             return .created(made, at: ["operators", call["name"], "tokens", made.text("id")])
         },
         .init(.delete, "operators/{name}/tokens/{id}", .owner) { call in
-            try await call.administration.revokeToken(
+            try await call.administration.operators.revokeToken(
                 call["id"],
                 of: call["name"],
                 if: call.precondition,

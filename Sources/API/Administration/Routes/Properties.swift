@@ -5,10 +5,10 @@ import Vocabulary
 extension AdministrationRoute {
     static let properties: [AdministrationRoute] = [
         .init(.get, "applications/{application}/properties", .viewer) { call in
-            .resource(try await call.administration.properties(of: call["application"]))
+            .resource(try await call.administration.properties.list(of: call["application"]))
         },
         .init(.post, "applications/{application}/properties", .editor) { call in
-            let made = try await call.administration.declareProperty(
+            let made = try await call.administration.properties.declare(
                 of: call["application"],
                 call.document(),
                 if: call.precondition,
@@ -17,11 +17,11 @@ extension AdministrationRoute {
             return .created(made, at: ["applications", call["application"], "properties", made.text("name")])
         },
         .init(.get, "applications/{application}/properties/{name}", .viewer) { call in
-            .resource(try await call.administration.property(call["name"], of: call["application"]))
+            .resource(try await call.administration.properties.read(call["name"], of: call["application"]))
         },
         .init(.patch, "applications/{application}/properties/{name}", .editor) { call in
             .resource(
-                try await call.administration.changeProperty(
+                try await call.administration.properties.change(
                     call["name"],
                     of: call["application"],
                     patch: call.patch(),
@@ -31,7 +31,7 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, "applications/{application}/properties/{name}", .editor, query: ["confirm"]) { call in
-            try await call.administration.removeProperty(
+            try await call.administration.properties.remove(
                 call["name"],
                 of: call["application"],
                 confirmation: call.query["confirm"],

@@ -7,11 +7,11 @@ extension AdministrationRoute {
         let provider = "applications/{application}/providers/{provider}"
         return [
             .init(.get, provider, .viewer) { call in
-                .resource(try await call.administration.provider(call.provider, of: call["application"]))
+                .resource(try await call.administration.providers.read(call.provider, of: call["application"]))
             },
             .init(.put, provider, .owner) { call in
                 .resource(
-                    try await call.administration.putProvider(
+                    try await call.administration.providers.put(
                         call.provider,
                         of: call["application"],
                         call.document(),
@@ -22,7 +22,7 @@ extension AdministrationRoute {
             },
             .init(.patch, provider, .owner) { call in
                 .resource(
-                    try await call.administration.changeProvider(
+                    try await call.administration.providers.change(
                         call.provider,
                         of: call["application"],
                         patch: call.patch(),
@@ -32,7 +32,7 @@ extension AdministrationRoute {
                 )
             },
             .init(.delete, provider, .owner) { call in
-                try await call.administration.removeProvider(
+                try await call.administration.providers.remove(
                     call.provider,
                     of: call["application"],
                     if: call.precondition,
@@ -41,7 +41,7 @@ extension AdministrationRoute {
                 return .done
             },
             .init(.post, provider + "/check", .editor) { call in
-                .value(try await call.administration.check(call.provider, of: call["application"]))
+                .value(try await call.administration.providers.check(call.provider, of: call["application"]))
             },
         ]
     }()

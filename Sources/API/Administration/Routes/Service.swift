@@ -6,13 +6,13 @@ extension AdministrationRoute {
     /// What is about the service as a whole.
     static let service: [AdministrationRoute] = [
         .init(.get, "secrets", .viewer) { call in
-            .value(try await call.administration.secrets())
+            .value(try await call.administration.secrets.count())
         },
         .init(.get, "token-keys", .viewer) { call in
-            .value(try await call.administration.tokenKeys())
+            .value(try await call.administration.tokenKeys.list())
         },
         .init(.post, "token-keys/rotate", .owner) { call in
-            .value(try await call.administration.rotateTokenKeys(call.document(), by: call.actor))
+            .value(try await call.administration.tokenKeys.rotate(call.document(), by: call.actor))
         },
         .init(.get, "operator", .viewer) { call in
             .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))

@@ -22,7 +22,7 @@ extension AdministrationRoute {
             default: throw Failure(.malformedRequest, "property and value go together: the name, and what it must be.")
             }
             return .page(
-                try await call.administration.users(
+                try await call.administration.users.list(
                     of: call["application"],
                     matching: search,
                     call.page,
@@ -31,11 +31,13 @@ extension AdministrationRoute {
             )
         },
         .init(.get, user, .viewer) { call in
-            .resource(try await call.administration.user(call["objectId"], of: call["application"], by: call.actor))
+            .resource(
+                try await call.administration.users.read(call["objectId"], of: call["application"], by: call.actor)
+            )
         },
         .init(.patch, user, .editor) { call in
             .resource(
-                try await call.administration.changeUser(
+                try await call.administration.users.change(
                     call["objectId"],
                     of: call["application"],
                     patch: call.patch(),
@@ -45,7 +47,7 @@ extension AdministrationRoute {
             )
         },
         .init(.delete, user, .owner, query: ["confirm"]) { call in
-            _ = try await call.administration.eraseUser(
+            _ = try await call.administration.users.erase(
                 call["objectId"],
                 of: call["application"],
                 confirmation: call.query["confirm"],
@@ -56,7 +58,7 @@ extension AdministrationRoute {
         },
         .init(.post, user + "/refresh", .editor) { call in
             .resource(
-                try await call.administration.refreshUser(
+                try await call.administration.users.refresh(
                     call["objectId"],
                     of: call["application"],
                     by: call.actor
@@ -64,7 +66,9 @@ extension AdministrationRoute {
             )
         },
         .init(.get, user + "/export", .editor) { call in
-            .value(try await call.administration.exportUser(call["objectId"], of: call["application"], by: call.actor))
+            .value(
+                try await call.administration.users.export(call["objectId"], of: call["application"], by: call.actor)
+            )
         },
         .init(.delete, user + "/sessions", .editor) { call in
             try await endSessions(nil, call)
@@ -73,7 +77,7 @@ extension AdministrationRoute {
             try await endSessions(call["sessionId"], call)
         },
         .init(.delete, user + "/identities/{provider}/{appId}/{subject}", .owner) { call in
-            _ = try await call.administration.unlink(
+            _ = try await call.administration.users.unlink(
                 provider: try ProviderName(inPath: call["provider"]).text,
                 app: call["appId"],
                 subject: call["subject"],
@@ -92,7 +96,7 @@ extension AdministrationRoute {
         _ session: String?,
         _ call: AdministrationCall
     ) async throws -> AdministrationReply {
-        try await call.administration.endSessions(
+        try await call.administration.users.endSessions(
             of: call["objectId"],
             session: session,
             of: call["application"],
