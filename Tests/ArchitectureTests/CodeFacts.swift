@@ -47,7 +47,9 @@ enum CodeFacts {
         let tokens = source.tokens
         var constants: [String: String] = [:]
         for index in tokens.indices
-        where tokens[index].isWord("let") && index + 3 < tokens.count && tokens[index + 2].isSymbol("=") {
+        where tokens[index].isWord("let") && index > 0 && tokens[index - 1].isWord("static") && index + 3 < tokens.count
+            && tokens[index + 2].isSymbol("=")
+        {
             let values =
                 tokens[index + 3].isSymbol("[")
                 ? tokens[(index + 4)...].prefix { !$0.isSymbol("]") }.filter { $0.kind == .literal }

@@ -40,7 +40,7 @@ struct LayeringTests {
         #expect(own("Mapping") == ["Vocabulary"])
         #expect(own("SignedTokens") == ["Vocabulary"])
         #expect(own("Providers") == ["Mapping", "Vocabulary"])
-        #expect(own("Upstream") == ["Curl", "Vocabulary"])
+        #expect(own("Upstream") == ["Curl", "Providers", "Vocabulary"])
         #expect(
             own("Facebook") == ["Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary"]
         )
