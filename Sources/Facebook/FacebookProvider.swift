@@ -19,6 +19,7 @@ package struct FacebookProvider: Provider {
     package var fields: ProfileFields { .facebook }
     package var isEnabled: Bool { settings.enabled }
     package var apps: [ProviderApp] { settings.apps }
+    package var loggedDetails: [String] { ["graphCode", "graphSubcode", "graphType"] }
 }
 
 // MARK: - Credentials

@@ -90,7 +90,7 @@ package struct Federation: Sendable {
         let concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
         let attempts = AttemptCounter(store: store)
         let events = EventLog(pseudonyms: pseudonyms)
-        let log = LoginLog(pseudonyms: pseudonyms, observer: observer)
+        let log = LoginLog(events: events, observer: observer)
         let revoker = PermissionRevoker(store: store, masterKeys: masterKeys)
         let banKey = directory.banKey
 
@@ -195,7 +195,7 @@ package struct Federation: Sendable {
             limits: limits,
             random: random
         )
-        serverLogin = ServerLogin(store: store, directory: directory, events: events, limits: limits, random: random)
+        serverLogin = ServerLogin(store: store, directory: directory, log: log, limits: limits, random: random)
         reauthentication = Reauthentication(store: store, sessions: sessions, verifier: verifier, limits: limits)
         passwordReset = PasswordReset(
             store: store,
@@ -231,6 +231,7 @@ package struct Federation: Sendable {
             confirmation: confirmation,
             attempts: attempts,
             events: events,
+            log: log,
             limits: limits,
             random: random
         )

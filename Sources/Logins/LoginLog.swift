@@ -2,7 +2,7 @@ package import Applications
 package import Logging
 import Mapping
 import Providers
-package import Secrets
+import Secrets
 package import Vocabulary
 
 /// How a login went: what the log says of it in one line, and what can be counted.
@@ -13,10 +13,20 @@ package struct LoginOutcome: Sendable {
         case refused(Failure)
     }
 
+    /// What somebody logged in by, or tried to.
+    package enum Method: Sendable, Hashable {
+        case provider(ProviderName)
+        /// A provider that there is not: what is counted by names that callers make up would grow by strangers.
+        case unknownProvider
+        case password
+        /// Nothing: a guest was made.
+        case guest
+        /// A server's key.
+        case server
+    }
+
     package let application: ApplicationID
-    /// The provider's name, or `password`; nil for a name that the caller made up, since what is counted by it would
-    /// grow by strangers.
-    package let provider: ProviderName?
+    package let method: Method
     package let result: Result
     /// From the parsed request to the end.
     package let duration: Duration
@@ -24,12 +34,12 @@ package struct LoginOutcome: Sendable {
 
 /// The one place that tells how logins went: to the log, and to whoever counts them.
 package struct LoginLog: Sendable {
-    let pseudonyms: Pseudonyms
+    let events: EventLog
     /// Hears of every login, on the login's own way: it must not take long.
     let observer: @Sendable (LoginOutcome) -> Void
 
-    package init(pseudonyms: Pseudonyms, observer: @escaping @Sendable (LoginOutcome) -> Void = { _ in }) {
-        self.pseudonyms = pseudonyms
+    package init(events: EventLog, observer: @escaping @Sendable (LoginOutcome) -> Void) {
+        self.events = events
         self.observer = observer
     }
 
@@ -61,6 +71,35 @@ package struct LoginLog: Sendable {
         }
     }
 
+    /// Does a login for which nobody shows a credential, and tells how it went as an event of that name.
+    ///
+    /// - Throws: What the body throws, as logged.
+    package func telling(
+        of event: String,
+        by method: LoginOutcome.Method,
+        in loaded: LoadedApplication,
+        _ logger: Logger,
+        with facts: Logger.Metadata = [:],
+        _ body: () async throws(Failure) -> SignedIn
+    ) async throws(Failure) -> SignedIn {
+        let started = ContinuousClock.now
+        do throws(Failure) {
+            let signedIn = try await events.logging(
+                event,
+                of: loaded,
+                logger,
+                with: facts,
+                user: \.user.objectID,
+                body
+            )
+            observe(.success(signedIn), by: method, in: loaded, duration: started.duration(to: .now))
+            return signedIn
+        } catch {
+            observe(.failure(error), by: method, in: loaded, duration: started.duration(to: .now))
+            throw error
+        }
+    }
+
     /// Tells how a login went.
     package func tell(
         _ result: Result<SignedIn, Failure>,
@@ -72,39 +111,58 @@ package struct LoginLog: Sendable {
     ) {
         let application = loaded.application.id
         let duration = started.duration(to: .now)
-        func outcome(_ result: LoginOutcome.Result) -> LoginOutcome {
-            LoginOutcome(
-                application: application,
-                provider: provider == .password || loaded.knows(provider) ? provider : nil,
-                result: result,
-                duration: duration
-            )
-        }
+        observe(result, by: method(of: subject, provider, in: loaded), in: loaded, duration: duration)
         var metadata: Logger.Metadata = [
             "application": "\(application)", "provider": "\(provider)", "ms": "\(duration / .milliseconds(1))",
         ]
         switch result {
         case .success(let signedIn):
-            let user = signedIn.user.objectID
-            observer(outcome(signedIn.created ? .created(user) : .updated(user)))
             metadata["outcome"] = signedIn.created ? "created" : "updated"
-            metadata["user"] = "\(user)"
+            metadata["user"] = "\(signedIn.user.objectID)"
             metadata.merge(signedIn.omissions.facts) { own, _ in own }
             logger.info("login", metadata: metadata)
         case .failure(let failure):
-            observer(outcome(.refused(failure)))
             metadata["outcome"] = "\(failure.reason.rawValue)"
             if let cause = failure.cause { metadata["cause"] = "\(cause)" }
-            for member in failure.details.members where member.key.hasPrefix("graph") {
-                metadata[member.key] = "\(member.value.text)"
+            for name in loaded.configured(provider)?.loggedDetails ?? [] {
+                if let value = failure.details[name] { metadata[name] = "\(value.text)" }
             }
             metadata.merge(facts(of: subject, in: application)) { own, _ in own }
             logger.log(level: failure.isOwnFault ? .error : .notice, "login", metadata: metadata)
         }
     }
 
-    private func facts(of subject: Subject, in application: ApplicationID) -> Logger.Metadata {
+    private func observe(
+        _ result: Result<SignedIn, Failure>,
+        by method: LoginOutcome.Method,
+        in loaded: LoadedApplication,
+        duration: Duration
+    ) {
+        let outcome: LoginOutcome.Result =
+            switch result {
+            case .success(let signedIn) where signedIn.created: .created(signedIn.user.objectID)
+            case .success(let signedIn): .updated(signedIn.user.objectID)
+            case .failure(let failure): .refused(failure)
+            }
+        observer(
+            LoginOutcome(application: loaded.application.id, method: method, result: outcome, duration: duration)
+        )
+    }
+
+    private func method(
+        of subject: Subject,
+        _ provider: ProviderName,
+        in loaded: LoadedApplication
+    ) -> LoginOutcome.Method {
         switch subject {
+        case .login: .password
+        case .credential, .code: loaded.knows(provider) ? .provider(provider) : .unknownProvider
+        }
+    }
+
+    private func facts(of subject: Subject, in application: ApplicationID) -> Logger.Metadata {
+        let pseudonyms = events.pseudonyms
+        return switch subject {
         case .credential(let fields):
             pseudonyms.pseudonym(of: fields, in: application).map { ["credential": "\($0)"] } ?? [:]
         case .code(let code):

@@ -15,9 +15,13 @@ package protocol Provider: Sendable {
     var isEnabled: Bool { get }
     /// The application's apps at the provider whose secret opens, the one asked first in front.
     var apps: [ProviderApp] { get }
+    /// The details of its failures that the log has, too: its own numbers and words for errors, never of a person.
+    var loggedDetails: [String] { get }
 }
 
 extension Provider {
+    package var loggedDetails: [String] { [] }
+
     /// The apps that a credential may be for: the one that the client names, or all of them in the operator's order.
     ///
     /// - Throws: `provider_not_configured`.

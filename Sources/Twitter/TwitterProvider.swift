@@ -80,6 +80,7 @@ package struct TwitterProvider: Provider {
 
     package var title: String { Self.title }
     package var fields: ProfileFields { .twitter }
+    package var loggedDetails: [String] { ["twitterCode"] }
 }
 
 extension TwitterProvider: CredentialVerifying {

@@ -121,6 +121,8 @@ struct Parts: Sendable {
     let directory: ApplicationDirectory
     let administration: Administration
     let federation: Federation
+    /// What `Federation` has told of logins.
+    let logins: HeardLogins
     private let trustedProxies: Int
 
     static let nowhere = "postgres://nobody@127.0.0.1:1/nothing"
@@ -131,6 +133,7 @@ struct Parts: Sendable {
         knowing further: [any ProviderKind] = []
     ) throws {
         self.trustedProxies = trustedProxies
+        logins = HeardLogins()
         var configuration = try PostgresConfiguration(url: url)
         // No test is about these, and a busy machine takes its time.
         (configuration.lockTimeout, configuration.statementTimeout) = (.seconds(60), .seconds(60))
@@ -156,6 +159,7 @@ struct Parts: Sendable {
             directory: directory,
             masterKeys: MasterKeys(current: key),
             limits: Limits(),
+            observer: { [logins] in logins.hear($0) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

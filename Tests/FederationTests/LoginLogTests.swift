@@ -1,7 +1,9 @@
+import Facebook
 import Logging
 import Logins
 import NIOConcurrencyHelpers
 import Testing
+import Twitter
 import Vocabulary
 
 @testable import Applications
@@ -27,16 +29,17 @@ struct LoginLogTests {
     func levels(_ reason: Failure.Reason, _ level: String) async throws {
         let log = Log()
         let logger = Logger(label: "test") { _ in log }
-        let pseudonyms = Pseudonyms(try #require(Sample.masterKey))
+        let events = EventLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey)))
+        let logins = LoginLog(events: events) { _ in }
         let loaded = try Self.loaded()
         func fail() throws(Failure) -> Never { throw Failure(reason, "It failed.") }
         let login = try await failure {
-            try await LoginLog(pseudonyms: pseudonyms).telling(of: .login("ann"), by: .password, in: loaded, logger) {
+            try await logins.telling(of: .login("ann"), by: .password, in: loaded, logger) {
                 () throws(Failure) in try fail()
             }
         }
         let link = try await failure {
-            try await EventLog(pseudonyms: pseudonyms).logging(
+            try await events.logging(
                 "link",
                 of: loaded,
                 logger,
@@ -51,22 +54,56 @@ struct LoginLogTests {
 
     @Test("who counts logins hears of providers that there are, and of no name that a caller made up")
     func counted() async throws {
-        let heard = NIOLockedValueBox<[String?]>([])
-        let log = LoginLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey))) { outcome in
-            heard.withLockedValue { $0.append(outcome.provider?.text) }
+        let heard = NIOLockedValueBox<[LoginOutcome.Method]>([])
+        let log = LoginLog(events: EventLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey)))) { outcome in
+            heard.withLockedValue { $0.append(outcome.method) }
         }
         let (loaded, logger) = (try Self.loaded(), Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        for name in ["facebook", "twitter", "password", "made-up"] {
+        for (name, subject) in [
+            ("facebook", .code(nil)), ("twitter", .code(nil)), ("password", .login("ann")), ("password", .code(nil)),
+            ("made-up", .code(nil)),
+        ] as [(String, LoginLog.Subject)] {
             log.tell(
                 .failure(.noSuchProvider),
-                of: .code(nil),
+                of: subject,
                 by: try #require(ProviderName(name)),
                 in: loaded,
                 since: .now,
                 logger
             )
         }
-        let counted = heard.withLockedValue { $0 }
-        #expect(counted == ["facebook", "twitter", "password", nil])
+        #expect(
+            heard.withLockedValue { $0 } == [
+                .provider(.facebook), .provider(.twitter), .password, .unknownProvider, .unknownProvider,
+            ]
+        )
+    }
+
+    @Test("of the details of a failure the log has those that the provider names, and those of no other")
+    func details() throws {
+        let log = Log()
+        let logins = LoginLog(events: EventLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey)))) { _ in }
+        let failure = Failure(
+            .credentialInvalid,
+            "It does not count.",
+            details: [
+                "graphCode": .integer(190), "graphType": .string("OAuthException"), "fbtraceId": .string("A1"),
+                "twitterCode": .integer(89),
+            ]
+        )
+        for provider in [ProviderName.facebook, .twitter, .password] {
+            logins.tell(
+                .failure(failure),
+                of: .code(nil),
+                by: provider,
+                in: try Self.loaded(),
+                since: .now,
+                Logger(label: "test") { _ in log }
+            )
+        }
+        let details = log.lines.map { line in
+            line.split(separator: " ").filter { $0.contains(/^(graph|fb|twitter)\w+=/) }.joined(separator: " ")
+        }
+        #expect(details == ["graphCode=190 graphType=\"OAuthException\"", "", ""])
     }
 }

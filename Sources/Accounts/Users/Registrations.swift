@@ -15,6 +15,7 @@ package struct Registrations: Sendable {
     let confirmation: EmailConfirmation
     let attempts: AttemptCounter
     let events: EventLog
+    let log: LoginLog
     let limits: Limits
     let random: RandomSource
 
@@ -26,6 +27,7 @@ package struct Registrations: Sendable {
         confirmation: EmailConfirmation,
         attempts: AttemptCounter,
         events: EventLog,
+        log: LoginLog,
         limits: Limits,
         random: RandomSource
     ) {
@@ -36,6 +38,7 @@ package struct Registrations: Sendable {
         self.confirmation = confirmation
         self.attempts = attempts
         self.events = events
+        self.log = log
         self.limits = limits
         self.random = random
     }
@@ -127,7 +130,7 @@ package struct Registrations: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> SignedIn {
-        try await events.logging("guest", of: loaded, logger, user: \.user.objectID) { () throws(Failure) in
+        try await log.telling(of: "guest", by: .guest, in: loaded, logger) { () throws(Failure) in
             try loaded.application.requireRegistration()
             try await count(from: source, of: loaded.application)
             let token = random.sessionToken()

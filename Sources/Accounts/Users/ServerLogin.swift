@@ -9,20 +9,20 @@ package import Store
 package struct ServerLogin: Sendable {
     let store: Store
     let directory: ApplicationDirectory
-    let events: EventLog
+    let log: LoginLog
     let limits: Limits
     let random: RandomSource
 
     package init(
         store: Store,
         directory: ApplicationDirectory,
-        events: EventLog,
+        log: LoginLog,
         limits: Limits,
         random: RandomSource
     ) {
         self.store = store
         self.directory = directory
-        self.events = events
+        self.log = log
         self.limits = limits
         self.random = random
     }
@@ -40,7 +40,7 @@ package struct ServerLogin: Sendable {
         logger: Logger
     ) async throws(Failure) -> SignedIn {
         let key = server.map { ["key": "\($0.actor.name)"] as Logger.Metadata } ?? [:]
-        return try await events.logging("server login", of: loaded, logger, with: key, user: \.user.objectID) {
+        return try await log.telling(of: "server login", by: .server, in: loaded, logger, with: key) {
             () throws(Failure) in
             guard server != nil else {
                 throw Failure(

@@ -193,6 +193,54 @@ struct ExampleProviderTests {
         }
     }
 
+    @Test("every login is told once to whoever counts them: by a provider, by a password, a guest's and a server's")
+    func counted() async throws {
+        try await Self.lend { operators in
+            let app = #""apps": [{"clientId": "shop", "clientSecret": "CANARY-shop"}]"#
+            try await Self.ask(operators, .put, "applications/demo/providers/corp", #"{"kind": "example", \#(app)}"#)
+            let server = String(repeating: "5", count: 40)
+            try await Self.ask(
+                operators,
+                .post,
+                "applications/demo/keys",
+                #"{"label": "shop", "key": "\#(server)", "server": true}"#
+            )
+            let (listeners, logins) = (operators.listeners, operators.listeners.parts.logins)
+            func call(_ path: String, _ body: String = "{}", key: String = Self.key) async throws -> JSONObject {
+                try await listeners.call(
+                    .post,
+                    "/demo/\(key)/users/\(path)",
+                    headers: [.contentType: "application/json"],
+                    body: body
+                ).json ?? [:]
+            }
+            let ann = #""email": "ann@example.com", "password": "four words of a song""#
+            let login = #"{"login": "ann@example.com", "password": "#
+            try await listeners.parts.directory.refresh()
+            let registered = try #require(try await call("register", "{\(ann)}")["objectId"]?.string)
+            #expect(logins.all == [], "who registers is not logged in")
+
+            let first = try await Self.login(operators, "ann-at-shop", at: "corp")
+            let user = try #require(first.json?["objectId"]?.string)
+            _ = try await Self.login(operators, "ann-at-shop", at: "corp")
+            _ = try await Self.login(operators, "ended", at: "corp")
+            _ = try await Self.login(operators, "ann-at-shop", at: "made-up")
+            _ = try await call("login", login + #""four words of a song"}"#)
+            _ = try await call("login", login + #""four other words"}"#)
+            let guest = try #require(try await call("register/guest")["objectId"]?.string)
+            _ = try await call("login", #"{"objectId": "\#(registered)"}"#, key: server)
+            _ = try await call("login", #"{"objectId": "\#(registered)"}"#)
+            #expect(
+                logins.all == [
+                    "demo corp created \(user)", "demo corp updated \(user)", "demo corp credential_invalid",
+                    "demo unknown provider not_found", "demo password updated \(registered)",
+                    "demo password login_invalid", "demo guest created \(guest)", "demo server updated \(registered)",
+                    "demo server object_login_forbidden",
+                ]
+            )
+        }
+    }
+
     @Test("what it cannot do is said, and its troubles are told as any provider's")
     func limits() async throws {
         try await Self.lend { operators in
