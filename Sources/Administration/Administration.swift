@@ -51,8 +51,8 @@ package struct Administration: Sendable {
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
         directory: ApplicationDirectory? = nil,
-        clock: WallClock = .system,
-        random: RandomSource = .system
+        clock: WallClock,
+        random: RandomSource
     ) {
         let changes = ApplicationChanges(store: store, kinds: kinds, directory: directory)
         applications = ApplicationAdministration(store: store, kinds: kinds, changes: changes)

@@ -43,8 +43,8 @@ package final class ApplicationDirectory: Sendable {
         store: Store,
         masterKeys: MasterKeys,
         kinds: ProviderKinds,
-        clock: WallClock = .system,
-        random: RandomSource = .system,
+        clock: WallClock,
+        random: RandomSource,
         logger: Logger
     ) {
         self.store = store

@@ -10,7 +10,7 @@ package struct TokenKey: Sendable {
     package let id: String
     private let key: P256.Signing.PrivateKey
 
-    /// Makes a key.
+    /// Makes a key; the library draws what is random in it, as it does for each signature.
     package init() {
         self.init(key: P256.Signing.PrivateKey())
     }

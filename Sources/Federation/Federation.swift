@@ -78,8 +78,8 @@ package struct Federation: Sendable {
         publicURL: String? = nil,
         mailer: Mailer? = nil,
         limits: Limits,
-        clock: WallClock = .system,
-        random: RandomSource = .system,
+        clock: WallClock,
+        random: RandomSource,
         observer: @escaping @Sendable (LoginOutcome) -> Void = { _ in },
         logger: Logger
     ) {

@@ -1,5 +1,6 @@
 package import Curl
 import FoundationEssentials
+package import Vocabulary
 
 /// How mails get away.
 package enum MailCarrier: Sendable {
@@ -82,15 +83,18 @@ extension SMTPReply {
 /// A folder in which mails end up instead of being sent: what they say is there for whoever can read it.
 package struct MailFolder: Sendable {
     package let path: String
+    let clock: WallClock
+    let random: RandomSource
 
-    package init(path: String) {
+    package init(path: String, clock: WallClock, random: RandomSource) {
         self.path = path
+        self.clock = clock
+        self.random = random
     }
 
     /// Writes a mail as a file of its own, whole or not at all; the names are in the order of time.
     func keep(_ mail: ComposedMail) -> MailOutcome {
-        let milliseconds = String(Int64(Date().timeIntervalSince1970 * 1000))
-        let name = "\(milliseconds)-\(UUID().uuidString.prefix(8)).eml"
+        let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
         do {
             try FileManager.default.createDirectory(
                 atPath: path,

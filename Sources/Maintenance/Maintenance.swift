@@ -66,8 +66,8 @@ package struct Maintenance: Sendable {
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         settings: Settings,
-        clock: WallClock = .system,
-        random: RandomSource = .system,
+        clock: WallClock,
+        random: RandomSource,
         logger: Logger
     ) {
         self.store = store

@@ -44,7 +44,7 @@ package struct MailDelivery: Sendable {
         masterKeys: MasterKeys,
         mailer: Mailer,
         settings: Settings = Settings(),
-        clock: WallClock = .system,
+        clock: WallClock,
         logger: Logger
     ) {
         self.store = store

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Providers
+import Secrets
 import Vocabulary
 import Store
 
@@ -38,7 +39,9 @@ enum AdministrationTask {
             let administration = Administration(
                 store: store,
                 kinds: kinds,
-                masterKeys: configuration.masterKeys
+                masterKeys: configuration.masterKeys,
+                clock: .system,
+                random: .system
             )
             try await body(administration, actor())
         }

@@ -1,6 +1,7 @@
 import Curl
 import FoundationEssentials
 import Mailing
+import Secrets
 
 extension ConfigurationReader {
     /// Where development puts mails when nothing else is said.
@@ -32,7 +33,9 @@ extension ConfigurationReader {
             )
             return nil
         case (nil, _, .development) where url == nil:
-            destination = .folder(MailFolder(path: folder ?? Self.developmentMailFolder))
+            destination = .folder(
+                MailFolder(path: folder ?? Self.developmentMailFolder, clock: .system, random: .system)
+            )
         default: return nil
         }
         guard let templates, let language, let sender else { return nil }

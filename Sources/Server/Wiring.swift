@@ -33,6 +33,8 @@ enum Wiring {
             store: store,
             masterKeys: configuration.masterKeys,
             kinds: kinds,
+            clock: .system,
+            random: .system,
             logger: logger
         )
         var administrative = configuration.postgres
@@ -43,7 +45,9 @@ enum Wiring {
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
-            directory: directory
+            directory: directory,
+            clock: .system,
+            random: .system
         )
         let mailer = try configuration.mail.map { try $0.mailer() }
         let federation = Federation(
@@ -58,6 +62,8 @@ enum Wiring {
             publicURL: configuration.publicURL,
             mailer: mailer,
             limits: configuration.limits,
+            clock: .system,
+            random: .system,
             logger: logger
         )
         if !configuration.managementListen.isLoopback {
@@ -77,6 +83,8 @@ enum Wiring {
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 settings: settings,
+                clock: .system,
+                random: .system,
                 logger: logger
             )
             background.append(MaintenanceService(maintenance: maintenance))
@@ -88,6 +96,7 @@ enum Wiring {
                 masterKeys: configuration.masterKeys,
                 mailer: mailer,
                 settings: .init(lostAfter: configuration.mail?.lostAfter ?? .seconds(600)),
+                clock: .system,
                 logger: logger
             )
             background.append(MailDeliveryService(delivery: delivery))

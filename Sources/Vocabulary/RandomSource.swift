@@ -1,4 +1,6 @@
 /// Where what must not be guessed comes from: handed in, so that tests know what comes.
+///
+/// What only spreads pauses and orders, so that those who met do not meet again, has the system's generator.
 package struct RandomSource: Sendable {
     private let fill: @Sendable (_ count: Int) -> [UInt8]
 

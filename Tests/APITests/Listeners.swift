@@ -151,14 +151,24 @@ struct Parts: Sendable {
             store: store,
             masterKeys: MasterKeys(current: key),
             kinds: kinds,
+            clock: .system,
+            random: .system,
             logger: silent
         )
-        administration = Administration(store: store, kinds: kinds, masterKeys: MasterKeys(current: key))
+        administration = Administration(
+            store: store,
+            kinds: kinds,
+            masterKeys: MasterKeys(current: key),
+            clock: .system,
+            random: .system
+        )
         federation = Federation(
             store: store,
             directory: directory,
             masterKeys: MasterKeys(current: key),
             limits: Limits(),
+            clock: .system,
+            random: .system,
             observer: { [logins] in logins.hear($0) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

@@ -18,6 +18,8 @@ struct ApplicationDirectoryTests {
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
                 kinds: try .outOfReach(),
+                clock: .system,
+                random: .system,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let key = "canary-key-0123456789"
@@ -59,6 +61,8 @@ struct ApplicationDirectoryTests {
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
                 kinds: try .outOfReach(),
+                clock: .system,
+                random: .system,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             let id = try #require(ApplicationID("demo"))
@@ -83,6 +87,8 @@ struct ApplicationDirectoryTests {
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
                 kinds: try .outOfReach(),
+                clock: .system,
+                random: .system,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             try await directory.refresh()

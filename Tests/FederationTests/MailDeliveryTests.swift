@@ -218,6 +218,8 @@ private struct PostOffice {
                 store: office.store,
                 masterKeys: try keys([Office.oldKey]),
                 kinds: try .outOfReach(),
+                clock: .system,
+                random: .system,
                 logger: Logger(label: "test") { _ in log }
             )
             try await directory.refresh()
@@ -295,6 +297,7 @@ private struct PostOffice {
             masterKeys: try Self.keys(keys),
             mailer: try mailer,
             settings: .init(interval: interval),
+            clock: .system,
             logger: Logger(label: "test") { _ in log }
         )
         let running = Task { await delivery.run() }

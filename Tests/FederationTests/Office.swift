@@ -66,7 +66,13 @@ struct Office {
         let keys = try keys.map { try MasterKey(base64: Secret($0)) }
         let current = try #require(keys.first)
         let masterKeys = MasterKeys(current: current, previous: Array(keys.dropFirst()))
-        return Administration(store: store, kinds: kinds, masterKeys: masterKeys)
+        return Administration(
+            store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
+            clock: .system,
+            random: .system
+        )
     }
 
     /// Entries of the audit log, as `action target`.

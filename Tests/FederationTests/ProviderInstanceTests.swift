@@ -361,6 +361,8 @@ struct ProviderInstanceTests {
                 store: office.store,
                 masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
                 kinds: try .outOfReach(),
+                clock: .system,
+                random: .system,
                 logger: Logger(label: "test") { _ in log }
             )
             try await directory.refresh()
@@ -426,6 +428,8 @@ struct ProviderInstanceTests {
             directory: directory,
             masterKeys: MasterKeys(current: try MasterKey(base64: Secret(Office.oldKey))),
             settings: .init(),
+            clock: .system,
+            random: .system,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let work = Task { await maintenance.run() }

@@ -123,7 +123,13 @@ struct MailFolderTests {
             templates: try .shipped(),
             sender: try #require(MailSender("a@b.c")),
             language: "en",
-            carrier: .folder(MailFolder(path: folder))
+            carrier: .folder(
+                MailFolder(
+                    path: folder,
+                    clock: WallClock { 1_795_325_460_000 },
+                    random: RandomSource { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }
+                )
+            )
         )
         let recipient = try #require(MailAddress("ann@example.com"))
         for _ in 0..<3 {
@@ -135,7 +141,7 @@ struct MailFolderTests {
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(names.count == 3)
-        #expect(names.allSatisfy { $0.hasSuffix(".eml") })
+        #expect(names.allSatisfy { $0.wholeMatch(of: /1795325460000-[0-9A-F]{8}\.eml/) != nil })
         let mode = try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int
         #expect(mode == 0o700)
     }

@@ -30,7 +30,7 @@ enum Sample {
             templates: try templates ?? .shipped(),
             sender: try #require(MailSender(sender)),
             language: "en",
-            carrier: .folder(MailFolder(path: "/nonexistent"))
+            carrier: .folder(MailFolder(path: "/nonexistent", clock: WallClock { 0 }, random: RandomSource { _ in [] }))
         )
         let composed = mailer.compose(
             mail,
