@@ -76,9 +76,14 @@ struct Document: Sendable, CustomTestStringConvertible {
     }
 
     /// The text without fenced examples.
-    private var prose: String {
+    private var prose: String { parts { $0.isMultiple(of: 2) } }
+
+    /// Fenced examples and pictures.
+    var examples: String { parts { !$0.isMultiple(of: 2) } }
+
+    private func parts(where isMeant: (Int) -> Bool) -> String {
         text.split(separator: "```", omittingEmptySubsequences: false).enumerated()
-            .filter { $0.offset.isMultiple(of: 2) }.map { String($0.element) }.joined(separator: "\n")
+            .filter { isMeant($0.offset) }.map { String($0.element) }.joined(separator: "\n")
     }
 
     /// The page's folder, with a slash at its end unless it is the root.

@@ -72,6 +72,28 @@ struct DocumentationTests {
         #expect(try Document(path: "docs/openapi/\(name).json").text.contains("\n    \"version\": \"\(version)\",\n"))
     }
 
+    @Test("Every file and type that the pictures of docs/architecture.md name is there")
+    func pictures() throws {
+        let pictures = Pictures(of: try Document(path: "docs/architecture.md"))
+        #expect(pictures.files.count > 100 && pictures.others.count > 10)
+        func isFile(_ name: String) -> Bool {
+            Repository.sources.contains { $0.path.hasSuffix("/\(name).swift") || $0.path.contains("/\(name)/") }
+        }
+        func isType(_ name: String) -> Bool {
+            let declarations = ["struct", "enum", "class", "protocol", "actor"].map { "\($0) \(name)" }
+            return Repository.sources.contains { source in
+                source.text.contains(name)
+                    && declarations.contains { declaration in
+                        source.text.split(separator: declaration).dropFirst().contains { " :<".contains($0.prefix(1)) }
+                    }
+            }
+        }
+        for name in pictures.files.sorted() { #expect(isFile(name), "Sources have no file \(name).swift") }
+        for name in pictures.others.sorted() {
+            #expect(isFile(name) || isType(name), "Sources have neither a file nor a type \(name)")
+        }
+    }
+
     @Test("Every link leads to a file and a heading that are there", arguments: pages)
     func links(page: Document) throws {
         for link in page.links {
@@ -126,6 +148,25 @@ struct DocumentationSelfTests {
             in: SwiftText("switch a { case .b: (1, .c)\n case .d, .e: (2, .f)\n case .g: print(1) }")
         )
         #expect(rows.mapValues { "\($0.code) \($0.status)" } == ["b": "1 c", "d": "2 f", "e": "2 f"])
+    }
+
+    @Test("Names are found in pictures: paths, lists that fill a column, and others in what is said of them")
+    func pictures() {
+        let page = Document(
+            path: "page.md",
+            text: """
+                No/Picture and NoPicture
+                ```
+                POST …/users/social/{provider}/login
+                 ├ Room/Deeper/First    the first, for FirstRequest (Room/Second)
+                 │  └ ThirdFile, Room/File+More   in PostgreSQL
+                 └ …/Fourth → Fifth
+                ```
+                """
+        )
+        let pictures = Pictures(of: page)
+        #expect(pictures.files == ["Room/Deeper/First", "Room/Second", "ThirdFile", "Room/File+More", "Fourth"])
+        #expect(pictures.others == ["FirstRequest"])
     }
 
     @Test("Rows, links and headings of a page are read, and examples are not")
