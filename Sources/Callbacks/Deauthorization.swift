@@ -24,13 +24,13 @@ package struct Deauthorizations: Sendable {
     /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has
     ///   changed then.
     package func deauthorize(
-        _ call: String,
+        _ form: FormFields,
         by provider: ProviderName,
         of loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
         let caller = try loaded.caller(provider)
-        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
         for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
             let revocation = IdentityRevocation(
                 of: identity,

@@ -5,13 +5,6 @@ package import Logging
 package import Store
 import Providers
 
-/// What a provider shows a person who asked for the deletion of their data.
-package struct DeletionReceipt: Sendable {
-    package let code: String
-    /// Where the person sees how far it is.
-    package let statusURL: String
-}
-
 /// How far a request for deletion is.
 package struct DeletionStatus: Sendable {
     package enum State: Sendable {
@@ -62,23 +55,23 @@ package struct DeletionRequests: Sendable {
     /// The same call gets the same receipt for ever, and erases nothing a second time.
     ///
     /// - Parameters:
-    ///   - call: As received.
+    ///   - form: As received.
     ///   - provider: Who calls.
     ///   - base: By which the request came.
     ///   - loaded: The application that was called.
     ///   - logger: Of the request.
-    /// - Returns: The receipt.
+    /// - Returns: The receipt, as the provider wants it.
     /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does
     ///   not say its own address, `store_unavailable` and its like; nothing is written then.
     package func requestDeletion(
-        _ call: String,
+        _ form: FormFields,
         by provider: ProviderName,
         at base: PublicBase,
         of loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> DeletionReceipt {
+    ) async throws(Failure) -> JSONObject {
         let caller = try loaded.caller(provider)
-        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: call) }
+        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
         guard address.url != nil else {
             throw Failure(
                 .providerMisconfigured,
@@ -114,7 +107,7 @@ package struct DeletionRequests: Sendable {
                 _ = await erasures.erase(code: stored.code, by: caller.name, of: loaded, logger: logger)
             }
         }
-        return DeletionReceipt(
+        return caller.receipt(
             code: receipts[0],
             statusURL: base + "/users/oauth/\(provider)/deletion/" + receipts[0]
         )

@@ -18,23 +18,19 @@ package struct PermissionWebhooks: Sendable {
     /// Answers a provider's question whether the webhook's address is ours.
     ///
     /// - Parameters:
-    ///   - mode: `hub.mode`, as it was found; so the others.
-    ///   - challenge: `hub.challenge`.
-    ///   - verifyToken: `hub.verify_token`.
+    ///   - question: The query as received.
     ///   - provider: Who asks.
     ///   - loaded: The application that was called.
-    /// - Returns: The challenge.
+    /// - Returns: The answer.
     /// - Throws: `callback_refused`, `malformed_request`; `provider_misconfigured` when the token does not open.
     package func confirmWebhook(
-        mode: String?,
-        challenge: String?,
-        verifyToken: String?,
+        _ question: FormFields,
         by provider: ProviderName,
         of loaded: LoadedApplication
     ) throws(Failure) -> String {
         let caller = try loaded.caller(provider)
         if !caller.hasWebhook, let defect = loaded.defect { throw .unusableConfiguration(cause: defect) }
-        return try caller.confirmWebhook(mode: mode, challenge: challenge, verifyToken: verifyToken)
+        return try caller.confirmWebhook(question)
     }
 
     /// Bytes of the largest body of a provider's webhook.
@@ -50,7 +46,7 @@ package struct PermissionWebhooks: Sendable {
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - signature: The header that signs it.
+    ///   - header: The value of the header field of that name.
     ///   - provider: Who calls.
     ///   - loaded: The application that was called.
     ///   - logger: Of the request.
@@ -58,14 +54,14 @@ package struct PermissionWebhooks: Sendable {
     ///   and its like.
     package func receiveWebhook(
         _ body: [UInt8],
-        signature: String?,
+        header: (_ name: String) -> String?,
         by provider: ProviderName,
         of loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
         let caller = try loaded.caller(provider)
         let changes = try loaded.verified(caller) { (caller) throws(Failure) in
-            try caller.changes(in: body, signature: signature)
+            try caller.changes(in: body, header: header)
         }
         var news = 0
         for change in changes {

@@ -1,3 +1,4 @@
+package import Providers
 import Vocabulary
 
 /// How Facebook's dialog words its answer when it sends the browser back (docs/protocols/facebook.md §1.6).
@@ -12,18 +13,15 @@ package enum DialogReply {
         case app(code: Int64?)
     }
 
-    /// Reads what stands in place of a code.
-    ///
-    /// - Parameters:
-    ///   - error: The parameter `error`.
-    ///   - reason: The parameter `error_reason`.
-    ///   - code: The parameter `error_code`; empty for an error without a number.
-    /// - Returns: Nil when the dialog says nothing of the kind.
-    package static func refusal(error: String?, reason: String?, code: String?) -> Refusal? {
+    /// Reads what stands in place of a code; nil when the dialog says nothing of the kind.
+    package static func refusal(in answer: DialogAnswer) -> Refusal? {
+        let (error, reason) = (answer.filled("error"), answer.filled("error_reason"))
         if error?.hasSameBytes(as: "access_denied") == true || reason?.hasSameBytes(as: "user_denied") == true {
             return .cancelled
         }
-        guard error != nil || code != nil else { return nil }
+        // App and configuration errors come with a number and without `error`.
+        let code = answer.filled("error_code")
+        guard error != nil || code != nil || answer.filled("error_message") != nil else { return nil }
         let number = code.flatMap { $0.utf8.count <= 10 ? Int64($0) : nil }
         // 1 and 2 are Facebook's own trouble, as on Graph; OAuth has two words for the same (RFC 6749 §4.1.2.1).
         let passing = ["server_error", "temporarily_unavailable"].contains { error?.hasSameBytes(as: $0) == true }
@@ -33,8 +31,12 @@ package enum DialogReply {
     /// Most permissions that are looked at.
     private static let mostScopes = 100
 
-    /// The names of permissions in `denied_scopes`, as far as they are some.
-    package static func declinedScopes(in list: String) -> [String] {
-        list.split(maxSplits: mostScopes) { $0 == "," || $0 == " " }.filter(PermissionName.isValid).map(String.init)
+    /// The names of permissions in `denied_scopes`, as far as they are some; nil when it is not there.
+    ///
+    /// Nothing declined is said by an empty list.
+    package static func declinedScopes(in answer: DialogAnswer) -> [String]? {
+        answer["denied_scopes"].map { list in
+            list.split(maxSplits: mostScopes) { $0 == "," || $0 == " " }.filter(PermissionName.isValid).map(String.init)
+        }
     }
 }

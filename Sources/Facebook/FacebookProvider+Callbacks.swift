@@ -7,8 +7,8 @@ extension FacebookProvider: RemovalReporting {
     package var endsSessionsWhenRevoked: Bool { settings.options.endSessionsWhenRevoked }
     package var eraseAfterDays: Int64 { settings.options.eraseAfterDays }
 
-    package func removal(in call: String) throws(Failure) -> ReportedRemoval {
-        let request = try SignedRequest(callback: call, apps: apps, now: clock.seconds)
+    package func removal(in form: FormFields) throws(Failure) -> ReportedRemoval {
+        let request = try SignedRequest(callback: form, apps: apps, now: clock.seconds)
         return ReportedRemoval(
             identity: IdentityKey(provider: name, app: request.appID, subject: request.subject),
             issuedAt: request.issuedAt,
@@ -16,8 +16,13 @@ extension FacebookProvider: RemovalReporting {
         )
     }
 
-    package func changes(in body: [UInt8], signature: String?) throws(Failure) -> [ReportedChange] {
-        let app = try WebhookSignature.signer(signature, of: body, apps: apps)
+    /// As Facebook wants it (docs/protocols/facebook.md §5.3).
+    package func receipt(code: String, statusURL: String) -> JSONObject {
+        ["url": .string(statusURL), "confirmation_code": .string(code)]
+    }
+
+    package func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange] {
+        let app = try WebhookSignature.signer(of: body, header: header, apps: apps)
         return try PermissionEvent.read(body, now: clock.seconds).map { event in
             ReportedChange(
                 identity: IdentityKey(provider: name, app: app, subject: event.subject),
@@ -34,13 +39,8 @@ extension FacebookProvider: RemovalReporting {
         }
     }
 
-    package func confirmWebhook(
-        mode: String?,
-        challenge: String?,
-        verifyToken: String?
-    ) throws(Failure) -> String {
-        try WebhookHandshake(mode: mode, challenge: challenge, verifyToken: verifyToken)
-            .answer(expecting: settings.webhookVerifyToken)
+    package func confirmWebhook(_ question: FormFields) throws(Failure) -> String {
+        try WebhookHandshake(question).answer(expecting: settings.webhookVerifyToken)
     }
 
     package var webhookLimit: Int { PermissionEvent.limits.bytes }

@@ -45,7 +45,7 @@ extension FacebookProvider: DialogOffering {
     /// Facebook's own text stays out of it.
     package func failure(in answer: DialogAnswer) -> Failure? {
         func details(_ code: Int64?) -> JSONObject { code.map { ["graphCode": .integer($0)] } ?? JSONObject() }
-        switch DialogReply.refusal(error: answer.error, reason: answer.errorReason, code: answer.errorCode) {
+        switch DialogReply.refusal(in: answer) {
         case nil:
             return nil
         case .cancelled:
@@ -73,7 +73,7 @@ extension FacebookProvider: DialogOffering {
     }
 
     package func declinedScopes(in answer: DialogAnswer) -> [String]? {
-        answer.deniedScopes.map(DialogReply.declinedScopes)
+        DialogReply.declinedScopes(in: answer)
     }
 
     package func finish(

@@ -36,24 +36,32 @@ package protocol RemovalReporting: Provider {
     /// Days between a person's request for deletion and the erasure; 0 erases at once.
     var eraseAfterDays: Int64 { get }
 
-    /// Reads a call about one person, once it is known to be the provider's.
+    /// Reads the form of a call about one person, once it is known to be the provider's.
     ///
     /// - Throws: `malformed_request` when it is not.
-    func removal(in call: String) throws(Failure) -> ReportedRemoval
+    func removal(in form: FormFields) throws(Failure) -> ReportedRemoval
+
+    /// The answer to a call that wants a person's data deleted.
+    ///
+    /// - Parameters:
+    ///   - code: What the request is known by.
+    ///   - statusURL: Where the person sees how far it is.
+    /// - Returns: What the provider wants to read.
+    func receipt(code: String, statusURL: String) -> JSONObject
 
     /// Reads the body of a webhook, once it is known to be the provider's.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - signature: The header that signs them.
+    ///   - header: The value of the header field of that name, in any case; nil when there is none.
     /// - Returns: The changes in the order of the report.
     /// - Throws: `malformed_request` when it is not.
-    func changes(in body: [UInt8], signature: String?) throws(Failure) -> [ReportedChange]
+    func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange]
 
-    /// Answers the provider's question whether the webhook's address is ours.
+    /// Answers the provider's question, which is a query, whether the webhook's address is ours.
     ///
     /// - Throws: `callback_refused`, `malformed_request`.
-    func confirmWebhook(mode: String?, challenge: String?, verifyToken: String?) throws(Failure) -> String
+    func confirmWebhook(_ question: FormFields) throws(Failure) -> String
 
     /// Bytes of the largest body of a webhook.
     var webhookLimit: Int { get }

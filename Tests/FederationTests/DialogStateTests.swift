@@ -271,18 +271,16 @@ struct DialogStateTests {
     @Test("what Facebook's dialog says in place of a code is told by our reasons")
     func answers() throws {
         let provider = try FacebookProvider.outOfReach()
-        func failure(_ change: (inout DialogAnswer) -> Void) -> Failure? {
-            var answer = DialogAnswer()
-            change(&answer)
-            return provider.failure(in: answer)
-        }
-        #expect(failure { _ in } == nil)
-        #expect(failure { $0.error = "access_denied" }?.reason == .loginCancelled)
-        #expect(failure { $0.errorReason = "user_denied" }?.reason == .loginCancelled)
-        #expect(failure { $0.error = "server_error" }?.reason == .providerUnavailable)
-        let refused = failure { $0.errorCode = "901" }
+        func failure(_ query: String) -> Failure? { provider.failure(in: DialogAnswer(LenientQuery(query))) }
+        #expect(failure("state=s&code=c") == nil)
+        #expect(failure("error=access_denied")?.reason == .loginCancelled)
+        #expect(failure("error_reason=user_denied")?.reason == .loginCancelled)
+        #expect(failure("error=server_error")?.reason == .providerUnavailable)
+        let refused = failure("error_code=901")
         #expect(refused?.reason == .providerMisconfigured)
         #expect(refused?.details["graphCode"] == .integer(901))
-        #expect(failure { $0.errorCode = "" }?.details["graphCode"] == nil)
+        let unnumbered = failure("error_message=x")
+        #expect(unnumbered?.reason == .providerMisconfigured)
+        #expect(unnumbered?.details["graphCode"] == nil)
     }
 }

@@ -3,10 +3,11 @@ import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Providers
 import Vocabulary
 
 /// Login through the server: where a client gets the address that a browser opens, the page that leads from there to
-/// Facebook's dialog, and where the dialog sends the browser back.
+/// the provider's dialog, and where the dialog sends the browser back.
 struct DialogRoutes {
     let dialog: LoginDialog
     let address: PublicAddress
@@ -54,7 +55,7 @@ struct DialogRoutes {
         let isSecure = address.isReachedByTLS
         do throws(Failure) {
             let started = try await dialog.startDialog(
-                DialogQuery.ticket(in: request.uri.query) ?? "",
+                LenientQuery(request.uri.query)["dialog"] ?? "",
                 of: context.provider(),
                 in: DialogCookie.read(request.headers, isSecure: isSecure),
                 for: application
@@ -79,9 +80,8 @@ struct DialogRoutes {
     ) async -> Response {
         let outcome: DialogOutcome
         do throws(Failure) {
-            let answer = DialogQuery.parse(request.uri.query)
             outcome = try await dialog.closeDialog(
-                answer,
+                DialogAnswer(LenientQuery(request.uri.query)),
                 of: context.provider(),
                 from: DialogCookie.read(request.headers, isSecure: address.isReachedByTLS),
                 in: application,

@@ -62,10 +62,14 @@ package struct SignedRequest: Sendable, Equatable {
     /// Verifies what came to a callback, which only Facebook itself may call.
     ///
     /// The same secret signs what a page gets from the JavaScript SDK; whoever comes by one of those must not be able
-    /// to have the person erased.
+    /// to have the person erased. Of the form one field counts; whatever Facebook may send beside it must not lose a
+    /// call.
     ///
     /// - Throws: `malformed_request`.
-    package init(callback text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
+    package init(callback form: FormFields, apps: [ProviderApp], now: Int64) throws(Failure) {
+        guard let text = try form.value("signed_request") else {
+            throw Failure(.malformedRequest, "The form has no signed_request.")
+        }
         self = try SignedRequest(text, apps: apps, now: now)
         guard !isForClients else { throw Self.refusal("it was made for a client of the app and not for this callback") }
     }

@@ -6,11 +6,13 @@ package struct WebhookHandshake: Sendable {
     private let challenge: String?
     private let verifyToken: String?
 
-    /// Collects the parameters `hub.mode`, `hub.challenge` and `hub.verify_token`, as they were found.
-    package init(mode: String?, challenge: String?, verifyToken: String?) {
-        self.mode = mode
-        self.challenge = challenge
-        self.verifyToken = verifyToken
+    /// Reads a query.
+    ///
+    /// - Throws: `malformed_request` when a parameter is there twice.
+    package init(_ query: FormFields) throws(Failure) {
+        mode = try query.value("hub.mode")
+        challenge = try query.value("hub.challenge")
+        verifyToken = try query.value("hub.verify_token")
     }
 
     /// The challenge, which is the answer.

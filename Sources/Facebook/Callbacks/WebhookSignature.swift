@@ -7,17 +7,17 @@ package enum WebhookSignature {
     /// The bytes are hashed as they came: Facebook escapes its JSON in a way that no other writer does.
     ///
     /// - Parameters:
-    ///   - header: `sha256=` and 64 hexadecimal digits; the older header with SHA-1 is not asked.
     ///   - body: The body as received.
+    ///   - header: The value of the header field of that name; the older one with SHA-1 is not asked for.
     ///   - apps: The apps that may have been called.
     /// - Returns: The app.
     /// - Throws: `malformed_request` when the signature is missing or by none of the apps.
     package static func signer(
-        _ header: String?,
         of body: [UInt8],
+        header: (_ name: String) -> String?,
         apps: [ProviderApp]
     ) throws(Failure) -> ProviderAppID {
-        guard let header, let signature = signature(in: header) else {
+        guard let signature = header("X-Hub-Signature-256").flatMap(signature(in:)) else {
             throw refusal("it has no X-Hub-Signature-256 of the form sha256=<64 hexadecimal digits>")
         }
         guard let app = apps.first(where: { $0.signed(body, as: signature) }) else {
@@ -26,6 +26,7 @@ package enum WebhookSignature {
         return app.id
     }
 
+    /// `sha256=` and 64 hexadecimal digits.
     private static func signature(in header: String) -> [UInt8]? {
         let prefix = "sha256=".utf8
         guard header.utf8.count == prefix.count + 64, header.utf8.starts(with: prefix) else { return nil }

@@ -85,13 +85,26 @@ struct SignedRequestTests {
     )
     func ofClients(member: String) throws {
         let common = #""algorithm": "HMAC-SHA256", "user_id": "1", "issued_at": \#(Self.now)"#
-        let own = try SignedRequest(callback: Self.signed("{\(common)}"), apps: [Self.app("1")], now: Self.now)
+        let own = try Self.callback("signed_request=" + Self.signed("{\(common)}"))
         #expect(!own.isForClients)
         let text = Self.signed("{\(common), \(member)}")
         let failure = #expect(throws: Failure.self) {
-            try SignedRequest(callback: text, apps: [Self.app("1")], now: Self.now)
+            try Self.callback("signed_request=" + text)
         }
         #expect(failure?.reason == .malformedRequest)
+    }
+
+    @Test("fields beside signed_request lose no call, and a form without it, or with two, is none")
+    func fields() throws {
+        let payload = #"{"algorithm":"HMAC-SHA256","user_id":"1","issued_at":\#(Self.now)}"#
+        let field = "signed_request=" + Self.signed(payload)
+        #expect(try Self.callback("state=1&\(field)&signed_request_version=2").subject.text == "1")
+        for form in ["", "state=1", "Signed_request=a.b", "\(field)&\(field)"] {
+            let failure = #expect(throws: Failure.self, "\(form)") { try Self.callback(form) }
+            #expect(failure?.reason == .malformedRequest)
+        }
+        let failure = #expect(throws: Failure.self) { try Self.callback("") }
+        #expect(failure?.message == "The form has no signed_request.")
     }
 
     @Test(
@@ -102,7 +115,7 @@ struct SignedRequestTests {
         let text = Self.signed(
             #"{"algorithm": "HMAC-SHA256", "user_id": "1", "issued_at": \#(Self.now), "\#(member)": null}"#
         )
-        let request = try SignedRequest(callback: text, apps: [Self.app("1")], now: Self.now)
+        let request = try Self.callback("signed_request=" + text)
         #expect(request.subject.text == "1")
     }
 
@@ -149,6 +162,10 @@ struct SignedRequestTests {
         let text = encoded(Array(payload.utf8))
         let key = SymmetricKey(data: Data(secret.utf8))
         return encoded(Array(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))) + "." + text
+    }
+
+    private static func callback(_ form: String) throws -> SignedRequest {
+        try SignedRequest(callback: FormFields(form), apps: [app("1")], now: now)
     }
 
     static func encoded(_ bytes: [UInt8]) -> String { Base64URL.encode(bytes) }

@@ -1,8 +1,6 @@
-import Vocabulary
-
 /// One `name=value` of a query or of a form (`application/x-www-form-urlencoded`); what it is good for is the reader's
 /// to say.
-package struct EncodedPair {
+package struct EncodedPair: Sendable {
     /// Decoded; nil when it cannot be.
     package let name: String?
     /// Decoded, and empty where there is none; nil when it cannot be decoded or is too long.

@@ -1,0 +1,36 @@
+/// The fields of a form, or of a query that is as strict.
+package struct FormFields: Sendable {
+    private var fields: [(name: String, value: String)] = []
+
+    /// More fields than anybody has a use for.
+    private static let mostFields = 64
+
+    /// Reads the pairs.
+    ///
+    /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
+    package init(_ text: String) throws(Failure) {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw Self.malformed }
+        let pairs = EncodedPair.read(text, most: Self.mostFields)
+        guard pairs.count <= Self.mostFields else { throw Self.malformed }
+        for pair in pairs {
+            guard let name = pair.name, let value = pair.value else { throw Self.malformed }
+            fields.append((name, value))
+        }
+    }
+
+    /// The value of a field, or nil when it is not there.
+    ///
+    /// - Throws: `malformed_request` when it is there twice: two readers could each take another one.
+    package func value(_ name: String) throws(Failure) -> String? {
+        let values = fields.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
+        guard values.count <= 1 else {
+            throw Failure(.malformedRequest, "\(name) is there more than once. Send it once.")
+        }
+        return values.first
+    }
+
+    private static let malformed = Failure(
+        .malformedRequest,
+        "A form or query must be percent-encoded UTF-8 without NUL, of at most \(mostFields) fields."
+    )
+}
