@@ -91,7 +91,7 @@ begin
         alter table federation.provider_settings drop column graph_version, drop column proof,
             drop constraint if exists provider_settings_provider_check;
     end if;
-    -- Operators name providers; a password is a way in, too, and no provider has its name.
+    -- Operators name providers; a password is a login method, too, and no provider has its name.
     if not exists (
         select from pg_constraint
         where conrelid = 'federation.provider_settings'::regclass and conname = 'provider_settings_provider'
@@ -226,7 +226,7 @@ create or replace trigger audit_log_is_append_only
     before update or delete or truncate on federation.audit_log
     for each statement execute function federation.refuse_change();
 
--- Who asked Facebook to have their data deleted. The code is what the person gets and what the page of the request's state is found
+-- Who asked a provider to have their data deleted. The code is what the person gets and what the page of the request's state is found
 -- by; who they are is forgotten when it is done.
 create table if not exists federation.deletion_requests (
     code text collate "C" primary key check (code ~ '^[A-Z2-7]{26}$'),
@@ -236,7 +236,7 @@ create table if not exists federation.deletion_requests (
     provider text collate "C" not null,
     provider_app text collate "C",
     subject text collate "C",
-    -- When Facebook signed it: an identity that came later is another one.
+    -- When the provider signed it: an identity that came later is another one.
     issued timestamptz not null,
     requested timestamptz not null default now(),
     due timestamptz not null,
@@ -418,14 +418,14 @@ begin
     perform federation.add_column(identities, 'token_key_id', 'text');
     perform federation.add_column(identities, 'token_kind', $$text check (token_kind in ('access', 'id'))$$);
     perform federation.add_column(identities, 'token_expires', 'timestamptz');
-    -- When Facebook is asked next whether the kept token still stands, when it was last, and when the profile was read last.
+    -- When the provider is asked next whether the kept token still stands, when it was last, and when the profile was read last.
     perform federation.add_column(identities, 'check_due', 'timestamptz');
     perform federation.add_column(identities, 'checked', 'timestamptz');
     perform federation.add_column(identities, 'refreshed', 'timestamptz');
-    -- When Facebook said that the person has removed the app or ended its access, and by which word.
+    -- When the provider said that the person has removed the app or ended its access, and by which word.
     perform federation.add_column(identities, 'revoked', 'timestamptz');
     perform federation.add_column(identities, 'revoked_by', 'text');
-    -- Unix seconds of the newest event of each permission that Facebook has told of: events arrive late, twice and out of order.
+    -- Unix seconds of the newest event of each permission that the provider has told of: events arrive late, twice and out of order.
     perform federation.add_column(identities, 'permission_events', $$jsonb not null default '{}'$$);
     if to_regclass(format('%I.identities_check_due', schema_name)) is null then
         execute format('create index identities_check_due on %s (check_due) where check_due is not null', identities);
@@ -504,7 +504,7 @@ begin
         execute format('create index attempts_last on %I.attempts (last)', schema_name);
     end if;
 
-    -- What a link of a mail proves, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once. A reversal
+    -- What a link of a mail verifies, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once. A reversal
     -- undoes what has become of the account since it was created, and counts whatever the user's address is by then.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (

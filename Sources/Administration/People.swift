@@ -93,7 +93,7 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// Takes an identity away from a user, and gives up our permissions at Facebook if a token is kept.
+    /// Takes an identity away from a user, and gives up our permissions at the provider if a token is kept.
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.
     /// - Throws: `conflict` for the last login method: nobody could log in to the account any more.
@@ -115,7 +115,7 @@ package struct UserAdministration: Sendable {
             guard person.loginMethods > 1 else {
                 throw Failure(
                     .conflict,
-                    "This is the only way in that the user has: nobody could log in to the account any more. "
+                    "This is the only login method that the user has: nobody could log in to the account any more. "
                         + "Disable or erase the user instead."
                 )
             }
@@ -129,7 +129,7 @@ package struct UserAdministration: Sendable {
     ///
     /// - Returns: The user as it is then.
     /// - Throws: `conflict` when no access token is kept or the user is disabled; what a login would be answered when
-    ///   Facebook refuses all the tokens, which marks their identities as revoked where it means that.
+    ///   the provider refuses all the tokens, which marks their identities as revoked where it means that.
     package func refresh(
         _ id: String,
         of application: String,
@@ -185,7 +185,7 @@ package struct UserAdministration: Sendable {
         return person.export(audit: try await store.audit(matching: filter, before: nil, limit: 1000))
     }
 
-    /// Removes a user with identities and sessions, and gives up our permissions at Facebook where a token is kept.
+    /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.
     ///
     /// The identities of a disabled user stay banned; see `liftBans`.
     /// The confirmation must be the objectId once more.

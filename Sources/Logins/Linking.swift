@@ -134,8 +134,8 @@ package struct Linking: Sendable {
 
     /// Takes a login method from the user of a session: an identity of a provider, or the password.
     ///
-    /// The sessions that it opened end, but for the one that asks; at Facebook our permissions are given up where a
-    /// token is kept. A mail tells of it, with a link that brings it back.
+    /// The sessions that it opened end, but for the one that asks; our permissions at the provider are given up
+    /// where a token is kept. A mail tells of it, with a link that brings it back.
     ///
     /// - Parameters:
     ///   - method: What is taken away.
@@ -157,7 +157,7 @@ package struct Linking: Sendable {
             () throws(Failure) in
             let provider = ProviderName(method.provider).flatMap { $0 == .password ? nil : loaded.title(of: $0) }
             let announcement = try await notices.announcement(to: user, in: loaded) { link, days in
-                .wayInRemoved(provider: provider, link: link, days: days, name: user.name)
+                .loginMethodRemoved(provider: provider, link: link, days: days, name: user.name)
             }
             return try await store.removeLoginMethod(
                 method,

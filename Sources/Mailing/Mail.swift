@@ -15,13 +15,14 @@ package enum Mail: Sendable {
     /// The address is another one; the link, if there is one, undoes that and what has followed.
     case emailChanged(link: Secret?, days: Int, name: String?)
     /// A provider's identity, or the password where none is named, is no login method any more; the link does the same.
-    case wayInRemoved(provider: String?, link: Secret?, days: Int, name: String?)
+    case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
     /// Whether mail works at all.
     case test
 
-    /// The names of the templates.
+    /// The names of the templates, by which operators have files of their own.
     package enum Template: String, Sendable, CaseIterable {
-        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, wayInRemoved, test
+        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, test
+        case loginMethodRemoved = "wayInRemoved"
 
         /// What a template may show; `application` is the name of the application.
         var variables: Set<String> {
@@ -31,7 +32,7 @@ package enum Mail: Sendable {
             case .passwordChanged: ["application", "name"]
             case .identityLinked: ["application", "name", "provider"]
             case .emailChanged: ["application", "name", "link", "days"]
-            case .wayInRemoved: ["application", "name", "provider", "link", "days"]
+            case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
             case .test: ["application"]
             }
         }
@@ -44,7 +45,7 @@ package enum Mail: Sendable {
         case .passwordChanged: .passwordChanged
         case .identityLinked: .identityLinked
         case .emailChanged: .emailChanged
-        case .wayInRemoved: .wayInRemoved
+        case .loginMethodRemoved: .loginMethodRemoved
         case .test: .test
         }
     }
@@ -54,8 +55,8 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
-        case .emailChanged(_?, let days, _), .wayInRemoved(_, _?, let days, _): Int64(clamping: days) &* 86_400
-        case .passwordChanged, .identityLinked, .emailChanged, .wayInRemoved, .test: 86_400
+        case .emailChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _): Int64(clamping: days) &* 86_400
+        case .passwordChanged, .identityLinked, .emailChanged, .loginMethodRemoved, .test: 86_400
         }
     }
 
@@ -70,7 +71,7 @@ package enum Mail: Sendable {
         case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
         case .emailChanged(let link, let days, let name):
             Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
-        case .wayInRemoved(let provider, let link, let days, let name):
+        case .loginMethodRemoved(let provider, let link, let days, let name):
             Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
         case .test: [:]
         }

@@ -158,7 +158,7 @@ package struct Maintenance: Sendable {
         return claimed.count == batchSize && found.left == 0
     }
 
-    /// Checks one identity when its turn comes, unless the claim is over then or Graph is not to be asked.
+    /// Checks one identity when its turn comes, unless the claim is over then or the provider is not to be asked.
     private func work(
         on identity: KeptIdentity,
         of provider: any TokenChecking,

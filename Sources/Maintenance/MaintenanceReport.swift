@@ -9,7 +9,7 @@ struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var cause: String?
-    /// Claimed identities that were left for later, since Graph was not to be asked or the claim was over.
+    /// Claimed identities that were left for later, since the provider was not to be asked or the claim was over.
     package var left = 0
     /// Expired rows that were removed.
     var purged: [Expired: Int] = [:]

@@ -57,7 +57,7 @@ package struct CompiledMapping: Sendable {
     /// Turns a profile into values of properties.
     ///
     /// - Parameters:
-    ///   - profile: The Graph user, or claims in its shape, as far as it fits.
+    ///   - profile: What the provider tells of the person, or claims in its shape, as far as it fits.
     ///   - grantedScopes: The permissions that the token carries; nil when unknown, and then a field that needs one and
     ///     is absent counts as not permitted.
     /// - Returns: The values, what lacked and what is left out.
@@ -91,9 +91,9 @@ package struct CompiledMapping: Sendable {
         return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
-    /// The failure for a field that Graph does not know, with the entry that asked for it.
+    /// The failure for a field that the provider does not know, with the entry that asked for it.
     ///
-    /// - Parameter field: The name in Graph's error; it is not repeated unless an entry asked for it.
+    /// - Parameter field: The name in the provider's error; it is not repeated unless an entry asked for it.
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
         guard let plan = plans.first(where: { $0.fields.contains { $0.name.hasSameBytes(as: field) } }) else {

@@ -5,7 +5,7 @@ import Vocabulary
 /// Every name is ASCII `[a-z][a-z0-9_]*`, so a path can say nothing in Graph's field syntax, where parentheses, braces
 /// and commas have a meaning.
 package struct FieldPath: Sendable, Equatable {
-    /// The outermost name: what Graph is asked for.
+    /// The outermost name: what the provider is asked for.
     package let field: String
     /// The names inside it.
     package let inner: [String]

@@ -53,7 +53,7 @@ package struct MappedProfile: Sendable {
     /// What is left out, where a default steps in too.
     package let omissions: [Omission]
 
-    /// The permissions at Facebook whose absence left properties unfilled, each once.
+    /// The permissions at the provider whose absence left properties unfilled, each once.
     package var missingPermissions: [String] { MissingField.permissions(of: missing) }
 }
 

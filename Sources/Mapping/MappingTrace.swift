@@ -6,7 +6,7 @@ package struct MappingTrace: Sendable {
     package let entries: [TracedEntry]
     /// The first failure that the login would answer; nil when it would go through.
     package let refusal: Failure?
-    /// The permissions at Facebook whose absence leaves properties unfilled, each once.
+    /// The permissions at the provider whose absence leaves properties unfilled, each once.
     package let missingPermissions: [String]
 }
 

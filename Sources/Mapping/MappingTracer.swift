@@ -2,9 +2,9 @@ package import Vocabulary
 
 /// Two mappings as a login would plan them, together with what is wrong with them: what a preview works with.
 package struct MappingTracer: Sendable {
-    /// What of the mappings can be used; `graphFields` is what to ask of Graph.
+    /// What of the mappings can be used; `graphFields` is what to ask the provider for.
     package let mapping: CompiledMapping
-    /// What keeps a login from using the mappings: it fails before Facebook is asked.
+    /// What keeps a login from using the mappings: it fails before the provider is asked.
     package let problems: MappingProblems?
     private let steps: [MappingPlanner.Step]
     private let properties: [Property]
@@ -47,7 +47,7 @@ package struct MappingTracer: Sendable {
     /// Follows every entry through a login.
     ///
     /// - Parameters:
-    ///   - profile: The Graph user, or claims in its shape, as far as it fits.
+    ///   - profile: What the provider tells of the person, or claims in its shape, as far as it fits.
     ///   - grantedScopes: The permissions that the token carries; nil when unknown.
     ///   - user: Who logs in; nil when the login creates the user.
     ///   - written: What the mapping recorded as written last into properties with `untilEdited`.

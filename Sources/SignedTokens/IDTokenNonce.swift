@@ -24,7 +24,7 @@ extension IDTokenCheck {
                     "no nonce where the service gives them out"
                 )
             }
-            // A client that hashes its nonces on the way to Facebook sends the one that we know in the request.
+            // A client that hashes its nonces on the way to the provider sends the one that we know in the request.
             guard let given else { return claim }
             guard Self.isMade(claim, of: given) else { throw otherNonce }
             return given

@@ -5,7 +5,7 @@ import Postgres
 package enum TakenOnce: String, Sendable {
     /// The state of a login dialog, which is nowhere but in the dialog's address until then.
     case state
-    /// An authorization code of Facebook's.
+    /// An authorization code of a provider's.
     case code
 }
 

@@ -1,7 +1,7 @@
 package import Vocabulary
 import Postgres
 
-/// Apps whose login dialogs are opened without a `code_challenge` for a while, since Facebook has forgotten one.
+/// Apps whose login dialogs are opened without a `code_challenge` for a while, since the provider has forgotten one.
 extension Store {
     /// Notes that an app's challenge was forgotten.
     ///

@@ -255,7 +255,7 @@ package struct SignInStatement: Sendable {
 
     /// How often the credential of a login may be used.
     package enum Use: Sendable {
-        /// Facebook says at each use whether it stands.
+        /// The provider says at each use whether it stands.
         case repeated
         /// It counts once, and using it is part of the write.
         case once

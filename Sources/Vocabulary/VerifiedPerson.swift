@@ -1,11 +1,11 @@
 /// A person whom a provider vouched for: the outcome of a verification.
 package struct VerifiedPerson: Sendable {
     package let identity: IdentityKey
-    /// The profile as received: the Graph user, or the claims of an ID token under the names of Graph's fields.
+    /// The profile as received, or the claims of an ID token under the names of the provider's fields.
     package let profile: JSONObject
     /// The permissions that stand behind the profile.
     package let scopes: [String]
-    /// Whether `scopes` is Facebook's own list; the claims of an ID token only give some of them away.
+    /// Whether `scopes` is the provider's own list; the claims of an ID token only give some of them away.
     package let scopesAreListed: Bool
     /// The permissions that the person declined in the dialog of this login; nil when it is not known.
     package var declinedScopes: [String]?
@@ -36,9 +36,9 @@ package struct VerifiedPerson: Sendable {
 /// A credential of a provider's that can be kept.
 package struct ProviderToken: Sendable {
     package enum Kind: String, Sendable {
-        /// A token for Graph.
+        /// An access token.
         case access
-        /// A signed token of Limited Login, good for giving up our permissions and for nothing else.
+        /// An ID token, good for giving up our permissions and for nothing else.
         case id
     }
 

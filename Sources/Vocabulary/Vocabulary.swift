@@ -5,5 +5,5 @@
 // the rules that need nothing but their arguments (which names are reserved, what a property type can hold, which bytes
 // are the same).
 //
-// It must not know of HTTP, SQL, Facebook's replies, clocks or randomness: time and random bytes arrive as arguments.
+// It must not know of HTTP, SQL, replies of providers, clocks or randomness: time and random bytes arrive as arguments.
 // Everything but the drivers may import it; it imports no module of ours.

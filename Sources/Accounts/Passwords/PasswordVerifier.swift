@@ -66,7 +66,7 @@ package struct PasswordVerifier: Sendable {
         if let seconds = refusal?.seconds {
             throw Failure(
                 .tooManyAttempts,
-                "Too many attempts with a wrong password. Wait \(seconds) s, use another way in, or ask for a link to set another password.",
+                "Too many attempts with a wrong password. Wait \(seconds) s, use another login method, or ask for a link to set another password.",
                 retryAfter: seconds
             )
         }

@@ -20,7 +20,7 @@ package struct AppCheck: Sendable {
 }
 
 extension GraphClient {
-    /// Proves the id and the secret of an app against Graph.
+    /// Checks the id and the secret of an app at Graph.
     ///
     /// Two questions, one after the other, both with the app token that id and secret make: for the app itself, and the
     /// one that every login asks, about a text that is no token. Each is asked once: whoever wants to know it again can

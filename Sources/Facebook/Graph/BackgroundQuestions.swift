@@ -57,7 +57,7 @@ extension GraphClient {
 
     /// Exchanges a token for the long-lived one of the same person (docs/protocols/facebook.md §1.3).
     ///
-    /// - Returns: The long-lived token, which proves nothing yet.
+    /// - Returns: The long-lived token, which is not verified yet.
     /// - Throws: Why there is none; the token that was to be exchanged is as good as before.
     package func exchangeForLongLived(
         kept token: Secret,

@@ -51,7 +51,7 @@ extension GraphClient {
     ///   - application: Whose login it is.
     ///   - deadline: When the answer is worth nothing any more.
     ///   - claim: Makes the code this login's, just before it is sent; what it throws keeps Facebook from being asked.
-    /// - Returns: The access token, which proves nothing yet; or that Facebook has lost the dialog's challenge.
+    /// - Returns: The access token, which is not verified yet; or that Facebook has lost the dialog's challenge.
     /// - Throws: Why there is neither.
     package func exchange(
         _ code: AuthorizationCode,

@@ -1,7 +1,7 @@
 package import Vocabulary
 import Postgres
 
-/// What a person asked Facebook for: the deletion of what we have of them.
+/// What a person asked a provider for: the deletion of what we have of them.
 package struct NewDeletionRequest: Sendable {
     let code: String
     let hash: [UInt8]
@@ -15,7 +15,7 @@ package struct NewDeletionRequest: Sendable {
     ///   - code: What the person gets: 26 random characters of `A`–`Z` and `2`–`7`.
     ///   - hash: SHA-256 that is the same for the same request.
     ///   - identity: Whose data it is about.
-    ///   - issued: Unix seconds at which Facebook signed it.
+    ///   - issued: Unix seconds at which the provider signed it.
     ///   - days: How long the erasure waits.
     package init(code: String, hash: [UInt8], identity: IdentityKey, issued: Int64, days: Int64) {
         self.code = code

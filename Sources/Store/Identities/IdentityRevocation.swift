@@ -1,14 +1,14 @@
 package import Vocabulary
 import Postgres
 
-/// That Facebook has ended an app's access to a person.
+/// That a provider has ended an app's access to a person.
 package struct IdentityRevocation: Sendable {
     /// What the word is about: a login that came after it has made it void.
     package enum Scope: Sendable {
         /// Access up to a moment, in Unix seconds. A login after that second is not meant, and news of what is known is
         /// none.
         case access(until: Int64)
-        /// The kept token that Facebook was asked about, as it is stored. A login may have brought another.
+        /// The kept token that the provider was asked about, as it is stored. A login may have brought another.
         case token(SealedToken)
     }
 
@@ -31,7 +31,7 @@ package struct IdentityRevocation: Sendable {
         self.endsSessions = endsSessions
     }
 
-    /// When it happened, and, where Facebook was asked for it, that it was.
+    /// When it happened, and, where the provider was asked for it, that it was.
     fileprivate var moment: Statement {
         switch scope {
         case .access(let moment): "revoked = least(now(), to_timestamp(\(moment)))"

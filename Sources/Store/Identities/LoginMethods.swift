@@ -96,7 +96,7 @@ extension Store {
                     && (method.app.map { candidate.app.hasSameBytes(as: $0) } ?? true)
             }
             guard let chosen = meant.first else {
-                throw Failure(.notFound, "This user has no such way in. GET users/identities lists them.")
+                throw Failure(.notFound, "This user has no such login method. GET users/identities lists them.")
             }
             guard meant.count == 1 else {
                 throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
@@ -104,7 +104,7 @@ extension Store {
             guard methods.count > 1 else {
                 throw Failure(
                     .lastLoginMethod,
-                    "This is the only way in that the user has. Link another identity or set a password first."
+                    "This is the only login method that the user has. Link another identity or set a password first."
                 )
             }
             if let announcement {

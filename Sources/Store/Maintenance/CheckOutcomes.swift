@@ -1,7 +1,7 @@
 package import Vocabulary
 import Postgres
 
-/// What Facebook says of a token that stands.
+/// What a provider says of a token that stands.
 package struct TokenStanding: Sendable {
     /// The permissions that the token carries.
     package let scopes: [String]
@@ -50,8 +50,8 @@ package struct TokenStanding: Sendable {
 }
 
 extension KeptIdentity {
-    /// Names the row, and only as long as it holds the token that Facebook was asked about: what it said is about no
-    /// other, and a login may have brought one meanwhile.
+    /// Names the row, and only as long as it holds the token that the provider was asked about: what it said is about
+    /// no other, and a login may have brought one meanwhile.
     static func condition<Input>(_ identity: @escaping @Sendable (Input) -> KeptIdentity) -> SQL<Input> {
         typealias Value = Parameter<Input>
         let provider = Value("provider") { .text(identity($0).key.provider.text) }
@@ -83,8 +83,8 @@ extension Store {
         try await change(identity, set: "\(unsafeRaw: Self.noToken), checked = now()", in: application)
     }
 
-    /// Forgets the token of a Facebook app that the application does not have any more: no secret is left to use it
-    /// with.
+    /// Forgets the token of a provider's app that the application does not have any more: no secret is left to use
+    /// it with.
     ///
     /// - Parameters:
     ///   - identity: With its token.

@@ -79,8 +79,8 @@ extension Store {
     /// - Parameters:
     ///   - values: One for each target of the statement, nil for what the profile lacks.
     ///   - cleared: The properties that are emptied, because the profile lacks them.
-    ///   - standing: What Facebook says of the token.
-    ///   - identity: With the token that Facebook was asked about.
+    ///   - standing: What the provider says of the token.
+    ///   - identity: With the token that the provider was asked about.
     ///   - statement: The statement of the application and its stored mapping.
     /// - Returns: The user as it is then; nil when the token is not the one that is kept any more or the user is
     ///   disabled, and then nothing has changed.

@@ -4,7 +4,7 @@ import Postgres
 /// Which users are wanted: all conditions that are given must hold.
 package struct PersonSearch: Sendable {
     package var objectID: ObjectID?
-    /// The id at Facebook, under whichever of the application's apps.
+    /// The id at a provider, under whichever of the application's apps.
     package var subject: String?
     /// The whole address, in whatever case.
     package var email: String?

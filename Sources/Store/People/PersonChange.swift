@@ -190,7 +190,7 @@ private struct PersonWork: Sendable {
         if status == .disabled {
             _ = try await connection.query(deleteSessions)
         } else {
-            // Of an identity that Facebook had erased while another one kept the account.
+            // Of an identity that its provider had erased while another one kept the account.
             _ = try await connection.liftBans(of: id, schema: schema)
         }
         return entry(

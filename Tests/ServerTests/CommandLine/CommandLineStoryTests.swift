@@ -130,7 +130,7 @@ struct CommandLineStoryTests {
         #expect(enabled["user"]?.object?["userStatus"]?.string == "ENABLED")
 
         let last = "user unlink demo \(id) --app-id 1234567890 --subject \(subject) --confirm \(subject)"
-        #expect(try await ann.fail(last, with: 65).contains("only way in"))
+        #expect(try await ann.fail(last, with: 65).contains("only login method"))
         let person = try #require(JSON.object(try await ann.succeed("user export demo \(id)")))
         #expect(person["user"]?.object?["email"]?.string == "bea@example.com")
         try await ann.succeed("user erase demo \(id) --confirm \(id)")
