@@ -1,11 +1,12 @@
 -- The whole schema of the federation service.
 --
--- `federation migrate` runs this file; `psql -v ON_ERROR_STOP=1 -f schema.sql` gives the same. Applying it again changes nothing.
--- One advisory lock and one transaction around everything: sixteen instances that start at once wait for each other, and a
--- killed one leaves no half step. (`CREATE TABLE IF NOT EXISTS` alone fails when two sessions run it at once.)
+-- `federation migrate` runs this file; `psql -v ON_ERROR_STOP=1 -f schema.sql` gives the same. Applying it again
+-- changes nothing. One advisory lock and one transaction around everything: sixteen instances that start at once wait
+-- for each other, and a killed one leaves no half step. (`CREATE TABLE IF NOT EXISTS` alone fails when two sessions run
+-- it at once.)
 --
--- Schema `federation` holds what operators configure. Each application has a PostgreSQL schema of its own for its users,
--- made by federation.create_application_schema().
+-- Schema `federation` holds what operators configure. Each application has a PostgreSQL schema of its own for its
+-- users, made by federation.create_application_schema().
 
 begin;
 
@@ -70,7 +71,8 @@ create table if not exists federation.api_keys (
 -- Whether the key is a server's: it may do what concerns other users than the session's own.
 alter table federation.api_keys add column if not exists server boolean not null default false;
 
--- One row for each provider that an application uses. The options are what else its operator decides: see docs/administration.md.
+-- One row for each provider that an application uses. The options are what else its operator decides: see
+-- docs/administration.md.
 create table if not exists federation.provider_settings (
     application_id text collate "C" not null references federation.applications on delete cascade,
     provider text collate "C" not null,
@@ -108,7 +110,8 @@ $body$;
 alter table federation.provider_settings
     add column if not exists kind text collate "C" check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$');
 
--- Of which kind a provider's name is, for ever: identities outlast the settings, and those of another kind are other people.
+-- Of which kind a provider's name is, for ever: identities outlast the settings, and those of another kind are other
+-- people.
 create table if not exists federation.provider_kinds (
     application_id text collate "C" not null references federation.applications on delete cascade,
     provider text collate "C" not null,
@@ -118,8 +121,8 @@ create table if not exists federation.provider_kinds (
 insert into federation.provider_kinds
 select application_id, provider, coalesce(kind, provider) from federation.provider_settings on conflict do nothing;
 
--- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master key
--- secret_key_id; its associated data name this table, the application, the row and the column.
+-- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master
+-- key secret_key_id; its associated data name this table, the application, the row and the column.
 create table if not exists federation.provider_apps (
     application_id text collate "C" not null,
     provider text collate "C" not null,
@@ -226,8 +229,8 @@ create or replace trigger audit_log_is_append_only
     before update or delete or truncate on federation.audit_log
     for each statement execute function federation.refuse_change();
 
--- Who asked a provider to have their data deleted. The code is what the person gets and what the page of the request's state is found
--- by; who they are is forgotten when it is done.
+-- Who asked a provider to have their data deleted. The code is what the person gets and what the page of the request's
+-- state is found by; who they are is forgotten when it is done.
 create table if not exists federation.deletion_requests (
     code text collate "C" primary key check (code ~ '^[A-Z2-7]{26}$'),
     application_id text collate "C" not null references federation.applications on delete cascade,
@@ -248,9 +251,9 @@ create table if not exists federation.deletion_requests (
 );
 create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
 
--- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so that no service
--- takes a token of another application. The secret is the private key, AES-256-GCM under the master key secret_key_id; one that no longer
--- signs stays as long as a token of it may live.
+-- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so
+-- that no service takes a token of another application. The secret is the private key, AES-256-GCM under the master key
+-- secret_key_id; one that no longer signs stays as long as a token of it may live.
 create table if not exists federation.token_keys (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
     secret bytea not null,
@@ -262,13 +265,14 @@ create table if not exists federation.token_keys (
 );
 alter table federation.token_keys
     add column if not exists application_id text collate "C" references federation.applications on delete cascade;
--- A key without an application is of the time when all had one together: it signs for an application until that one's own key is known.
+-- A key without an application is of the time when all had one together: it signs for an application until that one's
+-- own key is known.
 update federation.token_keys set retired = now() where application_id is null and retired is null;
 drop index if exists federation.token_keys_one_signs;
 create unique index if not exists token_keys_one_signs_for_each on federation.token_keys (application_id) where retired is null;
 
--- The key under which identities are hashed that stay banned when their user is erased: AES-256-GCM under the master key
--- secret_key_id. It is made once and stays, since nobody could hash anew whom nothing names any more.
+-- The key under which identities are hashed that stay banned when their user is erased: AES-256-GCM under the master
+-- key secret_key_id. It is made once and stays, since nobody could hash anew whom nothing names any more.
 create table if not exists federation.ban_key (
     only_row boolean primary key default true check (only_row),
     secret bytea not null,
@@ -289,7 +293,8 @@ begin
 end
 $body$;
 
--- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be taken.
+-- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be
+-- taken.
 --
 -- No two identities have one text: a provider's name and an app's id hold neither a space nor, as they stand here, a
 -- slash. Facebook's identities are known without the provider's name, as they were before version 6.
@@ -304,8 +309,8 @@ $body$;
 create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$select federation.identity_hash('facebook', provider_app, subject)$body$;
 
--- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a login may have
--- waited for an erasure that its own statement does not see.
+-- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a
+-- login may have waited for an erasure that its own statement does not see.
 create or replace function federation.has_ended(schema_name text, identity bytea, moment timestamptz) returns boolean
 language plpgsql volatile as $body$
 declare
@@ -321,8 +326,8 @@ $body$;
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Ends the session that a client had and the oldest others of a user, so that with the one that was just opened no more are left than
--- allowed. A statement of its own, so that it sees what a simultaneous login has just committed.
+-- Ends the session that a client had and the oldest others of a user, so that with the one that was just opened no more
+-- are left than allowed. A statement of its own, so that it sees what a simultaneous login has just committed.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
 ) returns void
@@ -370,8 +375,8 @@ begin
             dynamic jsonb not null default '{}'
         )$ddl$, schema_name);
 
-    -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept, but takes no update
-    -- that leaves it so large.
+    -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept,
+    -- but takes no update that leaves it so large.
     if not exists (
         select from pg_constraint
         where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
@@ -382,7 +387,8 @@ begin
         );
     end if;
 
-    -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins before it looks.
+    -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins
+    -- before it looks.
     if to_regclass(format('%I.users_email', schema_name)) is null then
         execute format('create index users_email on %I.users (lower(email))', schema_name);
     end if;
@@ -412,25 +418,28 @@ begin
 
     -- What the person declined when the dialog asked last; some of it may have been granted since.
     perform federation.add_column(identities, 'declined_scopes', $$text[] not null default '{}'$$);
-    -- The provider token of the last login, if the application keeps it: AES-256-GCM under the master key token_key_id, bound to the
-    -- application, the row and the column.
+    -- The provider token of the last login, if the application keeps it: AES-256-GCM under the master key token_key_id,
+    -- bound to the application, the row and the column.
     perform federation.add_column(identities, 'token', 'bytea');
     perform federation.add_column(identities, 'token_key_id', 'text');
     perform federation.add_column(identities, 'token_kind', $$text check (token_kind in ('access', 'id'))$$);
     perform federation.add_column(identities, 'token_expires', 'timestamptz');
-    -- When the provider is asked next whether the kept token still stands, when it was last, and when the profile was read last.
+    -- When the provider is asked next whether the kept token still stands, when it was last, and when the profile was
+    -- read last.
     perform federation.add_column(identities, 'check_due', 'timestamptz');
     perform federation.add_column(identities, 'checked', 'timestamptz');
     perform federation.add_column(identities, 'refreshed', 'timestamptz');
     -- When the provider said that the person has removed the app or ended its access, and by which word.
     perform federation.add_column(identities, 'revoked', 'timestamptz');
     perform federation.add_column(identities, 'revoked_by', 'text');
-    -- Unix seconds of the newest event of each permission that the provider has told of: events arrive late, twice and out of order.
+    -- Unix seconds of the newest event of each permission that the provider has told of: events arrive late, twice and
+    -- out of order.
     perform federation.add_column(identities, 'permission_events', $$jsonb not null default '{}'$$);
     if to_regclass(format('%I.identities_check_due', schema_name)) is null then
         execute format('create index identities_check_due on %s (check_due) where check_due is not null', identities);
     end if;
-    -- Kept tokens are found by the key that they are under: when keys are rotated, and when an application keeps none any more.
+    -- Kept tokens are found by the key that they are under: when keys are rotated, and when an application keeps none
+    -- any more.
     if to_regclass(format('%I.identities_token_key', schema_name)) is null then
         execute format(
             'create index identities_token_key on %s (token_key_id) where token_key_id is not null', identities
@@ -474,8 +483,9 @@ begin
     -- When the person has last shown who they are, by whatever credential.
     perform federation.add_column(sessions, 'proved', 'timestamptz not null default now()');
 
-    -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters as libargon2
-    -- writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the column.
+    -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters
+    -- as libargon2 writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the
+    -- column.
     execute format($ddl$
         create table if not exists %1$I.passwords (
             object_id uuid primary key references %1$I.users on delete cascade,
@@ -489,7 +499,8 @@ begin
         execute format('create index passwords_hash_key on %I.passwords (hash_key_id)', schema_name);
     end if;
 
-    -- Failed attempts to log in by a password or to guess a secret, by SHA-256 of what they are counted for: a login, an address.
+    -- Failed attempts to log in by a password or to guess a secret, by SHA-256 of what they are counted for: a login,
+    -- an address.
     execute format($ddl$
         create table if not exists %1$I.attempts (
             key bytea primary key check (octet_length(key) = 32),
@@ -504,8 +515,9 @@ begin
         execute format('create index attempts_last on %I.attempts (last)', schema_name);
     end if;
 
-    -- What a link of a mail verifies, by SHA-256 of its token: whoever has it reads the mail of that address. It counts once. A reversal
-    -- undoes what has become of the account since it was created, and counts whatever the user's address is by then.
+    -- What a link of a mail verifies, by SHA-256 of its token: whoever has it reads the mail of that address. It counts
+    -- once. A reversal undoes what has become of the account since it was created, and counts whatever the user's
+    -- address is by then.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -532,7 +544,8 @@ begin
         execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
     end if;
 
-    -- Identities that were taken from a user while a reversal could still bring them back; a week later they are forgotten.
+    -- Identities that were taken from a user while a reversal could still bring them back; a week later they are
+    -- forgotten.
     execute format($ddl$
         create table if not exists %1$I.removed_identities (
             provider text collate "C" not null,
@@ -551,8 +564,8 @@ begin
         execute format('create index removed_identities_removed on %I.removed_identities (removed)', schema_name);
     end if;
 
-    -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds tokens. A mail is taken
-    -- for sending before it is sent, so an event never sends two.
+    -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds
+    -- tokens. A mail is taken for sending before it is sent, so an event never sends two.
     execute format($ddl$
         create table if not exists %1$I.mails (
             id uuid primary key default gen_random_uuid(),
@@ -589,11 +602,12 @@ begin
         execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
     end if;
 
-    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes, nonces and states of
-    -- dialogs that have been used; identities whose access has ended, by federation.identity_hash, `created` being the moment; apps whose
-    -- dialogs are opened without a challenge for a while (noChallenge), by SHA-256 of their id; and identities that were a disabled user's
-    -- when they were erased, by an HMAC under federation.ban_key. `owner` is who has used it: the same attempt may come again when it lost
-    -- a race or its reply; of a login code it is whose it is, by federation.identity_hash, and of a ban the object_id of who is gone. The
+    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes,
+    -- nonces and states of dialogs that have been used; identities whose access has ended, by federation.identity_hash,
+    -- `created` being the moment; apps whose dialogs are opened without a challenge for a while (noChallenge), by
+    -- SHA-256 of their id; and identities that were a disabled user's when they were erased, by an HMAC under
+    -- federation.ban_key. `owner` is who has used it: the same attempt may come again when it lost a race or its reply;
+    -- of a login code it is whose it is, by federation.identity_hash, and of a ban the object_id of who is gone. The
     -- payload, of login codes alone, is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (

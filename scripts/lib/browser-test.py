@@ -14,7 +14,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-# What a client's page does; the test presses its buttons and reads what it shows. Every page is the same, whatever its path.
+# What a client's page does; the test presses its buttons and reads what it shows. Every page is the same, whatever its
+# path.
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Client</title></head><body>
 <button id="redirect">Log in by redirect</button> <button id="popup">Log in by popup</button>

@@ -2,8 +2,8 @@
 # that brings it. Recognition is by what is there, not by package names: whoever installed it, and on whatever system.
 # shellcheck shell=bash
 
-# packages_for PURPOSE: "package probe" lines; `pypi:NAME` is a package of Python's. Each purpose contains the ones before
-# it, except `runtime`, which is what the built service alone needs.
+# packages_for PURPOSE: "package probe" lines; `pypi:NAME` is a package of Python's. Each purpose contains the ones
+# before it, except `runtime`, which is what the built service alone needs.
 packages_for() {
     local build='pkg-config has_command:pkg-config
 libpq-dev has_library:libpq

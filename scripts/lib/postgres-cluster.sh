@@ -4,8 +4,8 @@
 #   DIR/port      TCP port on 127.0.0.1            DIR/lock  held while a command changes the cluster
 #
 # The server's directory holds data/, log and its settings. It is DIR/server, except when the caller is root and the
-# account that the server runs under cannot reach DIR: then it lies under /var/tmp. That of a cluster for tests lies in memory where
-# there is room.
+# account that the server runs under cannot reach DIR: then it lies under /var/tmp. That of a cluster for tests lies in
+# memory where there is room.
 # shellcheck shell=bash
 
 # A memory file system, and how much of it must be free, in KiB. There a database is made in a fraction of the time.
@@ -92,7 +92,8 @@ choose_home() {
     printf '%s\n' "$home"
 }
 
-# free_memory: how much the memory file system can still take without the machine running short, in KiB; 0 where there is none.
+# free_memory: how much the memory file system can still take without the machine running short, in KiB; 0 where there
+# is none.
 free_memory() {
     local room available
     room=$(df --output=avail "$MEMORY" 2>/dev/null | tail -n 1) || room=0
@@ -101,8 +102,8 @@ free_memory() {
     printf '%d\n' "$((room < available ? room : available))"
 }
 
-# create_cluster DIR [FAST]: a new cluster with a random password for its superuser. Interrupted, it leaves nothing that a
-# later call would take for a cluster: data/ appears by renaming.
+# create_cluster DIR [FAST]: a new cluster with a random password for its superuser. Interrupted, it leaves nothing that
+# a later call would take for a cluster: data/ appears by renaming.
 create_cluster() {
     local dir=$1 home initdb
     initdb=$(server_program initdb) || fail "$EX_UNAVAILABLE" "no PostgreSQL server here; scripts/prepare installs one."

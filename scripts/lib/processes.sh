@@ -1,5 +1,5 @@
-# Owns the background processes of a script: starts each with a log of its own, waits until it answers, stops all of them.
-# They end with the script, even when that is killed.
+# Owns the background processes of a script: starts each with a log of its own, waits until it answers, stops all of
+# them. They end with the script, even when that is killed.
 # shellcheck shell=bash
 
 process_names=()
