@@ -6,7 +6,7 @@ package import Vocabulary
 
 /// The steps about an application as a whole.
 enum ApplicationSteps {
-    package static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
+    static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         let settings = SettingsDocument.document(of: desired.settings)
         guard let stored else {
             let create = ConfigurationChange.create(name: desired.name, schema: desired.schema, settings: settings)
@@ -50,7 +50,7 @@ enum ApplicationSteps {
 /// The steps about API keys.
 enum KeySteps {
     /// A hash belongs to one label at a time: those that another label shall have are revoked before it gets them.
-    package static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
+    static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
         -> [PlannedChange]
     {
         var revoked: [PlannedChange] = []
@@ -108,7 +108,7 @@ enum KeySteps {
 
 /// The steps about the mapping for a provider.
 enum MappingSteps {
-    package static func steps(
+    static func steps(
         for provider: ProviderName,
         from stored: StoredApplication?,
         to desired: DesiredApplication
@@ -145,7 +145,7 @@ extension JSONValue {
 
 /// The steps about a provider.
 enum ProviderSteps {
-    package static func steps(
+    static func steps(
         at provider: ProviderName,
         _ kinds: ProviderKinds,
         from stored: StoredApplication.Provider?,

@@ -39,13 +39,13 @@ extension StoredOperator.Token {
 /// Reads what operators write about operators, and gathers what is wrong with it.
 struct OperatorDocument {
     private let object: JSONObject
-    package private(set) var problems = DocumentProblems()
+    private(set) var problems = DocumentProblems()
 
     /// From a minute to 366 days: more than a year is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 60...31_622_400
 
     /// - Throws: `document_invalid` when it is no object.
-    package init(_ document: JSONValue, known: [String]) throws(Failure) {
+    init(_ document: JSONValue, known: [String]) throws(Failure) {
         guard let object = document.object else {
             throw DocumentProblems(JSONPointer(), "must be an object").failure
         }
@@ -58,12 +58,12 @@ struct OperatorDocument {
         }
     }
 
-    package mutating func name() -> OperatorName? {
+    mutating func name() -> OperatorName? {
         let rule = "must be 1 to 64 ASCII letters, digits or .-_@+, beginning with a letter or digit"
         return required("name", object["name"]?.string.flatMap { OperatorName($0) }, rule)
     }
 
-    package mutating func role() -> OperatorRole? {
+    mutating func role() -> OperatorRole? {
         let role = object["role"]?.string.flatMap { text in
             OperatorRole.allCases.first { $0.rawValue.hasSameBytes(as: text) }
         }
@@ -71,7 +71,7 @@ struct OperatorDocument {
     }
 
     /// Seconds that a token lives; nil when it never expires.
-    package mutating func lifetime() -> Int64? {
+    mutating func lifetime() -> Int64? {
         guard let value = object.present("expiresInSeconds") else { return nil }
         let rule = "must be whole seconds from \(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
         return required("expiresInSeconds", value.integer.flatMap { Self.lifetimes.contains($0) ? $0 : nil }, rule)

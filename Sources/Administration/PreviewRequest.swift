@@ -5,20 +5,20 @@ import Store
 /// What a preview is to be made of.
 struct PreviewRequest {
     /// Whose profile it is made with.
-    package enum Person {
+    enum Person {
         /// As given; the scopes are nil when unknown.
         case profile(JSONObject, scopes: [String]?)
         /// The one whom the provider vouches for.
         case credential(CredentialFields, appID: String?)
     }
 
-    package let person: Person
+    let person: Person
     /// A candidate for the stored mapping, in either form.
-    package let mapping: JSONValue?
+    let mapping: JSONValue?
     /// The client's mapping.
-    package let clientMapping: JSONValue?
+    let clientMapping: JSONValue?
     /// The objectId of an existing user, as received.
-    package let user: String?
+    let user: String?
 
     /// Whether it shows what a provider says of somebody.
     var isOfPerson: Bool {
@@ -28,7 +28,7 @@ struct PreviewRequest {
     /// Reads a request.
     ///
     /// - Throws: Every problem and its place.
-    package init(_ document: JSONValue) throws(DocumentProblems) {
+    init(_ document: JSONValue) throws(DocumentProblems) {
         var reader = DocumentReader(origin: .request)
         let place = JSONPointer()
         let known = [

@@ -3,12 +3,12 @@ import Store
 
 /// A property as an operator declares or changes it, read from a document of its own.
 struct PropertyDeclaration {
-    package let property: Property
+    let property: Property
 
     /// Reads the members of a declaration; the property that it replaces is nil when it makes one.
     ///
     /// - Throws: Every problem, those that the reader has noted before included.
-    package init(
+    init(
         _ object: JSONObject,
         replacing old: Property?,
         reader: inout DocumentReader

@@ -127,7 +127,7 @@ extension DocumentReader {
     ///   - current: The resource as operators read it.
     ///   - fixed: The members that cannot be changed this way.
     /// - Returns: The resource after the patch; without members that were set to `null`.
-    package mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
+    mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
         let document = JSONPointer()
         guard let changes = object(patch, at: document, known: current.members.map(\.key)) else { return current }
         for name in fixed {

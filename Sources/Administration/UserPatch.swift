@@ -2,10 +2,10 @@ import Vocabulary
 
 /// The merge patch of a user: `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`, or without the `user` around it.
 struct UserPatch {
-    package let status: UserStatus
+    let status: UserStatus
 
     /// - Throws: `document_invalid` with everything that is not that.
-    package init(_ patch: JSONValue) throws(Failure) {
+    init(_ patch: JSONValue) throws(Failure) {
         var problems = DocumentProblems()
         var status: UserStatus?
         var isGiven = false

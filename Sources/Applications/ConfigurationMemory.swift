@@ -6,18 +6,18 @@ import Vocabulary
 /// what it read may come from a server that has been replaced since.
 struct ConfigurationMemory {
     /// The configuration at one revision.
-    package struct Copy {
-        package let revision: Int64
-        package let applications: [ApplicationID: LoadedApplication]
+    struct Copy {
+        let revision: Int64
+        let applications: [ApplicationID: LoadedApplication]
         /// Applications by their host names, for the form `/api` of public paths.
-        package let hosts: [String: LoadedApplication]
+        let hosts: [String: LoadedApplication]
         /// Applications of which a change is known that has not been read.
         fileprivate(set) var suspended: Set<ApplicationID>
 
         /// The application of that id; nil when there is none.
         ///
         /// - Throws: `store_unavailable` for one that is suspended.
-        package func application(_ id: ApplicationID) throws(Failure) -> LoadedApplication? {
+        func application(_ id: ApplicationID) throws(Failure) -> LoadedApplication? {
             guard !suspended.contains(id) else {
                 throw Failure(
                     .storeUnavailable,
@@ -28,7 +28,7 @@ struct ConfigurationMemory {
             return applications[id]
         }
 
-        package func application(host: Substring) -> LoadedApplication? {
+        func application(host: Substring) -> LoadedApplication? {
             // No host name is longer (RFC 1035 §2.3.4), and a longer text is never hashed.
             guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
             return hosts[String(host)]
@@ -36,14 +36,14 @@ struct ConfigurationMemory {
     }
 
     /// A look at the database, as it is begun.
-    package struct Look {
+    struct Look {
         /// The revision after which changes are to be read; nil when everything is.
-        package let since: Int64?
+        let since: Int64?
         /// How many doubts there had been.
         fileprivate let doubts: UInt64
     }
 
-    package private(set) var copy: Copy?
+    private(set) var copy: Copy?
     /// How often the database may have been replaced by one that has lost changes.
     private var doubts: UInt64 = 0
     /// How many of the doubts there had been when everything was read that the copy rests on.
@@ -56,7 +56,7 @@ struct ConfigurationMemory {
 
     /// Notes that an application has been changed by what nobody here has read: it is not served before a look that
     /// begins later has read everything.
-    package mutating func suspend(_ id: ApplicationID) {
+    mutating func suspend(_ id: ApplicationID) {
         doubt()
         suspended[id] = doubts
         copy?.suspended.insert(id)
@@ -66,7 +66,7 @@ struct ConfigurationMemory {
     var isSuspending: Bool { !suspended.isEmpty }
 
     /// Begins a look; to be called before anything is read.
-    package func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
+    func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
 
     /// Puts what a look has read into the copy, unless another look knows better.
     ///
@@ -76,7 +76,7 @@ struct ConfigurationMemory {
     ///   - changed: Those that have changed since `look.since`; all of them when that is nil.
     ///   - look: The look.
     /// - Returns: Whether the copy has changed.
-    package mutating func take(
+    mutating func take(
         revision: Int64,
         ids: Set<ApplicationID>,
         changed: [LoadedApplication],

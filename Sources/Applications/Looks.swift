@@ -18,7 +18,7 @@ final class Looks<Outcome: Sendable>: Sendable {
     ///
     /// - Parameter look: Looks. All callers must mean the same by it, since only one of theirs is run.
     /// - Returns: What it returned.
-    package func join(_ look: @escaping @Sendable () async -> Outcome) async -> Outcome {
+    func join(_ look: @escaping @Sendable () async -> Outcome) async -> Outcome {
         let task = state.withLockedValue { state in
             if let next = state.next { return next }
             let task = Task { [state = self.state, before = state.begun] in

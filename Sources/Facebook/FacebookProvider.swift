@@ -10,7 +10,6 @@ package struct FacebookProvider: Provider {
     package let settings: FacebookSettings
     let graph: GraphClient
     let keys: SigningKeys
-    /// The time in Unix seconds.
     let clock: WallClock
 
     static let title = "Facebook"

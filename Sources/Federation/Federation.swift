@@ -1,9 +1,10 @@
 // Federation — the use cases of clients, wired together.
 //
 // It owns which use case holds what: each is a type of `Logins`, `Accounts` or `Callbacks` that gets exactly what it
-// uses.
+// uses; and the health of an instance.
 //
-// It must not know how any of them works, nor of HTTP, of SQL, or of any provider. API and Server use it.
+// It must not know how any of them works, nor of HTTP, of SQL, or of any provider. The protocols of clients, API and
+// Server use it.
 
 package import Accounts
 package import Applications

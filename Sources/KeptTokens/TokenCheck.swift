@@ -324,7 +324,7 @@ extension LoadedApplication {
 /// double.
 enum CheckBackoff {
     /// Seconds until the next try, after a check that came to nothing for a reason; `now` in Unix seconds.
-    package static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
+    static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
         let day: Int64 = 86_400
         // The person has to do something at the provider first.
         guard reason != .userActionRequired else { return day }

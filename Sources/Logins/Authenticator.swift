@@ -12,14 +12,14 @@ package import Vocabulary
 
 /// One login of one application, on its way.
 struct LoginAttempt: Sendable {
-    package let request: LoginRequest
-    package var loaded: LoadedApplication
+    let request: LoginRequest
+    var loaded: LoadedApplication
     /// When nothing is begun any more.
-    package let end: ContinuousClock.Instant
+    let end: ContinuousClock.Instant
     /// When the provider must have answered.
     let providerDeadline: ContinuousClock.Instant
 
-    package init(
+    init(
         request: LoginRequest,
         loaded: LoadedApplication,
         end: ContinuousClock.Instant,
@@ -34,13 +34,13 @@ struct LoginAttempt: Sendable {
 
 /// Whom a login is by: the provider's word, and what the write does besides.
 struct AuthenticatedLogin: Sendable {
-    package let result: AuthenticationResult
+    let result: AuthenticationResult
     /// The mapping that the client sent, with this request or with an earlier step of the login.
-    package let mapping: JSONValue?
+    let mapping: JSONValue?
     /// What the write uses up; nil for a credential that may be used again.
-    package let once: SingleUse?
+    let once: SingleUse?
 
-    package init(_ result: AuthenticationResult, mapping: JSONValue?, once: SingleUse? = nil) {
+    init(_ result: AuthenticationResult, mapping: JSONValue?, once: SingleUse? = nil) {
         self.result = result
         self.mapping = mapping
         self.once = once

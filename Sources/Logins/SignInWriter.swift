@@ -101,7 +101,7 @@ extension LoginAttempt {
     ///   - nonce: What came with it.
     ///   - random: For bytes that nobody else has.
     /// - Returns: Bytes that are the same for the same request of the same `Idempotency-Key`, and random without a key.
-    package func owner(of credential: Secret, nonce: Secret?, _ random: RandomSource) -> [UInt8] {
+    func owner(of credential: Secret, nonce: Secret?, _ random: RandomSource) -> [UInt8] {
         guard let key = request.idempotencyKey else { return random.bytes(16) }
         var hash = SHA256()
         let parts = [

@@ -99,17 +99,17 @@ package struct TokenIssuer: Sendable {
 
 /// What a signed token says (RFC 7519 §4).
 struct TokenClaims {
-    package let issuer: String
-    package let audience: String
-    package let user: ObjectID
-    package let session: String?
-    package let roles: [String]
-    package let seconds: Int64
-    package let id: String
+    let issuer: String
+    let audience: String
+    let user: ObjectID
+    let session: String?
+    let roles: [String]
+    let seconds: Int64
+    let id: String
     /// Unix seconds.
-    package let now: Int64
+    let now: Int64
 
-    package var json: JSONObject {
+    var json: JSONObject {
         var claims: JSONObject = [
             "iss": .string(issuer), "sub": .string("\(user)"), "aud": .string(audience), "iat": .integer(now),
             "exp": .integer(now + seconds), "jti": .string(id),

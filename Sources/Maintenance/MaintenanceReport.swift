@@ -10,17 +10,17 @@ struct MaintenanceReport: Sendable {
     private var failures: [String: Int] = [:]
     private var cause: String?
     /// Claimed identities that were left for later, since the provider was not to be asked or the claim was over.
-    package var left = 0
+    var left = 0
     /// Expired rows that were removed.
     var purged: [Expired: Int] = [:]
     /// Guests who had lost their session and were removed.
-    package var guests = 0
+    var guests = 0
     /// Tokens that are of no use any more or no longer to be kept.
-    package var forgotten = 0
+    var forgotten = 0
     /// Requests for deletion that were carried out.
-    package var erased = 0
+    var erased = 0
 
-    package mutating func note(_ result: CheckResult, exchanged: Bool?) {
+    mutating func note(_ result: CheckResult, exchanged: Bool?) {
         switch result {
         case .stands: count("stand")
         case .refreshed:
@@ -37,12 +37,12 @@ struct MaintenanceReport: Sendable {
         if let exchanged { count(exchanged ? "exchanged" : "notExchanged") }
     }
 
-    package mutating func note(_ failure: Failure) {
+    mutating func note(_ failure: Failure) {
         failures[failure.reason.rawValue, default: 0] += 1
         cause = failure.cause ?? cause
     }
 
-    package mutating func add(_ other: MaintenanceReport) {
+    mutating func add(_ other: MaintenanceReport) {
         results.merge(other.results, uniquingKeysWith: +)
         failures.merge(other.failures, uniquingKeysWith: +)
         purged.merge(other.purged, uniquingKeysWith: +)

@@ -6,11 +6,11 @@ import Store
 /// in a log.
 struct MailReport {
     /// Mails that somebody had claimed and never settled.
-    package var lost = 0
+    var lost = 0
     private var counts: [String: Int] = [:]
     private var problem: String?
 
-    package mutating func note(_ end: MailEnd) {
+    mutating func note(_ end: MailEnd) {
         switch end {
         case .sent: counts["sent", default: 0] += 1
         case .waiting(_, let problem): count("postponed", problem)
@@ -19,7 +19,7 @@ struct MailReport {
         }
     }
 
-    package mutating func note(_ failure: Failure) {
+    mutating func note(_ failure: Failure) {
         count(failure.reason.rawValue, failure.cause ?? failure.message)
     }
 
@@ -29,7 +29,7 @@ struct MailReport {
     }
 
     /// One line, unless there was nothing to do.
-    package func log(of application: ApplicationID, to logger: Logger) {
+    func log(of application: ApplicationID, to logger: Logger) {
         var metadata: Logger.Metadata = counts.mapValues { "\($0)" }
         if lost > 0 { metadata["lost"] = "\(lost)" }
         guard !metadata.isEmpty else { return }

@@ -3,9 +3,9 @@ import Mailing
 
 /// A mail in the queue: ready to be sent, and for how long it is of use.
 struct QueuedMail {
-    package let mail: ComposedMail
+    let mail: ComposedMail
     /// Seconds since 1970.
-    package let usefulUntil: Int64
+    let usefulUntil: Int64
 }
 
 // How it is sealed.
@@ -14,7 +14,7 @@ extension QueuedMail {
         static let (sender, recipient, message, until) = ("from", "to", "message", "until")
     }
 
-    package var text: Secret {
+    var text: Secret {
         Secret(
             JSONValue.object([
                 Key.sender: .string(mail.sender.text), Key.recipient: .string(mail.recipient.text),
@@ -24,7 +24,7 @@ extension QueuedMail {
     }
 
     /// Nil for a text that another version wrote.
-    package init?(_ text: Secret) {
+    init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let sender = object[Key.sender]?.string.flatMap(MailAddress.init),
             let recipient = object[Key.recipient]?.string.flatMap(MailAddress.init),

@@ -27,12 +27,17 @@ enum ModuleRules {
         "KeptTokens": useCases.union(["Mapping", "Providers"]),
         "Notifications": useCases.union(["Mailing"]),
         "Logins": useCases.union([
-            "Crypto", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens",
+            "Crypto", "FoundationEssentials", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers",
+            "SignedTokens",
         ]),
         "Accounts": useCases.union(["KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords"]),
         "Callbacks": useCases.union(["KeptTokens", "Providers"]),
-        "Maintenance": useCases.union(["Callbacks", "KeptTokens", "NIOConcurrencyHelpers", "Providers"]),
-        "Administration": useCases.union(["KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Providers"]),
+        "Maintenance": useCases.union([
+            "Callbacks", "FoundationEssentials", "KeptTokens", "NIOConcurrencyHelpers", "Providers",
+        ]),
+        "Administration": useCases.union([
+            "FoundationEssentials", "KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Providers",
+        ]),
         "Federation": useCases.union([
             "Accounts", "Callbacks", "KeptTokens", "Logins", "Mailing", "Notifications", "Passwords",
         ]),
@@ -59,10 +64,12 @@ enum ModuleRules {
             "ArgumentParser", "FoundationEssentials", "Glibc", "GraphSimulator", "Logging", "ServiceLifecycle",
             "UnixSignals",
         ],
-        "Benchmarks": service.union([
-            "ArgumentParser", "Crypto", "CryptoExtras", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
-            "Histogram", "Hummingbird", "Logging", "NIOConcurrencyHelpers", "NIOCore", "TestSupport",
-        ]),
+        "Benchmarks": [
+            "Administration", "ArgumentParser", "Crypto", "CryptoExtras", "Curl", "Facebook", "Foundation",
+            "FoundationEssentials", "Glibc", "HTTP", "HTTPTypes", "Histogram", "Hummingbird", "Logging", "Mapping",
+            "NIOConcurrencyHelpers", "NIOCore", "Postgres", "Providers", "SignedTokens", "Store", "TestSupport",
+            "Vocabulary",
+        ],
         "TestSupport": [
             "CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
         ],
@@ -75,9 +82,7 @@ enum ModuleRules {
     ]
 
     /// What every module of use cases may import.
-    static let useCases: Set<String> = [
-        "Applications", "FoundationEssentials", "Logging", "Secrets", "Store", "Vocabulary",
-    ]
+    static let useCases: Set<String> = ["Applications", "Logging", "Secrets", "Store", "Vocabulary"]
 
     /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
     static let clientProtocol: Set<String> = [

@@ -7,13 +7,13 @@ package import Store
 
 /// A password that somebody claims to be that of a login.
 struct PasswordGuess: Sendable {
-    package let password: Secret
+    let password: Secret
     /// `EmailAddress.login`.
-    package let login: String
-    package let source: RequestSource
+    let login: String
+    let source: RequestSource
 
     /// For what it is counted.
-    package var keys: AttemptKeys { AttemptKeys(source: source.attemptKey, account: Self.accountKey(of: login)) }
+    var keys: AttemptKeys { AttemptKeys(source: source.attemptKey, account: Self.accountKey(of: login)) }
 
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }
 }

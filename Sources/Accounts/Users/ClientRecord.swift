@@ -9,21 +9,21 @@ import Store
 /// is no mistake: the system's own members, in any spelling, and properties that are not open to clients are passed
 /// over, and so is what nobody has declared unless the application keeps undeclared properties.
 struct ClientRecord {
-    package private(set) var given = GivenProperties()
+    private(set) var given = GivenProperties()
     /// Undeclared properties that the application does not know yet.
-    package private(set) var newDynamicNames: [PropertyName] = []
+    private(set) var newDynamicNames: [PropertyName] = []
     /// The password to have; nil when there is none, or an empty one.
-    package private(set) var password: Secret?
+    private(set) var password: Secret?
     /// The password that the user has, as reauthentication.
-    package private(set) var currentPassword: Secret?
+    private(set) var currentPassword: Secret?
     /// Whose record it is, as the client says.
-    package private(set) var objectID: JSONValue?
+    private(set) var objectID: JSONValue?
 
     /// Reads a record.
     ///
     /// - Throws: `value_not_convertible` with the first property at fault; `malformed_request` for a password that is
     ///   no text.
-    package init(_ record: UserRecord, of loaded: LoadedApplication) throws(Failure) {
+    init(_ record: UserRecord, of loaded: LoadedApplication) throws(Failure) {
         password = try Self.password(record.password, "password")
         currentPassword = try Self.password(record.currentPassword, "currentPassword")
         objectID = record.objectID
@@ -82,7 +82,7 @@ struct ClientRecord {
     }
 
     /// Texts of the record that a password must not be.
-    package var names: [String] {
+    var names: [String] {
         guard case .value(.text(let name)) = given.given(.name) else { return [] }
         return [name]
     }

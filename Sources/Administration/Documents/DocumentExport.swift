@@ -8,7 +8,7 @@ import Store
 ///
 /// Settings are complete, so that a later default changes nothing; elsewhere what equals its default is left out.
 enum DocumentExport {
-    package static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
+    static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)
         var names = VariableNames(of: application.id)
         var document: JSONObject = ["application": .string(application.id.text), "name": .string(application.name)]

@@ -5,14 +5,14 @@ import Vocabulary
 ///
 /// Rules that hold however a change comes in are not here but in `ConfigurationDifference`.
 struct DocumentReader {
-    package let origin: ApplicationDocument.Origin
-    package var problems = DocumentProblems()
+    let origin: ApplicationDocument.Origin
+    var problems = DocumentProblems()
 
-    package init(origin: ApplicationDocument.Origin) {
+    init(origin: ApplicationDocument.Origin) {
         self.origin = origin
     }
 
-    package mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
+    mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
         elements(value, at: place).map { index, element in
             let place = place / index
             let object = object(element, at: place, known: ["label", "key", "server"])
@@ -24,7 +24,7 @@ struct DocumentReader {
         }
     }
 
-    package mutating func providers(
+    mutating func providers(
         _ value: JSONValue?,
         _ kinds: ProviderKinds,
         at place: JSONPointer
@@ -54,7 +54,7 @@ struct DocumentReader {
     /// Reads the settings of a provider.
     ///
     /// `kind` says of which kind it is; one that is called as its kind is need not say so.
-    package mutating func provider(
+    mutating func provider(
         _ value: JSONValue,
         named name: ProviderName,
         _ kinds: ProviderKinds,
@@ -138,7 +138,7 @@ struct DocumentReader {
     /// An id that no app has, so that an app which cannot be read keeps its position, for the problems of the others.
     private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
 
-    package mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
+    mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {
         var properties = Property.builtIn
         guard let value else { return properties }
         guard let members = value.object?.members else {
@@ -170,7 +170,7 @@ struct DocumentReader {
         return properties
     }
 
-    package mutating func mappings(_ value: JSONValue?, at place: JSONPointer) -> [ProviderName: JSONValue] {
+    mutating func mappings(_ value: JSONValue?, at place: JSONPointer) -> [ProviderName: JSONValue] {
         var mappings: [ProviderName: JSONValue] = [:]
         guard let value else { return mappings }
         guard let providers = value.object else {
@@ -186,7 +186,7 @@ struct DocumentReader {
     // MARK: Shapes
 
     /// An object without members that nobody knows: a misspelt one would be silently ignored.
-    package mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
+    mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {
         guard let object = value.object else {
             problems.add(place, "must be an object")
             return nil
@@ -207,23 +207,23 @@ struct DocumentReader {
         return Array(elements.enumerated())
     }
 
-    package mutating func required<Value>(_ value: Value?, at place: JSONPointer, _ rule: String) -> Value? {
+    mutating func required<Value>(_ value: Value?, at place: JSONPointer, _ rule: String) -> Value? {
         if value == nil { problems.add(place, rule) }
         return value
     }
 
-    package mutating func text(_ value: JSONValue?, at place: JSONPointer) -> String? {
+    mutating func text(_ value: JSONValue?, at place: JSONPointer) -> String? {
         guard let value else { return nil }
         return required(value.string, at: place, "must be a text")
     }
 
-    package mutating func bool(_ value: JSONValue?, at place: JSONPointer) -> Bool? {
+    mutating func bool(_ value: JSONValue?, at place: JSONPointer) -> Bool? {
         guard let value else { return nil }
         return required(value.bool, at: place, "must be true or false")
     }
 
     /// One of the words of an enumeration; nil when absent or wrong.
-    package mutating func word<Words>(
+    mutating func word<Words>(
         _ words: Words.Type,
         _ value: JSONValue?,
         at place: JSONPointer,

@@ -6,15 +6,15 @@ import Store
 
 /// Turns the keys and secrets that a document gives into what is stored of them.
 struct DocumentSecrets {
-    package let application: ApplicationID
+    let application: ApplicationID
     /// The application as it is; nil when there is none.
-    package let stored: StoredApplication?
+    let stored: StoredApplication?
     let masterKeys: MasterKeys
     let clock: WallClock
-    package let environment: @Sendable (String) -> String?
-    package var problems = DocumentProblems()
+    let environment: @Sendable (String) -> String?
+    var problems = DocumentProblems()
 
-    package init(
+    init(
         of application: ApplicationID,
         stored: StoredApplication?,
         masterKeys: MasterKeys,
@@ -28,7 +28,7 @@ struct DocumentSecrets {
         self.environment = environment
     }
 
-    package mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
+    mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
         keys.enumerated().map { index, key in
             DesiredApplication.Key(
                 label: key.label,
@@ -38,7 +38,7 @@ struct DocumentSecrets {
         }
     }
 
-    package mutating func provider(
+    mutating func provider(
         _ provider: ApplicationDocument.Provider,
         named name: ProviderName,
         _ kinds: ProviderKinds,
@@ -64,7 +64,7 @@ struct DocumentSecrets {
     ///
     /// Keys stand in URLs, so they hold only what needs no escape there; 16 characters are the least that cannot be
     /// guessed.
-    package static func problem(ofKey key: Secret, from source: String = "") -> String? {
+    static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
         }

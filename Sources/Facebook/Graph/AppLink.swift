@@ -58,9 +58,6 @@ final class AppLink: Sendable {
         state.withLockedValue { $0.background.note(signal, at: .now) }
     }
 
-    /// The usage that Graph told last.
-    var usage: GraphUsage? { state.withLockedValue { $0.usage } }
-
     /// The version that answered last.
     var answer: Answer? { state.withLockedValue { $0.answer } }
 

@@ -64,11 +64,6 @@ package final class GraphClient: Sendable {
         return await exchange.evidence()
     }
 
-    /// How much of an app's allowance is used, as Graph told last; nil as long as it has not.
-    package func usage(of app: ProviderAppID, application: ApplicationID) -> GraphUsage? {
-        knownLink(of: app, application)?.usage
-    }
-
     /// The version of Graph that answered last, to a login or to a check; nil as long as none has said so.
     ///
     /// - Parameters:

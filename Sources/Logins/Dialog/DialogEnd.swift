@@ -14,7 +14,7 @@ enum DialogEnd: Sendable {
     /// client that sends a challenge wants a code, so its login ends by a redirect.
     ///
     /// - Throws: `malformed_request` for an address that is not listed, `provider_not_configured` when nothing is.
-    package init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
+    init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
         if let wanted = request.redirectAfterLoginURL {
             guard let listed = returnURLs.first(where: { $0.hasSameBytes(as: wanted) }) else {
                 throw Failure(
@@ -54,7 +54,7 @@ enum DialogEnd: Sendable {
     }
 
     /// Whether the operator still lists the address or the origin.
-    package func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
+    func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
         switch self {
         case .redirect(let url, _): returnURLs.contains { $0.hasSameBytes(as: url) }
         case .popup(let origin): allowedOrigins.contains { $0.hasSameBytes(as: origin) }

@@ -4,13 +4,13 @@ import Vocabulary
 /// What is decided when a login through the server begins, and still holds when it ends.
 struct DialogPlan: Sendable {
     /// Whose dialog it is: what one provider sends back is nothing to another.
-    package let provider: ProviderName
+    let provider: ProviderName
     /// The app at the provider that the person logs in to.
-    package let appID: String
+    let appID: String
     /// Where the provider sends the browser back to, which the exchange of the code has to repeat.
-    package let redirectURI: String
-    package let mapping: JSONValue?
-    package let end: DialogEnd
+    let redirectURI: String
+    let mapping: JSONValue?
+    let end: DialogEnd
 
     /// Most bytes of a mapping that travels in addresses.
     static let mostMappingBytes = 2048
@@ -20,7 +20,7 @@ struct DialogPlan: Sendable {
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
     }
 
-    package init(provider: ProviderName, appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+    init(provider: ProviderName, appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
         self.provider = provider
         self.appID = appID
         self.redirectURI = redirectURI
@@ -29,7 +29,7 @@ struct DialogPlan: Sendable {
     }
 
     /// Its members in what is sealed.
-    package var members: [JSONObject.Member] {
+    var members: [JSONObject.Member] {
         var object: JSONObject = [
             Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
         ]
@@ -44,7 +44,7 @@ struct DialogPlan: Sendable {
     }
 
     /// Nil when the members are not there.
-    package init?(_ object: JSONObject) {
+    init?(_ object: JSONObject) {
         guard let provider = object[Key.provider]?.string.flatMap(ProviderName.init),
             let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string
         else { return nil }
@@ -63,7 +63,7 @@ struct DialogPlan: Sendable {
 
     /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still
     /// lists it.
-    package func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
+    func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
         return end.isListed(
             returnURLs: provider.returnURLs,

@@ -5,36 +5,36 @@ import Vocabulary
 struct DialogState: SealedInAddress {
     static let keyName = "federation: states of login dialogs"
 
-    package let plan: DialogPlan
+    let plan: DialogPlan
     /// Our verifier of PKCE, whose challenge the dialog was opened with; nil for a dialog without.
-    package let codeVerifier: Secret?
+    let codeVerifier: Secret?
     /// SHA-256 of what the browser keeps that opened the dialog; nil where the client's own challenge guards the end.
-    package let browser: [UInt8]?
+    let browser: [UInt8]?
     /// Unix seconds until which the browser may come back.
     let endsAt: Int64
 
     /// Seconds for which a person may be away at the provider.
-    package static let seconds: Int64 = 600
+    static let seconds: Int64 = 600
 
     private enum Key {
         static let (codeVerifier, browser, endsAt) = ("codeVerifier", "browser", "endsAt")
     }
 
-    package init(plan: DialogPlan, codeVerifier: Secret?, browser: [UInt8]?, endsAt: Int64) {
+    init(plan: DialogPlan, codeVerifier: Secret?, browser: [UInt8]?, endsAt: Int64) {
         self.plan = plan
         self.codeVerifier = codeVerifier
         self.browser = browser
         self.endsAt = endsAt
     }
 
-    package var text: Secret {
+    var text: Secret {
         var object = JSONObject(plan.members + [JSONObject.Member(Key.endsAt, .integer(endsAt))])
         if let codeVerifier { object.append(Key.codeVerifier, .string(codeVerifier.reveal())) }
         if let browser { object.append(Key.browser, .string(Base64URL.encode(browser))) }
         return Secret(JSONValue.object(object).text)
     }
 
-    package init?(_ object: JSONObject) {
+    init?(_ object: JSONObject) {
         guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
         self.plan = plan
         codeVerifier = object[Key.codeVerifier]?.string.map(Secret.init)
@@ -46,7 +46,7 @@ struct DialogState: SealedInAddress {
     /// end is worth nothing without the client's verifier.
     ///
     /// What it keeps of ours tells; nil is nothing.
-    package func isOf(_ kept: Secret?) -> Bool {
+    func isOf(_ kept: Secret?) -> Bool {
         guard plan.end.belongsToBrowser else { return true }
         guard let browser, let kept else { return false }
         return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: browser)

@@ -8,24 +8,24 @@ import Vocabulary
 struct DialogTicket: SealedInAddress {
     static let keyName = "federation: tickets of login dialogs"
 
-    package let plan: DialogPlan
-    package let wishes: DialogWishes
+    let plan: DialogPlan
+    let wishes: DialogWishes
     let endsAt: Int64
 
     /// Seconds between a client's request and the opening of the dialog.
-    package static let seconds: Int64 = 600
+    static let seconds: Int64 = 600
 
     private enum Key {
         static let (permissions, authType, configID, endsAt) = ("permissions", "authType", "configId", "endsAt")
     }
 
-    package init(plan: DialogPlan, wishes: DialogWishes, endsAt: Int64) {
+    init(plan: DialogPlan, wishes: DialogWishes, endsAt: Int64) {
         self.plan = plan
         self.wishes = wishes
         self.endsAt = endsAt
     }
 
-    package var text: Secret {
+    var text: Secret {
         var object = JSONObject(plan.members + [JSONObject.Member(Key.endsAt, .integer(endsAt))])
         if let permissions = wishes.permissions {
             object.append(Key.permissions, .array(permissions.map(JSONValue.string)))
@@ -35,7 +35,7 @@ struct DialogTicket: SealedInAddress {
         return Secret(JSONValue.object(object).text)
     }
 
-    package init?(_ object: JSONObject) {
+    init?(_ object: JSONObject) {
         guard let plan = DialogPlan(object), let endsAt = object[Key.endsAt]?.integer else { return nil }
         self.plan = plan
         wishes = DialogWishes(

@@ -16,12 +16,12 @@ protocol SealedInAddress: Sendable {
 }
 
 extension SealedInAddress {
-    package func sealed(under keys: MasterKeys, for application: ApplicationID) -> [UInt8] {
+    func sealed(under keys: MasterKeys, for application: ApplicationID) -> [UInt8] {
         Self.key(of: keys.current).seal(text, authenticating: Array(application.text.utf8))
     }
 
     /// Nil for what we did not seal for this application, and for what is too old.
-    package init?(sealed: [UInt8], under keys: MasterKeys, for application: ApplicationID, now: Int64) {
+    init?(sealed: [UInt8], under keys: MasterKeys, for application: ApplicationID, now: Int64) {
         let data = Array(application.text.utf8)
         let plain = ([keys.current] + keys.previous).lazy
             .compactMap { Self.key(of: $0).open(sealed, authenticating: data) }.first

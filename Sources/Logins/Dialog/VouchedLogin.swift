@@ -5,13 +5,13 @@ import Providers
 /// A login through the server between the browser's return from the provider and the client's exchange of the login
 /// code.
 struct VouchedLogin: Sendable {
-    package let result: AuthenticationResult
+    let result: AuthenticationResult
     /// The client's mapping that the login was begun with.
-    package let mapping: JSONValue?
+    let mapping: JSONValue?
     /// What the client must know the verifier of.
-    package let codeChallenge: String?
+    let codeChallenge: String?
 
-    package init(result: AuthenticationResult, mapping: JSONValue?, codeChallenge: String?) {
+    init(result: AuthenticationResult, mapping: JSONValue?, codeChallenge: String?) {
         self.result = result
         self.mapping = mapping
         self.codeChallenge = codeChallenge
@@ -26,7 +26,7 @@ extension VouchedLogin {
         static let (token, mapping, codeChallenge) = ("token", "mapping", "codeChallenge")
     }
 
-    package var text: Secret {
+    var text: Secret {
         let person = result.person
         var object: JSONObject = [
             Key.provider: .string(person.identity.provider.text),
@@ -43,7 +43,7 @@ extension VouchedLogin {
     }
 
     /// Nil for a text that another version wrote, and for a login by another provider.
-    package init?(_ text: Secret, provider: ProviderName) {
+    init?(_ text: Secret, provider: ProviderName) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             object[Key.provider]?.string?.hasSameBytes(as: provider.text) == true,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),

@@ -1,5 +1,6 @@
 import Curl
 import GraphSimulator
+import Providers
 import Vocabulary
 import Testing
 
@@ -220,7 +221,7 @@ struct AppCheckTests {
             let body =
                 request.path.hasSuffix("/123")
                 ? #"{"id":"123","name":"Demo"}"# : #"{"data":{"is_valid":false,"scopes":[]}}"#
-            return .reply(200, body, headers: ["facebook-api-version: v26.0", #"x-app-usage: {"call_count":7}"#])
+            return .reply(200, body, headers: ["facebook-api-version: v26.0", #"x-app-usage: {"call_count":50}"#])
         }
         defer { graph.stop() }
         let check = try await graph.client.check()
@@ -228,7 +229,7 @@ struct AppCheckTests {
         #expect(check.answeredVersion == "v26.0")
         let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
         #expect(graph.client.answeredVersion(of: app, application: application, asked: "v25.0") == "v26.0")
-        #expect(graph.client.usage(of: app, application: application)?.highest == 7)
+        #expect(graph.client.backgroundPace(of: app, application: application) == .slow)
     }
 
     @Test("T-110: the secret is in nothing that comes out", arguments: [190, 100, 101, 1, 2, 4, 104, 2500, 9999])

@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 import Foundation
+import Providers
 import Vocabulary
 import Testing
 
@@ -198,21 +199,21 @@ struct GraphClientTests {
 
     // MARK: What else is learnt
 
-    @Test("the usage that Graph tells is kept for each app")
+    @Test("the usage that Graph tells slows the background down for that app of that application")
     func usage() async throws {
         let graph = try FakeGraph { request in
             guard case .reply(let status, let body, _) = FakeGraph.good(request) else { return .reset }
             return .reply(
                 status,
                 body,
-                headers: [#"X-App-Usage: {"call_count":28,"total_time":25,"total_cputime":26}"#]
+                headers: [#"X-App-Usage: {"call_count":28,"total_time":25,"total_cputime":50}"#]
             )
         }
         defer { graph.stop() }
         _ = await graph.evidence()
         let (app, application) = (try #require(ProviderAppID("123")), try #require(ApplicationID("demo")))
-        #expect(graph.client.usage(of: app, application: application)?.highest == 28)
-        #expect(graph.client.usage(of: app, application: try #require(ApplicationID("other"))) == nil)
+        #expect(graph.client.backgroundPace(of: app, application: application) == .slow)
+        #expect(graph.client.backgroundPace(of: app, application: try #require(ApplicationID("other"))) == .full)
     }
 
     @Test("T-110: neither token nor secret is in any failure", arguments: [200, 400, 500])
