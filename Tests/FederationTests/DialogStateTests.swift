@@ -133,8 +133,11 @@ struct DialogStateTests {
         try MasterKey(base64: Secret(String(repeating: byte == 1 ? "A" : "B", count: 43) + "="))
     }
 
-    @Test("a login that waits for its code is read as it was written")
-    func vouched() throws {
+    @Test(
+        "a login that waits for its code is read as it was written",
+        arguments: [(ProviderToken.Kind.access, true), (.id, false)]
+    )
+    func vouched(kind: ProviderToken.Kind, isListed: Bool) throws {
         let person = VerifiedPerson(
             identity: IdentityKey(
                 provider: .facebook,
@@ -143,11 +146,12 @@ struct DialogStateTests {
             ),
             profile: ["id": .string("2"), "name": .string("Ann \u{2028}"), "email": .string("a@b@c")],
             scopes: ["email"],
+            scopesAreListed: isListed,
             declinedScopes: ["user_birthday"],
             dataAccessExpiresAt: 5,
             credentialExpiresAt: 6
         )
-        let token = ProviderToken(kind: .access, text: Secret("EAAx"), expiresAt: 6)
+        let token = ProviderToken(kind: kind, text: Secret("EAAx"), expiresAt: 6)
         let login = VouchedLogin(
             result: AuthenticationResult(
                 person: person,
@@ -165,10 +169,11 @@ struct DialogStateTests {
         #expect(!login.text.reveal().contains("a@b@c"), "what does not fit is not kept")
         #expect(read.result.profile.json == login.result.profile.json)
         #expect(read.result.person.scopes == ["email"])
-        #expect(read.result.person.scopesAreListed)
+        #expect(read.result.person.scopesAreListed == isListed)
         #expect(read.result.person.declinedScopes == ["user_birthday"])
         #expect(read.result.person.dataAccessExpiresAt == 5)
         #expect(read.result.person.credentialExpiresAt == 6)
+        #expect(read.result.token?.kind == kind)
         #expect(read.result.token?.text.reveal() == "EAAx")
         #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")

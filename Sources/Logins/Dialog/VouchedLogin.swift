@@ -23,7 +23,8 @@ extension VouchedLogin {
     private enum Key {
         static let (provider, appID, subject, profile, scopes) = ("provider", "app", "subject", "profile", "scopes")
         static let (declined, dataAccessEnd, tokenEnd) = ("declined", "dataAccessExpires", "tokenExpires")
-        static let (token, mapping, codeChallenge) = ("token", "mapping", "codeChallenge")
+        static let (token, tokenKind, unlisted) = ("token", "tokenKind", "unlistedScopes")
+        static let (mapping, codeChallenge) = ("mapping", "codeChallenge")
     }
 
     var text: Secret {
@@ -36,7 +37,11 @@ extension VouchedLogin {
         if let declined = person.declinedScopes { object.append(Key.declined, .array(declined.map(JSONValue.string))) }
         if let end = person.dataAccessExpiresAt { object.append(Key.dataAccessEnd, .integer(end)) }
         if let end = person.credentialExpiresAt { object.append(Key.tokenEnd, .integer(end)) }
-        if let token = result.token { object.append(Key.token, .string(token.text.reveal())) }
+        if !person.scopesAreListed { object.append(Key.unlisted, .bool(true)) }
+        if let token = result.token {
+            object.append(Key.token, .string(token.text.reveal()))
+            object.append(Key.tokenKind, .string(token.kind.rawValue))
+        }
         if let mapping { object.append(Key.mapping, mapping) }
         if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
         return Secret(JSONValue.object(object).text)
@@ -54,12 +59,18 @@ extension VouchedLogin {
             identity: IdentityKey(provider: provider, app: appID, subject: subject),
             profile: profile.fields,
             scopes: scopes.compactMap(\.string),
+            scopesAreListed: object[Key.unlisted] == nil,
             declinedScopes: object[Key.declined]?.array?.compactMap(\.string),
             dataAccessExpiresAt: object[Key.dataAccessEnd]?.integer,
             credentialExpiresAt: object[Key.tokenEnd]?.integer
         )
         let token = object[Key.token]?.string.map { text in
-            ProviderToken(kind: .access, text: Secret(text), expiresAt: person.credentialExpiresAt)
+            ProviderToken(
+                // Codes of a version that did not write it are good for another minute.
+                kind: object[Key.tokenKind]?.string.flatMap(ProviderToken.Kind.init) ?? .access,
+                text: Secret(text),
+                expiresAt: person.credentialExpiresAt
+            )
         }
         result = AuthenticationResult(person: person, profile: profile, token: token, isRepeatable: false)
         mapping = object[Key.mapping]
