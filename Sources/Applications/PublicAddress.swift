@@ -1,4 +1,4 @@
-package import Vocabulary
+import Vocabulary
 
 /// Where the public listener is reached from outside, as far as the deployment says so.
 package struct PublicAddress: Sendable {
@@ -9,24 +9,8 @@ package struct PublicAddress: Sendable {
         self.url = url
     }
 
-    /// What the links begin with that are given out for an application: the deployment's public URL and a base path.
-    ///
-    /// Of what a request says nothing gets in but what the configuration has confirmed: a key of the application, or
-    /// one of its host names (T-71). A host name is reached by the scheme and the port of the public URL.
-    ///
-    /// - Throws: `provider_not_configured` when the deployment does not say where it is reached.
-    package func base(of base: PublicBase, for application: Application) throws(Failure) -> String {
-        guard let url else {
-            throw Failure(
-                .providerNotConfigured,
-                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
-            )
-        }
-        switch base {
-        case .key(let key): return "\(url)/\(application.id)/\(key)"
-        case .host(let name): return "\(PublicURL(url).withHost(name))/api"
-        }
-    }
+    /// The public URL with another host name, by the same scheme and port and without a path; nil without one.
+    package func url(onHost name: String) -> String? { url.map { PublicURL($0).withHost(name) } }
 
     /// Whether browsers reach the deployment by HTTPS, as far as it says so.
     package var isReachedByTLS: Bool { url?.utf8.starts(with: "https://".utf8) ?? false }

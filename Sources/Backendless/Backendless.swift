@@ -85,7 +85,8 @@ package struct Backendless: ClientProtocol {
         CallbackRoutes(
             deauthorizations: federation.deauthorizations,
             deletions: federation.deletions,
-            webhooks: federation.webhooks
+            webhooks: federation.webhooks,
+            address: federation.address
         ).mount(on: routes)
     }
 }

@@ -29,20 +29,17 @@ package struct DeletionStatus: Sendable {
 package struct DeletionRequests: Sendable {
     let store: Store
     let erasures: Erasures
-    let address: PublicAddress
     let clock: WallClock
     let random: RandomSource
 
     package init(
         store: Store,
         erasures: Erasures,
-        address: PublicAddress,
         clock: WallClock,
         random: RandomSource
     ) {
         self.store = store
         self.erasures = erasures
-        self.address = address
         self.clock = clock
         self.random = random
     }
@@ -57,8 +54,9 @@ package struct DeletionRequests: Sendable {
     /// - Parameters:
     ///   - form: As received.
     ///   - provider: Who calls.
-    ///   - base: By which the request came.
     ///   - loaded: The application that was called.
+    ///   - statusURL: Where the person sees how far the request with a code is; nil while the deployment does not say
+    ///     its own address.
     ///   - logger: Of the request.
     /// - Returns: The receipt, as the provider wants it.
     /// - Throws: `malformed_request` when it is not the provider's, `provider_misconfigured` while the deployment does
@@ -66,13 +64,13 @@ package struct DeletionRequests: Sendable {
     package func requestDeletion(
         _ form: FormFields,
         by provider: ProviderName,
-        at base: PublicBase,
         of loaded: LoadedApplication,
+        statusURL: ((_ code: String) -> String)?,
         logger: Logger
     ) async throws(Failure) -> JSONObject {
         let caller = try loaded.caller(provider)
         let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
-        guard address.url != nil else {
+        guard let statusURL else {
             throw Failure(
                 .providerMisconfigured,
                 """
@@ -83,7 +81,6 @@ package struct DeletionRequests: Sendable {
                 cause: "FEDERATION_PUBLIC_URL is not set; a request for deletion was turned away"
             )
         }
-        let base = try address.base(of: base, for: loaded.application)
         var receipts: [String] = []
         for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
             let stored = try await store.openDeletion(
@@ -107,10 +104,7 @@ package struct DeletionRequests: Sendable {
                 _ = await erasures.erase(code: stored.code, by: caller.name, of: loaded, logger: logger)
             }
         }
-        return caller.receipt(
-            code: receipts[0],
-            statusURL: base + "/users/oauth/\(provider)/deletion/" + receipts[0]
-        )
+        return caller.receipt(code: receipts[0], statusURL: statusURL(receipts[0]))
     }
 
     /// How far the request with a code is; nil when there is none, or the text is no code.

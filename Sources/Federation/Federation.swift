@@ -142,7 +142,6 @@ package struct Federation: Sendable {
             writer: writer,
             codes: codes,
             challenges: DialogChallenges(store: store),
-            address: address,
             concurrency: concurrency,
             log: log,
             limits: limits,
@@ -255,7 +254,6 @@ package struct Federation: Sendable {
         deletions = DeletionRequests(
             store: store,
             erasures: Erasures(store: store, revoker: revoker, banKey: banKey),
-            address: address,
             clock: clock,
             random: random
         )

@@ -85,14 +85,17 @@ struct DialogWireTests {
     @Test("a body is read in every spelling, and none at all is an empty one, as null is")
     func body() throws {
         func read(_ text: String?) throws(Failure) -> DialogBody {
-            try DialogBody(text.map { Array($0.utf8) }, origin: "https://a.example", base: .key("k"))
+            try DialogBody(text.map { Array($0.utf8) }, origin: "https://a.example")
         }
         for text in [nil, "null", " null\n", "{}"] {
             let empty = try read(text)
             #expect(!empty.redirect)
             #expect(empty.dialog.wishes.permissions == nil)
             #expect(empty.dialog.origin == "https://a.example")
+            #expect(empty.callbackURLDomain == nil)
         }
+        #expect(try read(#"{"callbackUrlDomain": "a.example"}"#).callbackURLDomain == "a.example")
+        #expect(try read(#"{"callbackUrlDomain": ""}"#).callbackURLDomain == nil)
         for list in [
             #""email,user_birthday""#, #""email user_birthday""#, #""email, user_birthday""#,
             #"["email", "user_birthday"]"#,

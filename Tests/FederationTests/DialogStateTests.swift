@@ -199,7 +199,7 @@ struct DialogStateTests {
         let (home, page) = (["https://a.example/1", "app:/2"], ["https://p.example"])
         func end(_ change: (inout DialogRequest) -> Void, _ home: [String], _ page: [String]) throws(Failure) -> String
         {
-            var request = DialogRequest(base: .key("k"))
+            var request = DialogRequest()
             change(&request)
             switch try DialogEnd(request, returnURLs: home, allowedOrigins: page) {
             case .redirect(let url, let challenge): return url + (challenge ?? "")

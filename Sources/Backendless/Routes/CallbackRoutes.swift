@@ -10,6 +10,7 @@ struct CallbackRoutes {
     let deauthorizations: Deauthorizations
     let deletions: DeletionRequests
     let webhooks: PermissionWebhooks
+    let address: PublicAddress
 
     /// Bytes of the largest form: whatever a provider signs fits, however it is encoded.
     private static let formLimit = 65_536
@@ -27,11 +28,13 @@ struct CallbackRoutes {
         }
         routes.on(.post, "users/oauth/:provider/deletion") { request, context, application in
             let provider = try context.provider()
+            let form = try await request.formBody(upTo: Self.formLimit)
+            let base = try context.base(of: request).url(at: address, for: application)
             let receipt = try await deletions.requestDeletion(
-                try await request.formBody(upTo: Self.formLimit),
+                form,
                 by: provider,
-                at: try context.base(of: request),
                 of: application,
+                statusURL: base.map { base in { code in "\(base)/users/oauth/\(provider)/deletion/\(code)" } },
                 logger: context.logger
             )
             var writer = JSONWriter()

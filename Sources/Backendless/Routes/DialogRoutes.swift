@@ -34,15 +34,51 @@ struct DialogRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async throws(Failure) -> Response {
-        let body = try DialogBody(
-            try await request.jsonBodyIfAny(upTo: Request.bodyLimit),
-            origin: request.headers[.origin],
-            base: try context.base(of: request)
-        )
-        let url = try await dialog.openDialog(body.dialog, of: context.provider(), for: application)
+        let bytes = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
+        let base = try context.base(of: request)
+        let body = try DialogBody(bytes, origin: request.headers[.origin])
+        let provider = try context.provider()
+        let url = try await dialog.openDialog(body.dialog, of: provider, for: application) { () throws(Failure) in
+            try addresses(of: provider, at: base, domain: body.callbackURLDomain, for: application)
+        }
         if body.redirect { return .seeOther(url) }
         // Plain text: client SDKs take a JSON text with its quotes (docs/protocols/backendless.md §2.4).
         return .text(url)
+    }
+
+    /// The addresses for a dialog that was asked for by a base.
+    ///
+    /// A domain that the client names must be one that leads here by the configuration.
+    private func addresses(
+        of provider: ProviderName,
+        at base: PublicBase,
+        domain: String?,
+        for loaded: LoadedApplication
+    ) throws(Failure) -> DialogAddresses {
+        var base = base
+        if let domain {
+            if let name = loaded.application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
+                base = .host(name)
+            } else {
+                guard case .key = base, address.host?.hasSameBytes(as: domain) == true else {
+                    throw Failure(
+                        .malformedRequest,
+                        """
+                        callbackUrlDomain is not a host name of this application's. Leave it out, or ask the operator for the \
+                        names in the setting hostNames.
+                        """
+                    )
+                }
+            }
+        }
+        guard let url = base.url(at: address, for: loaded) else {
+            throw Failure(
+                .providerNotConfigured,
+                "The operator has not said where this service is reached from outside (FEDERATION_PUBLIC_URL)."
+            )
+        }
+        let pages = "\(url)/users/oauth/\(provider)"
+        return DialogAddresses(start: { "\(pages)/start?dialog=\($0)" }, redirectURI: "\(pages)/authorize")
     }
 
     /// A person looks at whatever comes of this and of `close`, so failures are pages.
@@ -126,20 +162,5 @@ extension APIContext {
     /// - Throws: `not_found` for what can be no provider's name.
     func provider() throws(Failure) -> ProviderName {
         try ProviderName(inPath: parameters.get("provider"))
-    }
-
-    /// By which base a request has found its application; addresses of ours begin with it that browsers are sent to.
-    ///
-    /// - Throws: `malformed_request` for a server's key, which everybody would then read in the browser.
-    func base(of request: Request) throws(Failure) -> PublicBase {
-        guard let apiKey else { return .host(String(request.hostName ?? "")) }
-        guard !apiKey.isServer else {
-            throw Failure(
-                .malformedRequest,
-                "The addresses that this leads to hold the API key, and people's browsers show them. Call it with a key that is no server's.",
-                cause: "a server's key in an address that browsers are sent to"
-            )
-        }
-        return .key(apiKey.text.reveal())
     }
 }

@@ -7,6 +7,8 @@ import Vocabulary
 /// (docs/protocols/backendless.md §2.4).
 struct DialogBody {
     let dialog: DialogRequest
+    /// Under which host name the provider shall send the browser back.
+    let callbackURLDomain: String?
     /// Whether the browser is to be sent to the dialog at once.
     let redirect: Bool
 
@@ -19,18 +21,18 @@ struct DialogBody {
     /// not happen.
     ///
     /// - Throws: `malformed_request` or `payload_too_large`.
-    init(_ bytes: [UInt8]?, origin: String?, base: PublicBase) throws(Failure) {
+    init(_ bytes: [UInt8]?, origin: String?) throws(Failure) {
         let value =
             try bytes.map { bytes throws(Failure) in try JSONParser.parse(body: bytes, limits: .request) } ?? .null
         let body = value.isNull ? JSONObject() : try JSONObject(body: value)
         try Self.refuseUnknown(in: body)
-        var dialog = DialogRequest(base: base)
+        var dialog = DialogRequest()
         dialog.mapping = try LoginBody.mapping(in: body)
         dialog.wishes.permissions = try Self.permissions(in: body)
         dialog.wishes.authType = try Self.authType(in: body)
         dialog.appID = try Self.text("appId", in: body)
         dialog.redirectAfterLoginURL = try Self.text("redirectAfterLoginUrl", in: body)
-        dialog.callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
+        callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
         dialog.codeChallenge = try Self.codeChallenge(in: body)
         dialog.wishes.configID = try Self.text("configId", in: body)
         dialog.origin = origin

@@ -10,14 +10,10 @@ package struct DialogRequest: Sendable {
     package var appID: String?
     /// Where the client wants the browser to be sent in the end.
     package var redirectAfterLoginURL: String?
-    /// Under which host name the provider shall send the browser back.
-    package var callbackURLDomain: String?
     /// The client's challenge of PKCE (S256), for the code that the login ends with: 43 characters of base64url.
     package var codeChallenge: String?
     /// The `Origin` of the page that asks.
     package var origin: String?
-    /// By which base the request came.
-    package let base: PublicBase
 
-    package init(base: PublicBase) { self.base = base }
+    package init() {}
 }

@@ -12,7 +12,6 @@ package struct LoginDialog: Sendable {
     let writer: SignInWriter
     let codes: LoginCodes
     let challenges: DialogChallenges
-    let address: PublicAddress
     let concurrency: ConcurrencyLimit
     let log: LoginLog
     let limits: Limits
@@ -26,7 +25,6 @@ package struct LoginDialog: Sendable {
         writer: SignInWriter,
         codes: LoginCodes,
         challenges: DialogChallenges,
-        address: PublicAddress,
         concurrency: ConcurrencyLimit,
         log: LoginLog,
         limits: Limits,
@@ -39,7 +37,6 @@ package struct LoginDialog: Sendable {
         self.writer = writer
         self.codes = codes
         self.challenges = challenges
-        self.address = address
         self.concurrency = concurrency
         self.log = log
         self.limits = limits
@@ -55,6 +52,11 @@ package struct LoginDialog: Sendable {
     /// Whatever can be wrong with the request is found here, before a person is sent to the provider: the mapping is
     /// planned, and where the login shall end is decided.
     ///
+    /// - Parameters:
+    ///   - request: What the client asks for.
+    ///   - provider: Whose dialog is to be opened.
+    ///   - loaded: The application.
+    ///   - addresses: How our own addresses look; it is asked once the rest of the request has been found right.
     /// - Returns: The address that a browser has to open: the provider's dialog, where the client has sent a challenge;
     ///   else a page of ours that leads there and lets the browser keep something, without which nobody can end the
     ///   login.
@@ -62,19 +64,20 @@ package struct LoginDialog: Sendable {
     package func openDialog(
         _ request: DialogRequest,
         of provider: ProviderName,
-        for loaded: LoadedApplication
+        for loaded: LoadedApplication,
+        at addresses: () throws(Failure) -> DialogAddresses
     ) async throws(Failure) -> String {
         let application = loaded.application
         let dialogs = try loaded.provider(provider, as: (any DialogOffering).self)
         try dialogs.check(request.wishes)
         let app = try dialogs.app(named: request.appID)
         _ = try loaded.plan(for: provider, clientMapping: request.mapping)
-        let base = try dialogBase(for: request, of: provider, application)
+        let addresses = try addresses()
         let ticket = DialogTicket(
             plan: DialogPlan(
                 provider: provider,
                 appID: app.id.text,
-                redirectURI: base + "/authorize",
+                redirectURI: addresses.redirectURI,
                 mapping: try mapping(of: request, for: application),
                 end: try DialogEnd(
                     request,
@@ -88,8 +91,7 @@ package struct LoginDialog: Sendable {
         guard ticket.plan.end.belongsToBrowser else {
             return try await dialogAddress(for: ticket, of: provider, in: nil, of: loaded)
         }
-        let sealed = Base64URL.encode(ticket.sealed(under: masterKeys, for: application.id))
-        let address = "\(base)/start?dialog=\(sealed)"
+        let address = addresses.start(Base64URL.encode(ticket.sealed(under: masterKeys, for: application.id)))
         guard address.utf8.count <= Self.mostAddressBytes else {
             throw Failure(
                 .malformedRequest,
@@ -115,33 +117,5 @@ package struct LoginDialog: Sendable {
             )
         }
         return mapping
-    }
-
-    /// What the addresses of ours begin with that a browser calls on its way to the dialog and back: on one host, since
-    /// what the browser keeps is for that alone.
-    ///
-    /// A domain that the client names must be one that leads here by the configuration.
-    private func dialogBase(
-        for request: DialogRequest,
-        of provider: ProviderName,
-        _ application: Application
-    ) throws(Failure) -> String {
-        var base = request.base
-        if let domain = request.callbackURLDomain {
-            if let name = application.settings.hostNames.first(where: { $0.hasSameBytes(as: domain) }) {
-                base = .host(name)
-            } else {
-                guard case .key = base, address.host?.hasSameBytes(as: domain) == true else {
-                    throw Failure(
-                        .malformedRequest,
-                        """
-                        callbackUrlDomain is not a host name of this application's. Leave it out, or ask the operator for the \
-                        names in the setting hostNames.
-                        """
-                    )
-                }
-            }
-        }
-        return try address.base(of: base, for: application) + "/users/oauth/\(provider)"
     }
 }
