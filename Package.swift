@@ -237,8 +237,8 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "Postgres", "Providers",
-                "SignedTokens", "Store", "TestSupport", "Vocabulary", argumentParser, crypto, cryptoExtras, histogram,
-                httpTypes, hummingbird, logging, nioCore, nioLocks,
+                "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary", argumentParser, crypto,
+                cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),
