@@ -1,8 +1,8 @@
-import Secrets
 package import Applications
 package import Federation
 package import HTTP
 package import Hummingbird
+import Secrets
 
 /// The public listener: everything that clients call.
 package enum PublicAPI {

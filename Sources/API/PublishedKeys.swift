@@ -1,8 +1,8 @@
-import Logins
 import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// The keys by which other services check signed tokens, behind the issuer that tokens name: the public URL and the

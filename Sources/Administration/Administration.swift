@@ -6,10 +6,10 @@
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
 package import Applications
-package import Secrets
 package import Providers
-package import Vocabulary
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Everything that operators do, a use case for each subject; the administration API and the command line are two faces
 /// of it.

@@ -1,7 +1,7 @@
 import Applications
 import Providers
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// Applications as resources.
 package struct ApplicationAdministration: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// Which entries of the audit log are wanted; texts as received.
 package struct AuditSearch: Sendable {

@@ -1,6 +1,6 @@
 import Applications
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// Bans of people whose user was deleted.
 package struct BanAdministration: Sendable {

@@ -1,8 +1,8 @@
 import Applications
-import Secrets
 package import Providers
-package import Vocabulary
+import Secrets
 package import Store
+package import Vocabulary
 
 /// What an application shall be, all of it.
 ///

@@ -1,6 +1,6 @@
 import Secrets
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// The API keys of an application.
 package struct KeyAdministration: Sendable {

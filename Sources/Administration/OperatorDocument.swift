@@ -1,5 +1,5 @@
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// An operator as operators see it.
 extension StoredOperator {

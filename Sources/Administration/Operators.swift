@@ -1,7 +1,7 @@
-import Secrets
 import FoundationEssentials
-package import Vocabulary
+import Secrets
 import Store
+package import Vocabulary
 
 /// Operators and their tokens.
 package struct OperatorAdministration: Sendable {

@@ -1,6 +1,6 @@
 import Applications
-package import Vocabulary
 package import Store
+package import Vocabulary
 
 /// A person as operators see it.
 extension StoredPerson {

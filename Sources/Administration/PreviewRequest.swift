@@ -1,6 +1,6 @@
-import Vocabulary
 import Mapping
 import Store
+import Vocabulary
 
 /// What a preview is to be made of.
 struct PreviewRequest {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// A property as an operator declares or changes it, read from a document of its own.
 struct PropertyDeclaration {

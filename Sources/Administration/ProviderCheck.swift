@@ -1,9 +1,9 @@
 import Applications
-import Secrets
 import FoundationEssentials
 import Providers
-package import Vocabulary
+import Secrets
 import Store
+package import Vocabulary
 
 extension ProviderAdministration {
     /// Checks id and secret of every app against the provider:

@@ -1,9 +1,9 @@
 import Applications
-import Secrets
-import Providers
-import Vocabulary
 import NIOConcurrencyHelpers
+import Providers
+import Secrets
 import Store
+import Vocabulary
 
 /// The rotation of the master key for secret options, which stand in the settings of providers.
 struct SecretOptionResealing: Sendable {

@@ -1,6 +1,6 @@
 import Secrets
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// What is sealed, and the rotation of the master key.
 package struct SecretRotation: Sendable {

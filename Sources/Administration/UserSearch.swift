@@ -1,5 +1,5 @@
-package import Vocabulary
 package import Store
+package import Vocabulary
 
 /// How an operator looks for users; texts as received.
 package struct UserSearch: Sendable {

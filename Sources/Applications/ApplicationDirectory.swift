@@ -1,9 +1,9 @@
-package import Secrets
-package import Providers
-package import Vocabulary
 package import Logging
 import NIOConcurrencyHelpers
+package import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Every application's configuration, in memory, as of the last look at the database.
 ///

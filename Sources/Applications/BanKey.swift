@@ -1,8 +1,8 @@
-package import Secrets
 import Crypto
-package import Vocabulary
 import NIOConcurrencyHelpers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// The key under which identities of disabled users are hashed, so that they stay banned when nothing names them any
 /// more.

@@ -1,7 +1,7 @@
-import Secrets
-import Providers
-package import Vocabulary
 package import Logging
+import Providers
+import Secrets
+package import Vocabulary
 
 /// What applications have set and a provider ends: a version of its API that is retired, soon will be, or is not known.
 package struct Ending: Sendable {

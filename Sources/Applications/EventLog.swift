@@ -1,7 +1,7 @@
-package import Secrets
-package import Vocabulary
 package import Logging
 package import Mapping
+package import Secrets
+package import Vocabulary
 
 /// What the log says of use cases that make or change a user.
 package struct EventLog: Sendable {

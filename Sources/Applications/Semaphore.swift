@@ -1,5 +1,5 @@
-package import Vocabulary
 import NIOConcurrencyHelpers
+package import Vocabulary
 
 /// Lets a bounded number do something at once; the others wait in the order in which they came.
 ///

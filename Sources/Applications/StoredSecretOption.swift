@@ -1,8 +1,8 @@
-package import Secrets
 import FoundationEssentials
 package import Providers
-package import Vocabulary
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// A secret option as it stands among the stored options: `{"sealed", "keyId", "changed"}`.
 ///

@@ -1,8 +1,8 @@
-package import Secrets
 import Crypto
 import FoundationEssentials
-package import Vocabulary
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// A key that signs tokens: ECDSA on P-256 with SHA-256 (ES256).
 package struct TokenKey: Sendable {

@@ -1,7 +1,7 @@
-package import Secrets
-package import Vocabulary
 import NIOConcurrencyHelpers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// The keys of signed tokens, as an instance knows them: a copy that is at most some seconds old.
 package final class TokenKeys: Sendable {

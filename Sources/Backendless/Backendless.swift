@@ -6,11 +6,11 @@
 //
 // It must not know another protocol, the administration, SQL, Graph or mappings: it sees HTTP and the use cases.
 // Nothing but Server, which wires it, imports it.
-import Notifications
 package import Applications
 package import Federation
 package import HTTP
 package import Hummingbird
+import Notifications
 import Vocabulary
 
 /// What clients of Backendless call.

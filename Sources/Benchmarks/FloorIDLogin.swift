@@ -2,9 +2,9 @@ import Crypto
 import CryptoExtras
 import Curl
 import FoundationEssentials
-import Vocabulary
 import Postgres
 import Store
+import Vocabulary
 
 /// The prepared login of one ID token.
 struct FloorIDLogin: Sendable {

@@ -3,10 +3,10 @@ import Crypto
 import Curl
 import Facebook
 import FoundationEssentials
-import Vocabulary
 import Mapping
 import Postgres
 import Store
+import Vocabulary
 
 /// What all logins of the floor have in common.
 struct FloorPlan {

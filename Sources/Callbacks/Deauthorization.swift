@@ -1,9 +1,9 @@
-import KeptTokens
 package import Applications
-package import Vocabulary
+import KeptTokens
 package import Logging
 import Providers
 package import Store
+package import Vocabulary
 
 /// Providers that say that a person has removed the app.
 package struct Deauthorizations: Sendable {

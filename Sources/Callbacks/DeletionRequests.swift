@@ -1,9 +1,9 @@
-import Secrets
 package import Applications
-package import Vocabulary
 package import Logging
-package import Store
 import Providers
+import Secrets
+package import Store
+package import Vocabulary
 
 /// How far a request for deletion is.
 package struct DeletionStatus: Sendable {

@@ -1,9 +1,9 @@
 package import Applications
 package import KeptTokens
-import Providers
-package import Vocabulary
 package import Logging
+import Providers
 package import Store
+package import Vocabulary
 
 /// Carries out requests for deletion: at once when they come, or when they are due.
 package struct Erasures: Sendable {

@@ -1,9 +1,9 @@
-import KeptTokens
 package import Applications
-package import Vocabulary
+import KeptTokens
 package import Logging
-package import Store
 import Providers
+package import Store
+package import Vocabulary
 
 /// Providers that report changes of permissions.
 package struct PermissionWebhooks: Sendable {

@@ -1,7 +1,7 @@
 import HTTPTypes
 package import Hummingbird
-package import Vocabulary
 import NIOCore
+package import Vocabulary
 
 extension Request {
     /// Bytes of the largest body that the public API reads.

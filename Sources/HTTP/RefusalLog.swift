@@ -1,6 +1,6 @@
 import Hummingbird
-package import Vocabulary
 import Logging
+package import Vocabulary
 
 /// Leaves a line in the log for each request that is refused for who sends it: by an unknown application or key, by a
 /// session that does not count, for want of a right, after too many attempts.

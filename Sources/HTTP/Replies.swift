@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import Hummingbird
-package import Vocabulary
 import NIOCore
+package import Vocabulary
 
 extension Response {
     /// A JSON reply that no cache may keep.

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import Hummingbird
-import Vocabulary
 import Logging
+import Vocabulary
 
 /// The layer of both listeners around all handlers: errors become replies by a table, every reply gets its headers.
 package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import Hummingbird
-package import Vocabulary
 import NIOCore
+package import Vocabulary
 
 /// The pages that a person can come to see: static texts of ours, which need no image, font or style from anywhere.
 package enum WebPage {

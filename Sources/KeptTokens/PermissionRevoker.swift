@@ -1,8 +1,8 @@
 package import Applications
-package import Secrets
 package import Providers
-package import Vocabulary
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// What became of our permissions at one app of a provider.
 package struct PermissionRevocation: Sendable {

@@ -1,9 +1,9 @@
 package import Applications
-package import Secrets
-package import Vocabulary
 import Mapping
 import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// What became of a check of one identity.
 package enum CheckResult: Sendable {

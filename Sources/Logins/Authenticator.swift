@@ -1,8 +1,8 @@
-import Secrets
 package import Applications
 import FoundationEssentials
 import Mapping
 import Providers
+import Secrets
 import SignedTokens
 package import Store
 package import Vocabulary

@@ -1,12 +1,12 @@
 package import Applications
 package import KeptTokens
-package import Notifications
-import Providers
-package import Vocabulary
 package import Logging
 import Mailing
 package import Mapping
+package import Notifications
+import Providers
 package import Store
+package import Vocabulary
 
 /// A user after an identity has been linked.
 package struct LinkedUser: Sendable {

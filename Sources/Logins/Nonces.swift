@@ -1,7 +1,7 @@
 package import Applications
-package import Secrets
 import Crypto
 import Providers
+package import Secrets
 import SignedTokens
 package import Vocabulary
 

@@ -1,6 +1,6 @@
 package import Applications
-package import Vocabulary
 import Store
+package import Vocabulary
 
 extension Sessions {
     /// The live sessions of the session's own user, the one that asks first and the others from the newest on.

@@ -1,9 +1,9 @@
-package import KeptTokens
-package import Secrets
 package import Applications
-package import Vocabulary
+package import KeptTokens
 import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// The provider token of a session's own identity, as its client gets it back.
 package struct GivenToken: Sendable {

@@ -1,7 +1,7 @@
-import Secrets
 package import Applications
-package import Vocabulary
+import Secrets
 package import Store
+package import Vocabulary
 
 /// Sessions of users, by their tokens.
 package struct Sessions: Sendable {

@@ -1,8 +1,8 @@
-import Secrets
 package import Applications
 import Crypto
-package import Vocabulary
+import Secrets
 package import Store
+package import Vocabulary
 
 /// A token by which another service can check a user without asking us.
 package struct IssuedToken: Sendable {

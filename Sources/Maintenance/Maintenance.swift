@@ -5,16 +5,16 @@
 //
 // It must not know how any of it is done.
 
-package import Secrets
-import Callbacks
-import KeptTokens
 package import Applications
+import Callbacks
 import FoundationEssentials
-import Providers
-package import Vocabulary
+import KeptTokens
 package import Logging
 import NIOConcurrencyHelpers
+import Providers
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Keeps identities true and tables small while logins go on: checks kept tokens day by day, exchanges short-lived
 /// ones, reads profiles again, forgets tokens that are of no use or no longer to be kept, removes what has expired, and

@@ -1,7 +1,7 @@
 import KeptTokens
-import Vocabulary
 import Logging
 import Store
+import Vocabulary
 
 /// What one round of the maintenance did: numbers, and reasons of failures; whom it was about is nobody's to read in a
 /// log.

@@ -1,9 +1,9 @@
-package import Secrets
 package import Applications
-package import Vocabulary
 package import Logging
 package import Mailing
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Sends the mails of the queue, soon after they were put into it.
 ///

@@ -1,9 +1,9 @@
 package import Applications
-package import Secrets
-package import Vocabulary
-package import Mailing
 import Logging
+package import Mailing
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// The mails that wait to be delivered.
 package struct MailQueue: Sendable {

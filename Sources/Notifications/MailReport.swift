@@ -1,6 +1,6 @@
-import Vocabulary
 import Logging
 import Store
+import Vocabulary
 
 /// What one look at the queue of an application did: numbers and problems; whom the mails were for is nobody's to read
 /// in a log.

@@ -1,9 +1,9 @@
 package import Applications
-package import Secrets
-package import Vocabulary
 package import Logging
 import Mailing
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// A link of a mail, to a page of ours where the reader does one thing, once.
 package struct MailedLink: Sendable {

@@ -1,9 +1,9 @@
-import Secrets
 package import Applications
-package import Vocabulary
 package import Logging
 package import Mailing
+import Secrets
 package import Store
+package import Vocabulary
 
 /// Where a notice goes.
 package struct NoticeAddress: Sendable {

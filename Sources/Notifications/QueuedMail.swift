@@ -1,5 +1,5 @@
-import Vocabulary
 import Mailing
+import Vocabulary
 
 /// A mail in the queue: ready to be sent, and for how long it is of use.
 struct QueuedMail {

@@ -1,6 +1,6 @@
 import Glibc
-import Vocabulary
 package import Logging
+import Vocabulary
 
 /// Writes events as lines of JSON: `{"time":"…","level":"info","message":"login",…}` with the metadata as further
 /// members.

@@ -1,7 +1,7 @@
 import CArgon2
 import Glibc
-import Vocabulary
 import NIOConcurrencyHelpers
+import Vocabulary
 
 /// Computes a bounded number of things at once, the others in the order in which they came, on threads of its own.
 ///

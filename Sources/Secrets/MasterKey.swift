@@ -1,7 +1,7 @@
 package import Crypto
 import FoundationEssentials
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// The key under which secrets are stored (app secrets, kept tokens, what login codes stand for, mails on their way):
 /// AES-256-GCM, with the place of a value as associated data (decision D15).

@@ -1,5 +1,5 @@
-package import Vocabulary
 package import Store
+package import Vocabulary
 
 /// The master keys that an instance holds: one that seals, and former ones that still open (decision D15).
 package struct MasterKeys: Sendable {

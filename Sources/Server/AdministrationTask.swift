@@ -6,8 +6,8 @@ import Glibc
 import Logging
 import Providers
 import Secrets
-import Vocabulary
 import Store
+import Vocabulary
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {

@@ -1,15 +1,15 @@
-import Maintenance
 import Applications
-import Secrets
 import Configuration
 import Curl
 import FoundationEssentials
-import Providers
-import Vocabulary
 import Logging
+import Maintenance
 import Postgres
+import Providers
+import Secrets
 import SystemPackage
 import Upstream
+import Vocabulary
 
 /// Every problem of the configuration at once; none of them repeats a value.
 struct ConfigurationProblems: Error, CustomStringConvertible {

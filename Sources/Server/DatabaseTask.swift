@@ -1,7 +1,7 @@
 import ArgumentParser
-import Vocabulary
 import Postgres
 import Store
+import Vocabulary
 
 /// Runs one task on the database and ends.
 enum DatabaseTask {

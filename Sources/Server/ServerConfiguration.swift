@@ -1,12 +1,12 @@
-import Maintenance
 import Applications
-import Secrets
 import Curl
-import Vocabulary
 import Logging
+import Maintenance
 import NIOCore
 import Postgres
+import Secrets
 import Upstream
+import Vocabulary
 
 /// Everything that the environment decides, read once at start.
 struct ServerConfiguration: Sendable {

@@ -1,21 +1,21 @@
-import Secrets
-import Administration
-import Notifications
-import Maintenance
-import Applications
 import API
+import Administration
+import Applications
 import Backendless
 import Curl
 import Federation
 import HTTP
-import Providers
 import Hummingbird
 import HummingbirdCore
 import Logging
+import Maintenance
 import NIOCore
+import Notifications
 import Observability
 import Passwords
 import Postgres
+import Providers
+import Secrets
 import ServiceLifecycle
 import Store
 

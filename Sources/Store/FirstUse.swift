@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What others give out and we take once: nothing is known of it here before it comes.
 package enum TakenOnce: String, Sendable {

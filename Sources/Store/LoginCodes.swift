@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The codes with which logins through the server end: kept until the client brings one, or until its time is over.
 extension Store {

@@ -1,5 +1,5 @@
-import Vocabulary
 package import Postgres
+import Vocabulary
 
 extension PostgresConfiguration {
     /// Has the server plan what clients ask as what it is: look-ups, each part of which one index serves.

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// Apps whose login dialogs are opened without a `code_challenge` for a while, since the provider has forgotten one.
 extension Store {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// How a statement writes the properties of a mapping plan: the sync rules of docs/mapping.md#when-values-are-written
 /// as SQL.

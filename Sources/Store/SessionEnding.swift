@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may
 /// have so many only.

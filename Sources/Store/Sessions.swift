@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Application {
     /// Whether a session is live, as SQL: neither of its two ends has come.

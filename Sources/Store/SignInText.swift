@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// The text of a `SignInStatement`, expression by expression.
 struct SignInText {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What became of statements that name the columns of an application's users.
 package enum StatementOutcome<Value> {

@@ -1,5 +1,5 @@
-import Vocabulary
 package import Postgres
+import Vocabulary
 
 // Store — every question that the service asks of PostgreSQL, one file each.
 //

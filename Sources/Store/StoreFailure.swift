@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// What an error of PostgreSQL means to a caller (docs/security.md#when-a-part-breaks).

@@ -1,5 +1,5 @@
-package import Vocabulary
 package import Postgres
+package import Vocabulary
 
 /// What a jsonb column holds, read by the one parser that there is.
 ///

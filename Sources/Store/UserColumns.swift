@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension PropertyType {
     var isText: Bool { self == .string || self == .text }

@@ -1,5 +1,5 @@
-package import Vocabulary
 internal import Upstream
+package import Vocabulary
 
 extension TwitterClient {
     /// Verifies a consumer key and its secret, by asking for a request token that nobody uses

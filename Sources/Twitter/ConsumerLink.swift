@@ -1,6 +1,6 @@
-internal import Vocabulary
 internal import NIOConcurrencyHelpers
 internal import Upstream
+internal import Vocabulary
 
 /// What the questions of one consumer have learnt about Twitter, shared by those under way.
 final class ConsumerLink: Sendable {

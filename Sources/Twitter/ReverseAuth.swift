@@ -1,5 +1,5 @@
-package import Vocabulary
 internal import Upstream
+package import Vocabulary
 
 extension TwitterClient {
     /// Fetches what an iOS client exchanges, by the account that it knows, for an access token

@@ -1,6 +1,6 @@
-package import Vocabulary
 package import Curl
 internal import Upstream
+package import Vocabulary
 
 /// Asks Twitter; each question is an extension beside its answer.
 ///

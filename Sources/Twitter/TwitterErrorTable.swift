@@ -1,5 +1,5 @@
-internal import Vocabulary
 internal import Upstream
+internal import Vocabulary
 
 /// The meaning of Twitter's errors in our reasons (docs/protocols/twitter.md §2).
 ///

@@ -1,6 +1,6 @@
 internal import Curl
-internal import Vocabulary
 internal import Upstream
+internal import Vocabulary
 
 /// What Twitter answered, before anybody has looked into it.
 struct TwitterReply {

@@ -1,6 +1,6 @@
 internal import Curl
-internal import Vocabulary
 internal import Upstream
+internal import Vocabulary
 
 /// What is asked of Twitter, before it is signed.
 struct TwitterRequest {

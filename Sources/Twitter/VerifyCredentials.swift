@@ -1,5 +1,5 @@
-package import Vocabulary
 internal import Upstream
+package import Vocabulary
 
 /// Somebody whom Twitter vouched for, towards our own consumer key.
 package struct TwitterUser: Sendable {

@@ -1,8 +1,8 @@
 import HTTPTypes
-import Vocabulary
 import Postgres
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import API
 

@@ -1,12 +1,12 @@
 import Accounts
 import Applications
 import Federation
-import Notifications
 import HTTPTypes
 import Hummingbird
-import Vocabulary
+import Notifications
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Backendless
 @testable import HTTP

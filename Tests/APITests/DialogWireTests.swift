@@ -1,11 +1,11 @@
-import Logins
-import Providers
 import Federation
-import Secrets
 import FoundationEssentials
 import HTTPTypes
-import Vocabulary
+import Logins
+import Providers
+import Secrets
 import Testing
+import Vocabulary
 
 @testable import Backendless
 @testable import HTTP

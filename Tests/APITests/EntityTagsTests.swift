@@ -1,7 +1,7 @@
 import Administration
 import Federation
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import API
 

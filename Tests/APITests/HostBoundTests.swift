@@ -1,9 +1,9 @@
 import Applications
 import Federation
 import HTTPTypes
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("The base path /api")
 struct HostBoundTests {

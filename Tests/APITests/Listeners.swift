@@ -1,22 +1,22 @@
-import Providers
 import API
-import Backendless
-import Curl
 import Administration
 import Applications
+import Backendless
+import Curl
 import Federation
-import Secrets
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
 import Logging
 import NIOCore
 import NIOEmbedded
 import Postgres
+import Providers
+import Secrets
 import Store
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Server
 

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import API
 

@@ -1,6 +1,6 @@
 import HTTPTypes
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import API
 @testable import Backendless

@@ -2,9 +2,9 @@ import Administration
 import Federation
 import HTTPTypes
 import Providers
-import Vocabulary
-import Testing
 import TestSupport
+import Testing
+import Vocabulary
 
 @testable import API
 

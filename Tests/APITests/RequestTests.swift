@@ -1,7 +1,7 @@
 import HTTPTypes
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import API
 

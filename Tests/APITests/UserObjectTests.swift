@@ -1,7 +1,7 @@
 import Applications
 import HTTPTypes
-import Testing
 import TestSupport
+import Testing
 import Vocabulary
 
 @testable import API

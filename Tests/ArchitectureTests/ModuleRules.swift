@@ -67,7 +67,8 @@ enum ModuleRules {
         "Benchmarks": [
             "Administration", "ArgumentParser", "Crypto", "CryptoExtras", "Curl", "Facebook", "Foundation",
             "FoundationEssentials", "Glibc", "HTTP", "HTTPTypes", "Histogram", "Hummingbird", "Logging", "Mapping",
-            "NIOConcurrencyHelpers", "NIOCore", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "TestSupport",
+            "NIOConcurrencyHelpers", "NIOCore", "Postgres", "Providers", "Secrets", "SignedTokens", "Store",
+            "TestSupport",
             "Upstream", "Vocabulary",
         ],
         "TestSupport": [

@@ -1,8 +1,8 @@
 import Crypto
 import FoundationEssentials
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import ServerTestSupport
 

@@ -1,8 +1,8 @@
-import Providers
-import Vocabulary
 import Logging
+import Providers
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Applications
 @testable import Administration

@@ -1,9 +1,9 @@
-import Facebook
 import Administration
+import Facebook
 import Federation
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Applications")
 struct ApplicationTests {

@@ -1,7 +1,7 @@
-import Providers
 import Facebook
-import Vocabulary
+import Providers
 import Testing
+import Vocabulary
 
 @testable import Administration
 @testable import Applications

@@ -1,9 +1,9 @@
-import Providers
-import Twitter
 import Facebook
-import Vocabulary
 import Mapping
+import Providers
 import Testing
+import Twitter
+import Vocabulary
 
 @testable import Applications
 @testable import Federation

@@ -1,11 +1,11 @@
-import Providers
-import Facebook
 import Administration
+import Facebook
 import Federation
-import Vocabulary
+import Providers
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Documents on a database")
 struct DocumentApplyTests {

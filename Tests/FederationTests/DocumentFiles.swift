@@ -1,7 +1,7 @@
 import FoundationEssentials
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The files under `mappings`.
 enum DocumentFiles {

@@ -1,7 +1,7 @@
 import Administration
 import Federation
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("What is wrong with a document, and where")
 struct DocumentProblemTests {

@@ -1,9 +1,9 @@
 import Administration
 import Federation
 import FoundationEssentials
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The JSON Schema is held to the reader by the validator that others use: Python's `jsonschema`.
 @Suite("mappings/application.schema.json")

@@ -1,9 +1,9 @@
-import Providers
-import FoundationEssentials
 import Facebook
-import Vocabulary
+import FoundationEssentials
+import Providers
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Applications
 @testable import Federation

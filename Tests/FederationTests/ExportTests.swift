@@ -1,8 +1,8 @@
-import Secrets
-import Providers
 import Facebook
-import Vocabulary
+import Providers
+import Secrets
 import Testing
+import Vocabulary
 
 @testable import Administration
 @testable import Federation

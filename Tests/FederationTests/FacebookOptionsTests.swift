@@ -1,8 +1,8 @@
-import SignedTokens
-import Providers
 import Facebook
-import Vocabulary
+import Providers
+import SignedTokens
 import Testing
+import Vocabulary
 
 @testable import Administration
 @testable import Applications

@@ -1,8 +1,8 @@
 import Administration
 import Federation
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("API keys")
 struct KeyTests {

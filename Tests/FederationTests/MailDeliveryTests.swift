@@ -1,18 +1,18 @@
 import Administration
-import Providers
-import Curl
 import Applications
+import Curl
 import Federation
-import Notifications
-import Secrets
 import FoundationEssentials
-import Vocabulary
 import Logging
 import Mailing
 import NIOConcurrencyHelpers
+import Notifications
+import Providers
+import Secrets
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("The delivery of mails, through a real SMTP server")
 struct MailDeliveryTests {

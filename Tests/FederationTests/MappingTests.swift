@@ -1,8 +1,8 @@
-import Facebook
 import Administration
+import Facebook
 import Federation
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("Mappings of the administration")
 struct MappingTests {

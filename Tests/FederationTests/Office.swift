@@ -1,18 +1,18 @@
-import Curl
 import Administration
-import Federation
-import Secrets
+import Curl
 import Facebook
+import Federation
 import FoundationEssentials
 import Logging
-import Providers
-import SignedTokens
-import Vocabulary
 import Postgres
+import Providers
+import Secrets
+import SignedTokens
 import Store
 import TestSupport
 import Testing
 import Twitter
+import Vocabulary
 
 /// The administration on a database of its own, with an application `demo` in it; Graph is out of reach.
 struct Office {

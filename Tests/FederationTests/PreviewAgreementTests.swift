@@ -1,13 +1,13 @@
-import Facebook
 import Administration
+import Facebook
 import Federation
-import Logins
 import FoundationEssentials
-import Vocabulary
+import Logins
 import Mapping
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 /// What previews say of repeated logins is worked out in Swift, what logins do is SQL: here one is held to the other.
 @Suite("Previews agree with logins")

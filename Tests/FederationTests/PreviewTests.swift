@@ -1,9 +1,9 @@
 import Administration
 import Facebook
 import Federation
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Previews of the administration")
 struct PreviewTests {

@@ -1,7 +1,7 @@
-import Logins
 import Callbacks
 import Facebook
 import Logging
+import Logins
 import Providers
 import Store
 import TestSupport

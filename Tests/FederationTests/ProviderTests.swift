@@ -1,10 +1,10 @@
-import Facebook
 import Administration
+import Facebook
 import Federation
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("The Facebook provider")
 struct ProviderTests {

@@ -1,8 +1,8 @@
-import Providers
 import Facebook
-import Vocabulary
+import Providers
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Administration
 @testable import Applications

@@ -1,12 +1,12 @@
-import KeptTokens
 import Applications
 import Facebook
 import FoundationEssentials
-import Vocabulary
+import KeptTokens
 import NIOConcurrencyHelpers
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Administration
 @testable import Federation

@@ -1,7 +1,7 @@
 import Applications
 import Federation
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("Settings of an application")
 struct SettingsDocumentTests {

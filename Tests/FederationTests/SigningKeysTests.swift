@@ -1,11 +1,11 @@
 import Curl
 import Facebook
-import SignedTokens
-import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
+import SignedTokens
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Federation
 

@@ -1,8 +1,8 @@
 import Crypto
 import FoundationEssentials
-import Vocabulary
 import Store
 import Testing
+import Vocabulary
 
 @testable import Applications
 @testable import Federation

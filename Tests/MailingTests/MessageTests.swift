@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Mailing
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("The message of a mail")
 struct MessageTests {

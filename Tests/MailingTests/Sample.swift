@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Mailing
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A mail as a mail program reads it: Python's, which knows nothing of ours.
 struct ReadMail: Decodable {

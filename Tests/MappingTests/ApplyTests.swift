@@ -1,7 +1,7 @@
 import Facebook
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("Applying a mapping to a profile")
 struct ApplyTests {

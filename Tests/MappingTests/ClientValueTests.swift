@@ -1,6 +1,6 @@
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("Values that clients write themselves")
 struct ClientValueTests {

@@ -1,6 +1,6 @@
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("Compiling mappings")
 struct CompiledMappingTests {

@@ -1,8 +1,8 @@
 import Facebook
 import FoundationEssentials
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("docs/mapping.md")
 struct DocumentationTests {

@@ -1,6 +1,6 @@
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("Mappings of hostile clients")
 struct HostileMappingTests {

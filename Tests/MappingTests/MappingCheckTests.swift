@@ -1,7 +1,7 @@
 import Facebook
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("Checking a mapping before it is saved")
 struct MappingCheckTests {

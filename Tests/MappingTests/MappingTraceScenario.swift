@@ -1,8 +1,8 @@
 import Facebook
 import FoundationEssentials
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 extension Scenario {
     /// The scenario entry by entry, as a preview shows it.

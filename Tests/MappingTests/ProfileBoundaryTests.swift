@@ -1,7 +1,7 @@
 import Facebook
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("What does not fit is left out of a profile")
 struct ProfileBoundaryTests {

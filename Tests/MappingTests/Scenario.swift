@@ -1,7 +1,7 @@
 import Facebook
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 /// An application with its mappings, written as JSON texts, to be compiled and applied in one line.
 struct Scenario {

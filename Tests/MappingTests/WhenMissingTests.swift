@@ -1,7 +1,7 @@
 import Facebook
-import Vocabulary
 import Mapping
 import Testing
+import Vocabulary
 
 @Suite("What a profile no longer has")
 struct WhenMissingTests {

@@ -1,6 +1,6 @@
-import Vocabulary
 import Passwords
 import Testing
+import Vocabulary
 
 @Suite("What a password may be")
 struct PasswordPolicyTests {

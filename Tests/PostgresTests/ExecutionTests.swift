@@ -1,5 +1,5 @@
-import NIOConcurrencyHelpers
 import FoundationEssentials
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Postgres

@@ -1,5 +1,5 @@
-import NIOConcurrencyHelpers
 import Foundation
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import Postgres

@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 extension Deployment {
     /// A password that the policy takes.

@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// An operator, or somebody who would like to be one, who talks to the management listener.
 struct AdminClient: Sendable {

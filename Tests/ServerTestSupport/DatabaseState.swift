@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 extension Deployment {
     /// Runs a closure during which nothing at all may change in the database: no row, no table, no column.

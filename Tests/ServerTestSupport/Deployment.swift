@@ -1,7 +1,7 @@
 import FoundationEssentials
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// What the tests of a suite run against: the built service, a PostgreSQL database and a Graph simulator, three
 /// separate processes that talk over loopback sockets, set up as an operator does it (`federation apply`).

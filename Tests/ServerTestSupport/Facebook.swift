@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A person with a Facebook account and a token for one of our apps.
 struct Visitor: Sendable {

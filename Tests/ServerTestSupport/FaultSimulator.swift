@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The simulator's control port, as far as only the fault tests use it.
 extension SimulatorProcess {

@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A login that was answered with 200.
 struct SignedIn: Sendable {

@@ -1,6 +1,6 @@
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The error table of docs/api.md#errors, written down a second time.
 private let problems: [String: (code: Int64, status: Int)] = [

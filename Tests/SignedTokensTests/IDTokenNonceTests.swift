@@ -1,6 +1,6 @@
 import Crypto
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import SignedTokens
 

@@ -1,8 +1,8 @@
 import Crypto
 import CryptoExtras
 import FoundationEssentials
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import SignedTokens
 

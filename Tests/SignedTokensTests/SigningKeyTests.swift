@@ -1,7 +1,7 @@
 import CryptoExtras
 import FoundationEssentials
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import SignedTokens
 

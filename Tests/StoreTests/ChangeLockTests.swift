@@ -1,8 +1,8 @@
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("A change and everything that goes on beside it", .serialized)
 struct ChangeLockTests {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("What a check of a kept token writes")
 struct CheckOutcomeTests {

@@ -1,7 +1,7 @@
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Properties that a login empties")
 struct ClearingTests {

@@ -1,9 +1,9 @@
-import Vocabulary
 import Postgres
 import Store
 import Synchronization
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Copies of the configuration")
 struct ConfigurationCopyTests {

@@ -1,8 +1,8 @@
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Declaring a property that clients brought in")
 struct DynamicValueTests {

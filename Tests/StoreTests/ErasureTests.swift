@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Erasing whom Facebook asks us to erase")
 struct ErasureTests {

@@ -1,8 +1,8 @@
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("A host name belongs to one application")
 struct HostNameTests {

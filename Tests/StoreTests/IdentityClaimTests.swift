@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Claims of identities whose check is due")
 struct IdentityClaimTests {

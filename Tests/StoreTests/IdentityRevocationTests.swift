@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Identities that Facebook ends, and permissions that it changes")
 struct IdentityRevocationTests {

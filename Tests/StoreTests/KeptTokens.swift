@@ -1,7 +1,7 @@
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 /// A tenant whose application keeps tokens, and how tests look at what is kept.
 extension Tenant {

@@ -1,7 +1,7 @@
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 /// Databases as earlier versions of schema.sql have made them: the folder `Schemas` has the last text of each.
 @Suite("Migrations from what has landed")

@@ -1,7 +1,7 @@
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Identities that are linked to a user")
 struct LinkTargetTests {

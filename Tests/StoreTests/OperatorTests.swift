@@ -1,7 +1,7 @@
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Operators")
 struct OperatorTests {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("A profile that is written without a login")
 struct ProfileRefreshTests {

@@ -1,9 +1,9 @@
 import FoundationEssentials
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Declaring a property")
 struct PropertyDeclarationTests {

@@ -1,8 +1,8 @@
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 /// The master keys that secrets are under before; none of them is to be kept.
 private let formerKeys = ["old1", "old2"]

@@ -1,9 +1,9 @@
 import FoundationEssentials
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 /// An application with its own schema on a leased database, and a store to work on it.
 struct Tenant {

@@ -1,8 +1,8 @@
-import Vocabulary
 import Postgres
 import Store
 import TestSupport
 import Testing
+import Vocabulary
 
 @Suite("Widening a property")
 struct WideningTests {

@@ -1,7 +1,7 @@
 import Curl
 import GraphSimulator
-import Vocabulary
 import NIOConcurrencyHelpers
+import Vocabulary
 
 @testable import Twitter
 

@@ -1,7 +1,7 @@
 import GraphSimulator
-import Vocabulary
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Twitter
 

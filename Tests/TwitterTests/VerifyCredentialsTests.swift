@@ -1,6 +1,6 @@
 import GraphSimulator
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import Twitter
 

@@ -1,5 +1,5 @@
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("Calendar dates")
 struct CalendarDateTests {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("Numbers of JSON: their range, and what they are once they are stored")
 struct JSONNumberTests {

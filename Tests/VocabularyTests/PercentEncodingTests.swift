@@ -1,5 +1,5 @@
-import Vocabulary
 import Testing
+import Vocabulary
 
 @Suite("Percent-encoding")
 struct PercentEncodingTests {

@@ -1,12 +1,12 @@
-import Applications
-import Secrets
 import Administration
+import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
 import Logging
 import NIOConcurrencyHelpers
+import Secrets
+import Vocabulary
 
 /// Stands in front of everything under `/admin`: who has no token that counts learns nothing, not even which paths
 /// exist.

@@ -1,11 +1,11 @@
 import Accounts
-import Notifications
 import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
-import Vocabulary
 import Logging
+import Notifications
+import Vocabulary
 
 /// The pages to which the links of mails lead: `/{applicationId}/reset-password`, `/{applicationId}/confirm-email` and
 /// `/{applicationId}/undo-change`.

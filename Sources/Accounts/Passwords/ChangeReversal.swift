@@ -1,11 +1,11 @@
 package import Applications
 package import KeptTokens
-package import Notifications
-package import Vocabulary
 package import Logging
 import Mailing
+package import Notifications
 import Passwords
 package import Store
+package import Vocabulary
 
 /// Changes of an account that its former address takes back.
 package struct ChangeReversal: Sendable {

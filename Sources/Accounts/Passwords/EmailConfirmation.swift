@@ -1,9 +1,9 @@
 package import Applications
-package import Notifications
-package import Vocabulary
 package import Logging
+package import Notifications
 import Passwords
 package import Store
+package import Vocabulary
 
 /// What the reader of a confirmation's mail says of the password of the account.
 package enum ConfirmedPassword: Sendable {

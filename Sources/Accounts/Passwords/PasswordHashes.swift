@@ -1,8 +1,8 @@
-import Secrets
 package import Applications
-package import Vocabulary
 package import Passwords
+import Secrets
 package import Store
+package import Vocabulary
 
 extension PasswordVerifier {
     /// The password of a user as it is to be stored, after the policy has taken it.

@@ -1,11 +1,11 @@
-package import Logins
-import Secrets
 package import Applications
-package import Notifications
-package import Vocabulary
 package import Logging
+package import Logins
+package import Notifications
 import Passwords
+import Secrets
 package import Store
+package import Vocabulary
 
 /// What a client sends to log in with a password, parsed at the edge.
 package struct PasswordLogin: Sendable {

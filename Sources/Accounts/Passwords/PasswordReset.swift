@@ -1,12 +1,12 @@
-import Secrets
 package import Applications
 package import KeptTokens
-package import Notifications
-package import Vocabulary
 package import Logging
 import Mailing
+package import Notifications
 import Passwords
+import Secrets
 package import Store
+package import Vocabulary
 
 /// Where a link of a mail leads.
 package struct LinkedAccount: Sendable {

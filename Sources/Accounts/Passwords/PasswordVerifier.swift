@@ -1,9 +1,9 @@
-import Notifications
 package import Applications
-package import Secrets
-import Vocabulary
+import Notifications
 package import Passwords
+package import Secrets
 package import Store
+import Vocabulary
 
 /// A password that somebody claims to be that of a login.
 struct PasswordGuess: Sendable {

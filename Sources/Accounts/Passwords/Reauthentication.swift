@@ -1,9 +1,9 @@
-package import Notifications
 package import Applications
 package import Logins
-package import Vocabulary
+package import Notifications
 import Passwords
 package import Store
+package import Vocabulary
 
 /// Whether whoever holds a session has shown of late to be its user.
 package struct Reauthentication: Sendable {

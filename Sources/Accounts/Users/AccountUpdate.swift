@@ -1,11 +1,11 @@
-package import Notifications
-package import Logins
 package import Applications
-package import Vocabulary
 package import Logging
+package import Logins
 import Mailing
+package import Notifications
 import Passwords
 package import Store
+package import Vocabulary
 
 /// What users change of their own record.
 package struct AccountUpdate: Sendable {

@@ -1,7 +1,7 @@
 import Applications
-package import Vocabulary
 import Mapping
 import Store
+package import Vocabulary
 
 /// A user's record as an application takes it: what it gives to properties, and what is no property.
 ///

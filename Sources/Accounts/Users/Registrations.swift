@@ -1,10 +1,10 @@
-package import Logins
-import Secrets
-package import Notifications
 package import Applications
-package import Vocabulary
 package import Logging
+package import Logins
+package import Notifications
+import Secrets
 package import Store
+package import Vocabulary
 
 /// Accounts that people and guests make.
 package struct Registrations: Sendable {

@@ -1,7 +1,7 @@
 package import Applications
 package import Logins
-package import Vocabulary
 package import Store
+package import Vocabulary
 
 /// Who calls by an API key, for what concerns other users than a session's own.
 package struct ServerCaller: Sendable {

@@ -1,9 +1,9 @@
+package import Applications
+package import Logging
 package import Logins
 import Secrets
-package import Applications
-package import Vocabulary
-package import Logging
 package import Store
+package import Vocabulary
 
 /// Sessions that a server opens for a user.
 package struct ServerLogin: Sendable {

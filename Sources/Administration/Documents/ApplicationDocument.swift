@@ -1,7 +1,7 @@
 import Applications
 package import Providers
-package import Vocabulary
 import Store
+package import Vocabulary
 
 /// An application as its operator writes it down: the document of mappings/README.md, checked as far as that needs no
 /// database.

@@ -1,8 +1,8 @@
 import Applications
-import Vocabulary
 import Mapping
 import Providers
 import Store
+import Vocabulary
 
 /// Writes an application as the document that `apply` takes back.
 ///

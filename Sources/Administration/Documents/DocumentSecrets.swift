@@ -1,8 +1,8 @@
-import Secrets
 import Applications
 import Providers
-import Vocabulary
+import Secrets
 import Store
+import Vocabulary
 
 /// Turns the keys and secrets that a document gives into what is stored of them.
 struct DocumentSecrets {

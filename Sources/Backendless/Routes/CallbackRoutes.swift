@@ -1,5 +1,5 @@
-import Callbacks
 import Applications
+import Callbacks
 import HTTP
 import HTTPTypes
 import Hummingbird

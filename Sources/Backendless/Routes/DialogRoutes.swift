@@ -1,8 +1,8 @@
-import Logins
 import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Logins
 import Providers
 import Vocabulary
 

@@ -1,8 +1,8 @@
-import KeptTokens
-import Logins
 import HTTP
 import HTTPTypes
 import Hummingbird
+import KeptTokens
+import Logins
 import Vocabulary
 
 /// What a user can do with the own login methods: list, link and unlink them, and use what is kept of the one that

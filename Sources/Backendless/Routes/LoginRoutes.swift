@@ -1,8 +1,8 @@
-import Logins
 import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// `loginWithFacebook` under its own name, and the three paths that client SDKs use for every provider

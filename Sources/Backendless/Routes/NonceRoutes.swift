@@ -1,7 +1,7 @@
 import Applications
-import Logins
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// Nonces for logins with an ID token.

@@ -1,6 +1,6 @@
-import Logins
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// What a user can do with the own sessions: see them, and end them.

@@ -1,6 +1,6 @@
-import Logins
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// The request-token leg of Twitter's reverse auth, for which an app's secret is needed (docs/protocols/twitter.md §4).

@@ -1,7 +1,7 @@
 import Applications
-import Logins
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// Token check and logout.

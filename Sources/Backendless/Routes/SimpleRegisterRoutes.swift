@@ -1,9 +1,9 @@
-import Logins
 import Accounts
 import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// The simple register contract that small apps know: one call, whatever a person comes by.

@@ -1,6 +1,6 @@
-import Logins
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// Signed tokens.

@@ -1,8 +1,8 @@
-import Logins
 import Accounts
 import Applications
 import HTTP
 import Hummingbird
+import Logins
 import Vocabulary
 
 /// The session's own user, by the paths that client SDKs use.

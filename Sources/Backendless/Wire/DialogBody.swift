@@ -1,5 +1,5 @@
-import Logins
 import HTTP
+import Logins
 import Providers
 import Vocabulary
 

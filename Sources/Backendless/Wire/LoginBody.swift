@@ -1,5 +1,5 @@
-import Logins
 import HTTP
+import Logins
 import Vocabulary
 
 /// The body of a login, in every spelling that client SDKs use (docs/protocols/backendless.md §2.1).

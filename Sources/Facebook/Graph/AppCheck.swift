@@ -1,6 +1,6 @@
 import Curl
-package import Vocabulary
 import Upstream
+package import Vocabulary
 
 /// What Facebook makes of the id and the secret of an app.
 package struct AppCheck: Sendable {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Upstream
+import Vocabulary
 
 extension AppCheck.Outcome {
     /// What an error means that an app got for its own token.

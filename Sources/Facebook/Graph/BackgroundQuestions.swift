@@ -1,6 +1,6 @@
 package import Providers
-package import Vocabulary
 import Upstream
+package import Vocabulary
 
 // What is asked of Graph while nobody waits. Each question is asked once; repeating is for whoever plans the work.
 

@@ -1,6 +1,6 @@
 import Curl
-package import Vocabulary
 import Upstream
+package import Vocabulary
 
 /// An authorization code with what the login dialog was opened with: all of it must fit together.
 package struct AuthorizationCode: Sendable {

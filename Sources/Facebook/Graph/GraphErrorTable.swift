@@ -1,5 +1,5 @@
-import Vocabulary
 import Upstream
+import Vocabulary
 
 /// The meaning of Graph's errors in our reasons (docs/protocols/facebook.md §3.2–§3.4).
 ///

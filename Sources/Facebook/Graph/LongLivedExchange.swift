@@ -1,5 +1,5 @@
-import Vocabulary
 import Upstream
+import Vocabulary
 
 /// `oauth/access_token` for a token that is to live longer.
 enum LongLivedExchange {

@@ -1,7 +1,7 @@
 import Curl
 package import Providers
-package import Vocabulary
 import Upstream
+package import Vocabulary
 
 extension GraphClient {
     /// Gives up all permissions that a person gave an app, as if the person had removed the app.

@@ -1,6 +1,6 @@
 import Curl
-package import Vocabulary
 import Upstream
+package import Vocabulary
 
 extension GraphClient {
     /// Fetches the keys with which Facebook signs ID tokens.

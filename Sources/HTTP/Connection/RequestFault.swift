@@ -1,6 +1,6 @@
 import Hummingbird
-import Vocabulary
 import NIOHTTP1
+import Vocabulary
 
 /// What is wrong with a request whatever it asks for.
 ///

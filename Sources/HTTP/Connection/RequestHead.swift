@@ -1,5 +1,5 @@
-import Vocabulary
 import NIOHTTP1
+import Vocabulary
 
 extension HTTPRequestHead {
     /// Bytes of the longest target that is taken: the least that RFC 9112 §3 wants to be supported.

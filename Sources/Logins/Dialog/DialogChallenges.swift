@@ -1,8 +1,8 @@
 import Applications
-package import Providers
-package import Vocabulary
 package import Logging
+package import Providers
 package import Store
+package import Vocabulary
 
 // Facebook has been seen to forget the `code_challenge` of a dialog, and then to refuse the verifier that comes with
 // its code; and to hold codes to their challenge. Under `auto` the former is recognised, and dialogs are opened without

@@ -1,6 +1,6 @@
 package import Applications
-import Mapping
 package import Logging
+import Mapping
 package import Providers
 import Store
 package import Vocabulary

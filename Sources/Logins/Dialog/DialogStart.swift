@@ -1,6 +1,6 @@
-import Secrets
 package import Applications
 import Providers
+import Secrets
 package import Vocabulary
 
 /// A login dialog that a browser is about to open.

@@ -1,8 +1,8 @@
 import Applications
-package import Secrets
 import Providers
-package import Vocabulary
+package import Secrets
 package import Store
+package import Vocabulary
 
 /// Codes that stand for whom a provider has vouched for, until a client turns them into a login.
 package struct LoginCodes: Sendable {

@@ -1,7 +1,7 @@
-package import Secrets
-package import Store
 package import Applications
 import Providers
+package import Secrets
+package import Store
 package import Vocabulary
 
 /// Logins through the server: a browser goes to the provider's dialog and comes back with a code.

@@ -1,9 +1,9 @@
-import Secrets
 import Applications
 import Crypto
 import Providers
-import Vocabulary
+import Secrets
 import Store
+import Vocabulary
 
 extension LoginDialog {
     /// What was decided for the dialog that answers; with a code, to the one caller who uses the state up.

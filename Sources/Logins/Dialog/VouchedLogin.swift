@@ -1,6 +1,6 @@
-import Vocabulary
 import Mapping
 import Providers
+import Vocabulary
 
 /// A login through the server between the browser's return from the provider and the client's exchange of the login
 /// code.

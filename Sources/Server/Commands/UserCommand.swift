@@ -1,6 +1,6 @@
-import KeptTokens
 import Administration
 import ArgumentParser
+import KeptTokens
 import Vocabulary
 
 struct UserCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// By what an identity is known that nothing may name any more: a keyed hash of it, whose key the database does not
 /// have.

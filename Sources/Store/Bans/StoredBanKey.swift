@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The key under which banned identities are hashed; there is one for the whole service, and it never becomes another
 /// one.

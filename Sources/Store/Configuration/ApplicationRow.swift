@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// How an application is read: one list of columns and one way to decode them, whoever asks.
 extension StoredApplication {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension ChangeTransaction {
     /// Makes the application and its PostgreSQL schema, or takes over a schema of this service's own making.

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// An entry of the audit log.
 package struct AuditEntry: Sendable {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// Other objects stand in the way of a change of a column; which ones is asked when the transaction has ended.
 struct DependentObjects: Error {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// The number that every change of configuration raises.

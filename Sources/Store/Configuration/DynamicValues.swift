@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// Values that clients brought in under a name before it was declared, on their way into its column.
 ///

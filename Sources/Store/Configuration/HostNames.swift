@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Refuses host names that another application has: `/api` on a host leads to one application.

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension ChangeTransaction {
     func addKey(label: String, hash: [UInt8], server: Bool) async throws {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension Store {
     /// How many properties one application may declare; a table of PostgreSQL has 1600 columns in all its life.

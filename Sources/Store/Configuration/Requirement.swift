@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// A column that has to be validated, as free of NULL, before it can be made NOT NULL.
 ///

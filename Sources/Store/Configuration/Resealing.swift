@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A stored secret and where it is.
 package struct StoredSecret: Sendable {

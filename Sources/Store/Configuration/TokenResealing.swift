@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// An application by what finds its tables.
 package struct ApplicationPlace: Sendable {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// How values of one type become values of a wider one (`PropertyType.widens`).
 ///

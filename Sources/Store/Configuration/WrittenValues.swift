@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// What the mapping wrote last of one property that it writes until it is edited; in `identities.written`, under its
 /// name.

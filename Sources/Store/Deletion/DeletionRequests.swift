@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What a person asked a provider for: the deletion of what we have of them.
 package struct NewDeletionRequest: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What the erasure of a request came to.
 package enum Erasure: Sendable {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension PostgresConnection {
     /// Notes that what the provider issued for some identities before a moment counts no more.

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension IdentityKey {
     /// An identity as tables have it; nil for texts that this program could not have written.

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// That a provider has ended an app's access to a person.
 package struct IdentityRevocation: Sendable {

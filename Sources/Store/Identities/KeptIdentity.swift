@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// An identity of which a token is kept, as far as it matters for asking the provider about it.
 package struct KeptIdentity: Sendable {

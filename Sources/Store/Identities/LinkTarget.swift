@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The user whose identity a verified person becomes, where it is not for the identity to say.
 package enum LinkTarget: Sendable {

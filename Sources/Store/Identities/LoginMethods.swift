@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// The login methods of a user, the oldest first.

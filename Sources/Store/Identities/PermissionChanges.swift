@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// That a person has granted a permission or taken it back.
 package struct PermissionChange: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What became of our permissions at one app of a provider, as the audit log keeps it.
 package struct RecordedRevocation: Sendable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Vocabulary
 import Postgres
+import Vocabulary
 
 extension PostgresConnection {
     /// Keeps which identities are about to be taken from a user who is locked, while a link is out that could bring

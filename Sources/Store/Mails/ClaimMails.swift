@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A mail that is to be sent.
 package struct ClaimedMail: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Puts a mail into the queue, and tells those who deliver.

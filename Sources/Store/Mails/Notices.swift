@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A mail that tells of a change of an account: written before the change, put into the queue with it.
 package struct Notice: Sendable {

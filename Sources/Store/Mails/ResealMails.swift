@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// How many mails of an application are on their way under each master key, in the order of the keys' ids.

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What became of a mail that was claimed.
 package enum MailEnd: Sendable {

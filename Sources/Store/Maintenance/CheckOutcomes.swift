@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What a provider says of a token that stands.
 package struct TokenStanding: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Takes identities whose check is due, for this caller alone.

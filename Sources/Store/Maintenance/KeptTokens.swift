@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The identity by which a session was opened.
 package struct SessionIdentity: Sendable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A part of an application's guests, after those were removed who had lost their session.
 package struct GuestSweep: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The write of a profile that was read without a login: user and identity by the same sync rules, and no session.
 ///

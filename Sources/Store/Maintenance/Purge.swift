@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// Rows that have served their time.
 package enum Expired: Sendable, CaseIterable {

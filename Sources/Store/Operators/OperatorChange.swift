@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What can be done to an operator.
 package enum OperatorChange: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// The operator of a live token; nil when the token is unknown, expired or revoked.

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// An operator as stored.
 package struct StoredOperator: Sendable {

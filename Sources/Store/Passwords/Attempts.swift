@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// How failed attempts slow down what they are counted for.
 package struct AttemptRule: Sendable {

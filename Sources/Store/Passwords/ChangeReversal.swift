@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What an account was before its changes were undone, and what could not be.
 package struct UndoneChange: Sendable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified.
 package struct EmailToken: Sendable {

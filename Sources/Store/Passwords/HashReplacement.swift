@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Puts a hash in the place of the one that it was made anew from; nothing happens when the password has been

@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// How many hashes of passwords an application stores under each master key, in the order of the keys' ids.

@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Sets the password of the user whose link it is, in one transaction, and leaves nobody else a login method; the

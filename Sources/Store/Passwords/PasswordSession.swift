@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What opens a session for a person who has shown the password.
 package struct PasswordSession: Sendable {

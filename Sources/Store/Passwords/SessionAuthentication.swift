@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// Whether the person of a session was authenticated within the last seconds.

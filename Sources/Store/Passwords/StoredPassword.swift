@@ -1,6 +1,6 @@
 import FoundationEssentials
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// The password of a user as it is stored.
 package struct StoredPassword: Sendable {

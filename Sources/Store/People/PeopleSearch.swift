@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// Which users are wanted: all conditions that are given must hold.
 package struct PersonSearch: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What an operator can do to a person.
 package enum PersonChange: Sendable {

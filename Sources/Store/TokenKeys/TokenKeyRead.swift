@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A key that signs tokens, or has signed some that may live still.
 package struct StoredTokenKey: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 extension Store {
     /// How many keys of signed tokens are stored under each master key, in the order of the master keys' ids.

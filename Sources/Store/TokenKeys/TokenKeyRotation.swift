@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// A key of signed tokens that is to be stored.
 package struct NewTokenKey: Sendable {

@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// An account that somebody makes without a provider.
 package struct RegistrationWrite: Sendable {

@@ -1,5 +1,5 @@
-import Vocabulary
 import Postgres
+import Vocabulary
 
 /// What an update of a row `u` of the users table sets, `updated` among it where anything becomes another.
 ///

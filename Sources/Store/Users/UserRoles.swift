@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// Which users have a role.
 package enum RoleHolders: Sendable {

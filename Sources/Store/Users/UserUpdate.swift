@@ -1,5 +1,5 @@
-package import Vocabulary
 import Postgres
+package import Vocabulary
 
 /// What a user changes of the own record.
 package struct UserUpdate: Sendable {

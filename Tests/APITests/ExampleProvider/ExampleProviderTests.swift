@@ -3,8 +3,8 @@ import ArgumentParser
 import Federation
 import FoundationEssentials
 import HTTPTypes
-import Testing
 import TestSupport
+import Testing
 import Vocabulary
 
 @testable import Server

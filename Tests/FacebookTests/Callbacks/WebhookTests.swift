@@ -1,8 +1,8 @@
 import Crypto
-import FoundationEssentials
-import Vocabulary
-import Testing
 import Facebook
+import FoundationEssentials
+import Testing
+import Vocabulary
 
 @Suite("Reading webhooks (docs/protocols/facebook.md §5.4)")
 struct WebhookTests {

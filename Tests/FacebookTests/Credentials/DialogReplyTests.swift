@@ -1,6 +1,6 @@
+import Facebook
 import Providers
 import Testing
-import Facebook
 import Vocabulary
 
 @Suite("What Facebook's dialog says in place of a code, or beside it")

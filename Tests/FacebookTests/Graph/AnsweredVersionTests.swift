@@ -1,6 +1,6 @@
-import Vocabulary
 import NIOConcurrencyHelpers
 import Testing
+import Vocabulary
 
 @testable import Facebook
 

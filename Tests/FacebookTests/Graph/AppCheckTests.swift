@@ -1,8 +1,8 @@
 import Curl
 import GraphSimulator
 import Providers
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,8 +1,8 @@
 import Curl
 import GraphSimulator
-import Vocabulary
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 

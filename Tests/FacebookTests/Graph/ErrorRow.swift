@@ -1,6 +1,6 @@
-import Vocabulary
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,6 +1,6 @@
-import NIOConcurrencyHelpers
 import Curl
 import Foundation
+import NIOConcurrencyHelpers
 import Vocabulary
 
 @testable import Facebook

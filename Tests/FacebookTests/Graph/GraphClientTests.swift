@@ -1,8 +1,8 @@
-import NIOConcurrencyHelpers
 import Foundation
+import NIOConcurrencyHelpers
 import Providers
-import Vocabulary
 import Testing
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,7 +1,7 @@
-import NIOConcurrencyHelpers
 import Foundation
-import Vocabulary
+import NIOConcurrencyHelpers
 import Testing
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,9 +1,9 @@
-import Providers
 import Curl
 import GraphSimulator
-import Vocabulary
+import Providers
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 

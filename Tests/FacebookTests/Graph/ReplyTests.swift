@@ -1,7 +1,7 @@
 import Foundation
-import Vocabulary
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,7 +1,7 @@
 import Curl
-import Vocabulary
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import ServerTestSupport
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
-import Vocabulary
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import ServerTestSupport
 

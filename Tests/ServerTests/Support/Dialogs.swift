@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Vocabulary
 import Synchronization
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import ServerTestSupport
 

@@ -1,5 +1,5 @@
-import Vocabulary
 import TestSupport
+import Vocabulary
 
 @testable import ServerTestSupport
 
