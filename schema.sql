@@ -121,6 +121,19 @@ create table if not exists federation.provider_kinds (
 insert into federation.provider_kinds
 select application_id, provider, coalesce(kind, provider) from federation.provider_settings on conflict do nothing;
 
+-- A trigger, since instances of before version 7 serve on while the new ones start.
+create or replace function federation.remember_provider_kind() returns trigger language plpgsql as $body$
+begin
+    insert into federation.provider_kinds
+    values (new.application_id, new.provider, coalesce(new.kind, new.provider)) on conflict do nothing;
+    return null;
+end
+$body$;
+
+create or replace trigger provider_kind_is_remembered
+    after insert or update of kind on federation.provider_settings
+    for each row execute function federation.remember_provider_kind();
+
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master
 -- key secret_key_id; its associated data name this table, the application, the row and the column.
 create table if not exists federation.provider_apps (
@@ -250,6 +263,9 @@ create table if not exists federation.deletion_requests (
     unique (application_id, request_hash)
 );
 create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
+-- SHA-256 of the call: it has a request for each provider that has the app, and is done when all of them are.
+alter table federation.deletion_requests add column if not exists call_hash bytea;
+create index if not exists deletion_requests_call on federation.deletion_requests (application_id, call_hash);
 
 -- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so
 -- that no service takes a token of another application. The secret is the private key, AES-256-GCM under the master key
@@ -640,6 +656,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7) on conflict do nothing;
 
 commit;

@@ -93,7 +93,8 @@ extension ConfigurationDifference {
         }
         checkKeys(desired, at: document / "keys", &problems)
         let count = desired.providers.count
-        if count > DesiredApplication.mostProviders {
+        // Where there are more already, each change that makes no further one goes through.
+        if count > max(DesiredApplication.mostProviders, stored?.providers.count ?? 0) {
             problems.add(
                 document / "providers",
                 "an application has at most \(DesiredApplication.mostProviders), and these are \(count)"
@@ -105,7 +106,7 @@ extension ConfigurationDifference {
             if current == nil, name.isReserved {
                 problems.add(place, "is reserved for the service: give the provider another name")
             }
-            if let kind = stored?.providerKinds[name], kind != provider.kind {
+            if let kind = current?.kind ?? stored?.providerKinds[name], kind != provider.kind {
                 problems.add(
                     place / "kind",
                     "cannot change: identities of \(name) are of the kind \(kind); another name is free"

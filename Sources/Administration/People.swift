@@ -187,7 +187,7 @@ package struct UserAdministration: Sendable {
 
     /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.
     ///
-    /// The identities of a disabled user stay banned; see `liftBans`.
+    /// The identities of a disabled user stay banned; see `BanAdministration.lift`.
     /// The confirmation must be the objectId once more.
     ///
     /// - Returns: What became of the permissions; the audit log has it, too.

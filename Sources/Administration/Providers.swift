@@ -43,7 +43,7 @@ package struct ProviderAdministration: Sendable {
 
     /// Changes the provider's settings by a merge patch.
     ///
-    /// `apps` is replaced as a whole, secrets as in `putProvider`.
+    /// `apps` is replaced as a whole, secrets as in `put`.
     package func change(
         _ provider: ProviderName,
         of application: String,

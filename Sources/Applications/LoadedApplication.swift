@@ -13,6 +13,7 @@ package final class LoadedApplication: Sendable {
     /// What is configured of each provider, and can be read.
     private let providers: [ProviderName: any Provider]
     private let storedProviders: [ProviderName: StoredApplication.Provider]
+    private let providerKinds: [ProviderName: ProviderName]
     private let kinds: ProviderKinds
     /// The API keys by SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
@@ -73,6 +74,7 @@ package final class LoadedApplication: Sendable {
         self.kinds = kinds
         storedMappings = mappings
         storedProviders = stored.providers
+        providerKinds = stored.providerKinds
         keys = Dictionary(stored.keys.map { ($0.hash, $0) }) { first, _ in first }
         dynamicNames = stored.dynamicNames
         defect = defects.isEmpty ? nil : defects.joined(separator: "; ")
@@ -110,8 +112,17 @@ package final class LoadedApplication: Sendable {
     /// The providers that are configured and can be read, by their names.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
 
-    /// The kind of a provider that is configured; nil for another one.
-    package func kind(of provider: ProviderName) -> ProviderName? { storedProviders[provider]?.kind }
+    /// The names, in their order, under which people of an app of a provider may be known: its own, those of its kind
+    /// that have the app, whether its secret opens or not, and those that have been removed, whose identities are still
+    /// there.
+    package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
+        guard let kind = storedProviders[provider]?.kind else { return [provider] }
+        let others = providerKinds.filter { name, ofKind in
+            guard let stored = storedProviders[name] else { return ofKind == kind }
+            return stored.kind == kind && stored.apps.contains { $0.id == app }
+        }
+        return Set(others.keys).union([provider]).sorted { $0.text < $1.text }
+    }
 
     /// The name for people of a provider that may be configured or not.
     package func title(of provider: ProviderName) -> String {

@@ -28,19 +28,15 @@ extension LoadedApplication {
     /// the app has people of its own.
     ///
     /// - Parameters:
-    ///   - caller: The instance that was called, which is the first of them.
-    ///   - identity: Of whom it spoke.
-    /// - Returns: Each instance with the person's identity there.
-    package func concerned(
-        besides caller: any RemovalReporting,
-        by identity: IdentityKey
-    ) -> [(caller: any RemovalReporting, identity: IdentityKey)] {
-        let others = configuredProviders.compactMap { $0 as? any RemovalReporting }.filter { other in
-            other.name != caller.name && kind(of: other.name) == kind(of: caller.name)
-                && other.apps.contains { $0.id == identity.app }
-        }
-        return ([caller] + others).map { caller in
-            (caller, IdentityKey(provider: caller.name, app: identity.app, subject: identity.subject))
+    ///   - identity: Of whom the caller spoke.
+    ///   - caller: The instance that was called.
+    /// - Returns: The person's identity at each instance, in the order of their names.
+    func concerned(by identity: IdentityKey, calling caller: any RemovalReporting) -> [Concerned] {
+        names(havingApp: identity.app, of: caller.name).map { name in
+            Concerned(
+                identity: IdentityKey(provider: name, app: identity.app, subject: identity.subject),
+                instance: configured(name) as? any RemovalReporting ?? caller
+            )
         }
     }
 
@@ -65,4 +61,12 @@ extension LoadedApplication {
             throw error
         }
     }
+}
+
+/// A person of whom a provider's call tells, at one of the instances that it is about.
+struct Concerned {
+    let identity: IdentityKey
+    /// By whose options it is dealt with: those of the instance, or of the one that was called where these cannot be
+    /// read any more.
+    let instance: any RemovalReporting
 }

@@ -21,8 +21,8 @@ package struct Deauthorizations: Sendable {
     /// it end if the application wants that. News of nobody we know are taken alike, and so are those that a later
     /// login has made void.
     ///
-    /// - Throws: `malformed_request` when it is not the provider's, `store_unavailable` and its like; nothing has
-    ///   changed then.
+    /// - Throws: `malformed_request` when it is not the provider's, and then nothing has changed; `store_unavailable`
+    ///   and its like: the provider calls again, and an instance that was dealt with is passed over then.
     package func deauthorize(
         _ form: FormFields,
         by provider: ProviderName,
@@ -31,20 +31,20 @@ package struct Deauthorizations: Sendable {
     ) async throws(Failure) {
         let caller = try loaded.caller(provider)
         let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
-        for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
+        for concerned in loaded.concerned(by: removal.identity, calling: caller) {
             let revocation = IdentityRevocation(
-                of: identity,
+                of: concerned.identity,
                 .access(until: removal.issuedAt),
                 by: "deauthorize",
-                endsSessions: caller.endsSessionsWhenRevoked
+                endsSessions: concerned.instance.endsSessionsWhenRevoked
             )
             let revoked = try await store.revoke(
                 revocation,
                 of: loaded.application,
-                by: .provider(caller.name, by: "deauthorize")
+                by: .provider(provider, by: "deauthorize")
             )
             var metadata: Logger.Metadata = [
-                "application": "\(loaded.application.id)", "provider": "\(caller.name)",
+                "application": "\(loaded.application.id)", "provider": "\(concerned.identity.provider)",
                 "outcome": revoked == nil ? "unchanged" : "revoked",
             ]
             if let revoked { metadata["user"] = "\(revoked.user)" }

@@ -46,10 +46,9 @@ package struct DeletionRequests: Sendable {
 
     /// Takes a person's request, made at a provider, to delete what we have of them.
     ///
-    /// It is written down first, for each instance that has the app, and erased at once unless the application lets that
-    /// wait. What goes wrong with the
-    /// erasure is the operator's to mend, so the provider gets its receipt all the same, and the request stays open.
-    /// The same call gets the same receipt for ever, and erases nothing a second time.
+    /// It is written down first, for every instance that has the app, and then carried out, unless the application lets
+    /// that wait. What goes wrong with an erasure is the operator's to mend, so the provider gets its receipt all the
+    /// same, and the request stays open. The same call gets the same receipt for ever, and erases nothing a second time.
     ///
     /// - Parameters:
     ///   - form: As received.
@@ -81,30 +80,34 @@ package struct DeletionRequests: Sendable {
                 cause: "FEDERATION_PUBLIC_URL is not set; a request for deletion was turned away"
             )
         }
-        var receipts: [String] = []
-        for (caller, identity) in loaded.concerned(besides: caller, by: removal.identity) {
-            let stored = try await store.openDeletion(
-                NewDeletionRequest(
-                    code: DeletionCode.make(random),
-                    // One request is one row for each.
-                    hash: caller.name == provider
-                        ? removal.hash : Digest.sha256("\(caller.name) \(Base64URL.encode(removal.hash))"),
-                    identity: identity,
-                    issued: removal.issuedAt,
-                    days: caller.eraseAfterDays
-                ),
-                of: loaded.application
+        let all = loaded.concerned(by: removal.identity, calling: caller)
+        let requests = all.map { concerned in
+            NewDeletionRequest(
+                code: DeletionCode.make(random),
+                hash: Digest.sha256("\(concerned.identity.provider) \(Base64URL.encode(removal.hash))"),
+                call: removal.hash,
+                identity: concerned.identity,
+                issued: removal.issuedAt,
+                days: concerned.instance.eraseAfterDays
             )
-            receipts.append(stored.code)
+        }
+        let stored = try await store.openDeletions(requests, of: loaded.application)
+        for (name, stored) in zip(all.map(\.identity.provider), stored) {
             logger.info(
                 "deletion requested",
-                metadata: ["application": "\(loaded.application.id)", "deletion": "\(stored.code)"]
+                metadata: [
+                    "application": "\(loaded.application.id)", "deletion": "\(stored.code)",
+                    "provider": "\(name)",
+                ]
             )
             if stored.done == nil, stored.due <= stored.requested {
-                _ = await erasures.erase(code: stored.code, by: caller.name, of: loaded, logger: logger)
+                _ = await erasures.erase(code: stored.code, by: name, of: loaded, logger: logger)
             }
         }
-        return caller.receipt(code: receipts[0], statusURL: statusURL(receipts[0]))
+        guard let receipt = zip(all, stored).first(where: { $0.0.identity.provider == provider })?.1 else {
+            throw Failure(.internal, "The request for deletion could not be written down.")
+        }
+        return caller.receipt(code: receipt.code, statusURL: statusURL(receipt.code))
     }
 
     /// How far the request with a code is; nil when there is none, or the text is no code.

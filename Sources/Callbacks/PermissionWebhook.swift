@@ -65,8 +65,8 @@ package struct PermissionWebhooks: Sendable {
         }
         var news = 0
         for change in changes {
-            for (caller, identity) in loaded.concerned(besides: caller, by: change.identity) {
-                news += try await take(change, about: identity, of: caller, in: loaded)
+            for concerned in loaded.concerned(by: change.identity, calling: caller) {
+                news += try await take(change, about: concerned, by: provider, in: loaded)
             }
         }
         logger.info(
@@ -80,23 +80,23 @@ package struct PermissionWebhooks: Sendable {
     /// - Returns: How much of it was news.
     private func take(
         _ change: ReportedChange,
-        about identity: IdentityKey,
-        of caller: any RemovalReporting,
+        about concerned: Concerned,
+        by provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
         let changes = change.permissions.map { PermissionChange($0.name, isGranted: $0.isGranted) }
         var news = 0
         if !changes.isEmpty {
-            news += try await store.note(changes, at: change.time, for: identity, of: loaded.application)
+            news += try await store.note(changes, at: change.time, for: concerned.identity, of: loaded.application)
         }
         if change.isRemoval {
             let revocation = IdentityRevocation(
-                of: identity,
+                of: concerned.identity,
                 .access(until: change.time),
                 by: "webhook",
-                endsSessions: caller.endsSessionsWhenRevoked
+                endsSessions: concerned.instance.endsSessionsWhenRevoked
             )
-            let actor = Actor.provider(caller.name, by: "webhook")
+            let actor = Actor.provider(provider, by: "webhook")
             let revoked = try await store.revoke(revocation, of: loaded.application, by: actor)
             news += revoked == nil ? 0 : 1
         }

@@ -2,7 +2,7 @@
 package enum NoncePolicy: String, Sendable, CaseIterable {
     /// The nonce of the request, as it is or as its SHA-256 in hex.
     case clientMade
-    /// One that `users/nonce` gave out and nobody has used.
+    /// One that the service gave out and nobody has used.
     case serverIssued
     /// None; only for the tokens that iOS SDK 18.1 refreshes, which are bound to a key of the device (`cnf`). Others
     /// are held to `clientMade`.

@@ -13,7 +13,7 @@ import Vocabulary
 struct LoginLogTests {
     private static func loaded() throws -> LoadedApplication {
         LoadedApplication(
-            try Sample(apps: ["1"]).stored(),
+            try Sample(apps: ["1"], consumers: ["a"]).stored(),
             masterKeys: try Sample.masterKeys(),
             kinds: try .outOfReach()
         )
@@ -104,6 +104,6 @@ struct LoginLogTests {
         let details = log.lines.map { line in
             line.split(separator: " ").filter { $0.contains(/^(graph|fb|twitter)\w+=/) }.joined(separator: " ")
         }
-        #expect(details == ["graphCode=190 graphType=\"OAuthException\"", "", ""])
+        #expect(details == ["graphCode=190 graphType=\"OAuthException\"", "twitterCode=89", ""])
     }
 }

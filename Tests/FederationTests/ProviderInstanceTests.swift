@@ -311,6 +311,17 @@ struct ProviderInstanceTests {
             let refused = try await failure { try await Self.put(office, Self.staff, other) }
             #expect(refused?.pointers == ["/kind"])
             _ = try await Self.put(office, Self.staff, Self.employees)
+
+            // As an instance of a former version makes and removes one.
+            try await office.database.psql(
+                """
+                insert into federation.provider_settings (application_id, provider, kind, enabled)
+                    values ('demo', 'former', 'facebook', true);
+                delete from federation.provider_settings where provider = 'former'
+                """
+            )
+            let former = try await failure { try await Self.put(office, ProviderName(known: "former"), other) }
+            #expect(former?.pointers == ["/kind"])
         }
     }
 
@@ -352,8 +363,7 @@ struct ProviderInstanceTests {
             let administration = office.administration
             try await office.database.psql(
                 """
-                update federation.provider_settings set kind = 'openid', options = '{"issuer": 1}' where provider = 'staff';
-                update federation.provider_kinds set kind = 'openid' where provider = 'staff'
+                update federation.provider_settings set kind = 'openid', options = '{"issuer": 1}' where provider = 'staff'
                 """
             )
             let log = Log()

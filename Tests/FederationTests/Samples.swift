@@ -1,6 +1,7 @@
 import Facebook
 import Providers
 import Testing
+import Twitter
 import Vocabulary
 
 @testable import Administration
@@ -19,6 +20,8 @@ struct Sample {
     var settings = "{}"
     var keys: [String] = []
     var apps: [String]? = nil
+    /// Consumer keys of a provider `twitter`.
+    var consumers: [String] = []
     var enabled = true
     var proof = ProofForm.timed
     /// The options of the provider, as they are stored.
@@ -44,17 +47,18 @@ struct Sample {
     func stored(_ masterKeys: MasterKeys? = nil) throws -> StoredApplication {
         let id = try #require(ApplicationID(id))
         let masterKeys = try masterKeys ?? Self.masterKeys()
-        let facebook = try apps.map { apps in
+        func provider(_ kind: ProviderName, _ options: JSONValue, _ apps: [String]) throws -> StoredApplication.Provider
+        {
             StoredApplication.Provider(
-                kind: .facebook,
+                kind: kind,
                 enabled: enabled,
-                options: try allOptions(of: id, masterKeys),
+                options: options,
                 apps: try apps.map { app in
                     let app = try #require(ProviderAppID(app))
                     let secret = masterKeys.desired(
                         Self.secret(of: app.text),
                         of: app,
-                        at: .facebook,
+                        at: kind,
                         in: id,
                         stored: nil
                     )
@@ -63,6 +67,9 @@ struct Sample {
                 }
             )
         }
+        var providers: [ProviderName: StoredApplication.Provider] = [:]
+        if let apps { providers[.facebook] = try provider(.facebook, try allOptions(of: id, masterKeys), apps) }
+        if !consumers.isEmpty { providers[.twitter] = try provider(.twitter, .object([:]), consumers) }
         return StoredApplication(
             id: id,
             name: name,
@@ -70,8 +77,8 @@ struct Sample {
             revision: 7,
             settings: try json(settings),
             keys: keys.map { StoredApplication.Key(label: $0, hash: Digest.sha256(Self.key(of: $0)), created: 0) },
-            providers: facebook.map { [.facebook: $0] } ?? [:],
-            providerKinds: facebook == nil ? [:] : [.facebook: .facebook],
+            providers: providers,
+            providerKinds: providers.mapValues(\.kind),
             mappings: try mapping.map {
                 [.facebook: StoredApplication.ActiveMapping(revision: 1, document: try json($0))]
             } ?? [:],

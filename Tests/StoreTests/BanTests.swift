@@ -182,16 +182,7 @@ extension Tenant {
             values ('\(id)', 'ann@example.com', 'x', 'k')
             """
         )
-        let request = try await store.openDeletion(
-            NewDeletionRequest(
-                code: String(repeating: "A", count: 26),
-                hash: Self.randomHash(),
-                identity: try Self.key(subject),
-                issued: Self.now,
-                days: 0
-            ),
-            of: application
-        )
+        let request = try await self.request(subject)
         guard
             case .identity = try await store.erase(
                 code: request.code,

@@ -251,16 +251,15 @@ extension Tenant {
         hash: [UInt8] = randomHash()
     ) async throws -> StoredDeletionRequest {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-        return try await store.openDeletion(
-            NewDeletionRequest(
-                code: String((0..<26).map { _ in alphabet[Int.random(in: 0..<32)] }),
-                hash: hash,
-                identity: try Self.key(subject, app: app),
-                issued: issued,
-                days: days
-            ),
-            of: application
+        let request = NewDeletionRequest(
+            code: String((0..<26).map { _ in alphabet[Int.random(in: 0..<32)] }),
+            hash: hash,
+            call: hash,
+            identity: try Self.key(subject, app: app),
+            issued: issued,
+            days: days
         )
+        return try #require(try await store.openDeletions([request], of: application).first)
     }
 
     func erase(_ request: StoredDeletionRequest) async throws -> Erasure {

@@ -6,7 +6,7 @@ import Vocabulary
 /// Databases as earlier versions of schema.sql have made them: the folder `Schemas` has the last text of each.
 @Suite("Migrations from what has landed")
 struct LandedSchemaTests {
-    private static let landed = 1...5
+    private static let landed = 1...6
 
     /// What an operator and a login have written by then.
     private static func rows(ofVersion version: Int) -> String {
@@ -55,7 +55,9 @@ struct LandedSchemaTests {
                     try await database.psql(SchemaTests.dump(ofApplication: "old one"))
                         == database.psql(SchemaTests.dump(ofApplication: "new one"))
                 )
-                let provider = try await store.configuration(changedAfter: 0).changed.first?.providers[.facebook]
+                let stored = try await store.configuration(changedAfter: 0).changed.first
+                #expect(stored?.providerKinds == [.facebook: .facebook])
+                let provider = stored?.providers[.facebook]
                 #expect(provider?.kind == .facebook && provider?.enabled == true)
                 #expect(provider?.options.object?["graphVersion"] == .string("v24.0"))
                 #expect(provider?.apps.map(\.id.text) == ["42"])
@@ -159,11 +161,12 @@ struct WideIdentityTests {
             let request = NewDeletionRequest(
                 code: code,
                 hash: Tenant.randomHash(),
+                call: Tenant.randomHash(),
                 identity: identity,
                 issued: Tenant.now,
                 days: 0
             )
-            _ = try await tenant.store.openDeletion(request, of: tenant.application)
+            _ = try await tenant.store.openDeletions([request], of: tenant.application)
             let erasure = try await tenant.store.erase(
                 code: code,
                 of: tenant.application,

@@ -32,7 +32,7 @@ struct SchemaTests {
             }
             #expect(
                 try await database.psql("select version from federation.schema_versions") == [
-                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"],
+                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"],
                 ]
             )
         }
@@ -107,7 +107,9 @@ struct SchemaTests {
                 drop table federation.operator_tokens, federation.operators;
                 drop index federation.audit_log_application;
                 alter table federation.audit_log drop column source, drop column target;
-                drop table federation.deletion_requests, federation.token_keys, federation.ban_key;
+                drop table federation.deletion_requests, federation.token_keys, federation.ban_key, federation.provider_kinds;
+                drop trigger provider_kind_is_remembered on federation.provider_settings;
+                drop function federation.remember_provider_kind();
                 alter table federation.api_keys drop column server;
                 alter table federation.provider_settings drop column options, drop column kind,
                     drop constraint provider_settings_provider,

@@ -53,7 +53,11 @@ extension VouchedLogin {
             object[Key.provider]?.string?.hasSameBytes(as: provider.text) == true,
             let appID = object[Key.appID]?.string.flatMap(ProviderAppID.init),
             let subject = object[Key.subject]?.string.flatMap({ Subject($0) }),
-            let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array
+            let profile = object[Key.profile].flatMap(AdmittedProfile.init), let scopes = object[Key.scopes]?.array,
+            // A code is good for a minute, also one of a version that wrote no kind.
+            let tokenKind = ProviderToken.Kind(
+                rawValue: object[Key.tokenKind]?.string ?? ProviderToken.Kind.access.rawValue
+            )
         else { return nil }
         let person = VerifiedPerson(
             identity: IdentityKey(provider: provider, app: appID, subject: subject),
@@ -65,12 +69,7 @@ extension VouchedLogin {
             credentialExpiresAt: object[Key.tokenEnd]?.integer
         )
         let token = object[Key.token]?.string.map { text in
-            ProviderToken(
-                // Codes of a version that did not write it are good for another minute.
-                kind: object[Key.tokenKind]?.string.flatMap(ProviderToken.Kind.init) ?? .access,
-                text: Secret(text),
-                expiresAt: person.credentialExpiresAt
-            )
+            ProviderToken(kind: tokenKind, text: Secret(text), expiresAt: person.credentialExpiresAt)
         }
         result = AuthenticationResult(person: person, profile: profile, token: token, isRepeatable: false)
         mapping = object[Key.mapping]

@@ -5,12 +5,6 @@ extension ChangeTransaction {
     func setProvider(_ provider: ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue) async throws {
         _ = try await connection.query(
             """
-            insert into federation.provider_kinds (application_id, provider, kind)
-            values (\(application.text), \(provider.text), \(kind.text)) on conflict do nothing
-            """
-        )
-        _ = try await connection.query(
-            """
             insert into federation.provider_settings (application_id, provider, kind, enabled, options)
             values (\(application.text), \(provider.text), \(kind.text), \(enabled), \(JSONText(options.text)))
             on conflict (application_id, provider) do update

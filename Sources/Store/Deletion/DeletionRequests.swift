@@ -5,6 +5,7 @@ package import Vocabulary
 package struct NewDeletionRequest: Sendable {
     let code: String
     let hash: [UInt8]
+    let call: [UInt8]
     let identity: IdentityKey
     let issued: Int64
     let days: Int64
@@ -14,12 +15,21 @@ package struct NewDeletionRequest: Sendable {
     /// - Parameters:
     ///   - code: What the person gets: 26 random characters of `A`–`Z` and `2`–`7`.
     ///   - hash: SHA-256 that is the same for the same request.
+    ///   - call: SHA-256 that is the same for all requests of one call.
     ///   - identity: Whose data it is about.
     ///   - issued: Unix seconds at which the provider signed it.
     ///   - days: How long the erasure waits.
-    package init(code: String, hash: [UInt8], identity: IdentityKey, issued: Int64, days: Int64) {
+    package init(
+        code: String,
+        hash: [UInt8],
+        call: [UInt8],
+        identity: IdentityKey,
+        issued: Int64,
+        days: Int64
+    ) {
         self.code = code
         self.hash = hash
+        self.call = call
         self.identity = identity
         self.issued = issued
         self.days = days
@@ -40,36 +50,60 @@ package struct StoredDeletionRequest: Sendable {
 }
 
 extension Store {
-    /// Writes a request down, unless it is there already.
+    /// Writes the requests of a call down, all or none of them; those that are there already stay as they are.
     ///
-    /// - Returns: The request as it is stored, with the code of its first arrival.
-    package func openDeletion(
-        _ request: NewDeletionRequest,
+    /// - Parameters:
+    ///   - requests: In the order of their providers' names, so that no two calls wait for each other.
+    ///   - application: Which was called.
+    /// - Returns: The requests as they are stored, in that order, each with the code of its first arrival.
+    /// - Throws: `store_unavailable` and its like; nothing is written then.
+    package func openDeletions(
+        _ requests: [NewDeletionRequest],
         of application: Application
-    ) async throws(Failure) -> StoredDeletionRequest {
+    ) async throws(Failure) -> [StoredDeletionRequest] {
+        try await transaction { connection in
+            var stored: [StoredDeletionRequest] = []
+            for request in requests {
+                stored.append(try await Self.openDeletion(request, of: application, on: connection))
+            }
+            return stored
+        }
+    }
+
+    private static func openDeletion(
+        _ request: NewDeletionRequest,
+        of application: Application,
+        on connection: PostgresConnection
+    ) async throws -> StoredDeletionRequest {
         // The update changes nothing and makes the row come back that is there already.
-        let result = try await query(
+        let result = try await connection.query(
             """
             insert into federation.deletion_requests as d
-                (code, application_id, request_hash, provider, provider_app, subject, issued, due)
-            values (\(request.code), \(application.id.text), \(request.hash), \(request.identity.provider.text), \(request.identity.app.text),
-                \(request.identity.subject.text), to_timestamp(\(request.issued)),
+                (code, application_id, request_hash, call_hash, provider, provider_app, subject, issued, due)
+            values (\(request.code), \(application.id.text), \(request.hash), \(request.call),
+                \(request.identity.provider.text), \(request.identity.app.text), \(request.identity.subject.text), to_timestamp(\(request.issued)),
                 now() + \(request.days) * interval '24 hours')
             on conflict (application_id, request_hash) do update set code = d.code
             returning \(unsafeRaw: StoredDeletionRequest.columns)
             """
         )
-        let stored = try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
-        guard let stored else { throw Failure(.internal, "The request for deletion could not be written down.") }
+        guard let stored = try result.first.map(StoredDeletionRequest.init) else {
+            throw Failure(.internal, "The request for deletion could not be written down.")
+        }
         return stored
     }
 
-    /// The request with a code; nil when there is none.
+    /// The request with a code, due and done with the last one of its call; nil when there is none.
     package func deletion(code: String, of application: Application) async throws(Failure) -> StoredDeletionRequest? {
         let result = try await query(
             """
-            select \(unsafeRaw: StoredDeletionRequest.columns) from federation.deletion_requests d
-            where code = \(code) and application_id = \(application.id.text)
+            select d.code, d.provider, d.requested, max(o.due),
+                case when bool_and(o.done is not null) then max(o.done) end
+            from federation.deletion_requests d
+            join federation.deletion_requests o
+                on o.application_id = d.application_id and (o.code = d.code or o.call_hash = d.call_hash)
+            where d.code = \(code) and d.application_id = \(application.id.text)
+            group by d.code
             """
         )
         return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }

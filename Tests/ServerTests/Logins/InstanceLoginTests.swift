@@ -204,10 +204,35 @@ struct InstanceLoginTests {
         let reply = try await deployment.deliver("deletion", bob)
         #expect(reply.status == 200)
         for user in users { #expect(try await deployment.rowCount(of: user.objectID) == "0") }
-        let requests = "select count(*) from federation.deletion_requests where done is not null"
-        #expect(try await deployment.value(requests) == "2")
+        #expect(
+            try await deployment.value("select bool_and(done is not null) from federation.deletion_requests") == "t"
+        )
         let code = "select provider from federation.deletion_requests where code = '\(reply.code)'"
         #expect(try await deployment.value(code) == "facebook", "the receipt is of the instance that was called")
+    }
+
+    @Test("T-118: a deletion is done when it is done at each instance, also at one that was removed")
+    func lastDeletion() async throws {
+        let staff = "applications/demo/providers/staff"
+        try await deployment.admin().ask("PATCH", staff, #"{"eraseAfterDays": 30}"#)
+        let ann = try await deployment.newcomer()
+        let users = try await signInEverywhere(ann)
+        let code = try await deployment.deliver("deletion", ann).code
+        #expect(try await deployment.rowCount(of: users[0].objectID) == "0")
+        #expect(try await deployment.rowCount(of: users[1].objectID) == "3", "user, identity and session")
+        func page() async throws -> String {
+            try await deployment.get("users/oauth/facebook/deletion/\(code)").text
+        }
+        #expect(try await page().contains("It will be deleted by <time datetime="))
+        try await deployment.database.psql("update federation.deletion_requests set due = now()")
+        try await eventually("the erasure") { try await deployment.rowCount(of: users[1].objectID) == "0" }
+        #expect(try await page().contains("It was deleted on"))
+
+        let bob = try await deployment.newcomer()
+        let others = try await signInEverywhere(bob)
+        try await deployment.admin().ask("DELETE", staff)
+        #expect(try await deployment.deliver("deletion", bob).status == 200)
+        for user in others { #expect(try await deployment.rowCount(of: user.objectID) == "0") }
     }
 
     @Test("a nonce that was given out for one instance is refused at the other and is good where it belongs")
