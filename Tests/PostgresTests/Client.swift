@@ -12,8 +12,9 @@ func withClient<Result: Sendable>(
     _ configure: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (PostgresClient) async throws -> Result
 ) async throws -> Result {
-    let shared = try await Cluster.shared.url
-    var configuration = try PostgresConfiguration(url: url ?? shared)
+    // Whoever names a server needs none of this process's own, which takes a while to start.
+    let address = if let url { url } else { try await Cluster.shared.url }
+    var configuration = try PostgresConfiguration(url: address)
     configure(&configuration)
     let client = PostgresClient(configuration: configuration)
     return try await withThrowingTaskGroup(of: Void.self) { group in
