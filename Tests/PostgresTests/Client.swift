@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Postgres
@@ -49,4 +50,15 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
 func expectServes(_ client: PostgresClient) async throws {
     #expect(try await client.query("SELECT 1").count == 1)
     #expect(try await client.withTransaction { try await $0.query("SELECT 1").count } == 1)
+}
+
+/// The number of open descriptors of this process, without the timers: the runtime makes another one now and then, and
+/// keeps it.
+func openDescriptors() -> Int {
+    let folder = "/proc/self/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.count { name in
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"))?.hasSuffix("[timerfd]")
+            != true
+    }
 }

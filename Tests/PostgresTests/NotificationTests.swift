@@ -294,8 +294,3 @@ extension Cluster {
         return pids.count
     }
 }
-
-/// The number of open descriptors of this process.
-private func openDescriptors() -> Int {
-    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
-}

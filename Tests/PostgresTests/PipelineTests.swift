@@ -244,9 +244,7 @@ extension WithPostgreSQL {
                 try await withClient(url) { try await expectServes($0) }
                 let quiet = await eventually(.seconds(30)) { threads() == 0 }
                 #expect(quiet)
-                // And with its first timer, whether or not anybody has had to wait above.
-                try await Task.sleep(for: .milliseconds(1))
-                let before = descriptors()
+                let before = openDescriptors()
                 for _ in 0..<5 {
                     try await withClient(url) { client in
                         try await expectServes(client)
@@ -254,7 +252,7 @@ extension WithPostgreSQL {
                     }
                     _ = PostgresClient(configuration: try PostgresConfiguration(url: url))
                 }
-                let gone = await eventually(.seconds(30)) { threads() == 0 && descriptors() <= before }
+                let gone = await eventually(.seconds(30)) { threads() == 0 && openDescriptors() <= before }
                 #expect(gone)
             }
         }
@@ -266,9 +264,4 @@ private func threads() -> Int {
     let folder = "/proc/self/task"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.count { (try? String(contentsOfFile: "\(folder)/\($0)/comm", encoding: .utf8)) == "postgres\n" }
-}
-
-/// The number of open descriptors of this process.
-private func descriptors() -> Int {
-    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
 }
