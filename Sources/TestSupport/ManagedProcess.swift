@@ -93,9 +93,10 @@ package final class ManagedProcess: Sendable {
         let status = try await eventually("\(name) (\(pid)) ends", within: limit, every: .milliseconds(2)) {
             exitStatus
         }
-        // What it wrote last may still be in the pipes. A grandchild may hold them open for ever.
-        try? await eventually("output of \(name) ends", within: .seconds(1), every: .milliseconds(1)) {
-            output.isComplete
+        // What it wrote last may still be in the pipes.
+        output.processHasEnded()
+        try await eventually("the output of \(name) is read", within: limit, every: .milliseconds(1)) {
+            output.isDrained
         }
         return status
     }

@@ -6,6 +6,8 @@ final class ProcessOutput: Sendable {
     private struct State {
         var collected: [[UInt8]] = [[], []]
         var isComplete = false
+        var hasEnded = false
+        var isDrained = false
     }
 
     private let state = NIOLockedValueBox(State())
@@ -15,8 +17,11 @@ final class ProcessOutput: Sendable {
         state.withLockedValue { ($0.collected[0], $0.collected[1]) }
     }
 
-    /// Whether every writer has closed its end.
-    var isComplete: Bool { state.withLockedValue { $0.isComplete } }
+    /// Whether all that the process itself has written is here; a grandchild may hold the pipes open for ever.
+    var isDrained: Bool { state.withLockedValue { $0.isComplete || $0.isDrained } }
+
+    /// The process has ended: what it wrote is here, or in the pipes.
+    func processHasEnded() { state.withLockedValue { $0.hasEnded = true } }
 
     /// Reads both pipes to their end and closes them.
     ///
@@ -28,7 +33,11 @@ final class ProcessOutput: Sendable {
             var polled = [output, errors].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             var chunk = [UInt8](repeating: 0, count: 1 << 16)
             while polled.contains(where: { $0.fd >= 0 }) {
-                guard poll(&polled, 2, -1) > 0 else { continue }
+                // Before the look, so that what is not in the pipes then was never written.
+                let hasEnded = state.withLockedValue { $0.hasEnded }
+                let ready = poll(&polled, 2, 200)
+                if ready == 0, hasEnded { state.withLockedValue { $0.isDrained = true } }
+                guard ready > 0 else { continue }
                 for index in polled.indices where polled[index].fd >= 0 && polled[index].revents != 0 {
                     let count = read(polled[index].fd, &chunk, chunk.count)
                     if count > 0 {
