@@ -104,7 +104,7 @@ extension ConfigurationDifference {
             let place = document / "providers" / name.text
             let current = stored?.providers[name]
             if current == nil, name.isReserved {
-                problems.add(place, "is reserved for the service: give the provider another name")
+                problems.add(place, "the name \(name) is reserved for the service: give the provider another one")
             }
             if let kind = current?.kind ?? stored?.providerKinds[name], kind != provider.kind {
                 problems.add(

@@ -162,8 +162,8 @@ package enum Moment {
     }
 }
 
-/// How every change of an application goes: read, checked against a precondition, made what it shall be, and followed by
-/// the copy in memory.
+/// How every change of an application goes: read, checked against a precondition, made what it shall be, and followed
+/// by the copy in memory.
 struct ApplicationChanges: Sendable {
     let store: Store
     let kinds: ProviderKinds

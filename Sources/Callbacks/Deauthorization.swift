@@ -17,8 +17,8 @@ package struct Deauthorizations: Sendable {
 
     /// Takes the news that a person has removed the app at a provider.
     ///
-    /// The identity is marked at each instance that has the app, its kept token forgotten, and the sessions that rest on
-    /// it end if the application wants that. News of nobody we know are taken alike, and so are those that a later
+    /// The identity is marked at each instance that has the app, its kept token forgotten, and the sessions that rest
+    /// on it end if the instance wants that. News of nobody we know are taken alike, and so are those that a later
     /// login has made void.
     ///
     /// - Throws: `malformed_request` when it is not the provider's, and then nothing has changed; `store_unavailable`

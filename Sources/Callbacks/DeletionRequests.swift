@@ -46,9 +46,10 @@ package struct DeletionRequests: Sendable {
 
     /// Takes a person's request, made at a provider, to delete what we have of them.
     ///
-    /// It is written down first, for every instance that has the app, and then carried out, unless the application lets
+    /// It is written down first, for every instance that has the app, and then carried out, unless the instance lets
     /// that wait. What goes wrong with an erasure is the operator's to mend, so the provider gets its receipt all the
-    /// same, and the request stays open. The same call gets the same receipt for ever, and erases nothing a second time.
+    /// same, and the request stays open. The same call gets the same receipt for ever, and erases nothing a second
+    /// time.
     ///
     /// - Parameters:
     ///   - form: As received.

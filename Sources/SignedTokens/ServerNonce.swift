@@ -5,8 +5,7 @@ package import Vocabulary
 ///
 /// It carries the time and our mark, so that nothing has to be kept until it is used: whoever asks for nonces without
 /// end fills no table and takes none away from others. That it is used once is a matter of the write. Layout: 4 bytes
-/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application, the provider's name and the
-/// 16 in front.
+/// of Unix seconds, 12 random ones, 16 of HMAC-SHA256 over the application, the provider's name and the 16 in front.
 package enum ServerNonce {
     /// How long it can be used.
     package static let seconds: Int64 = 600

@@ -117,6 +117,7 @@ extension UInt8 {
     package var asciiLowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
     package var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
+
     /// Whether it is one of a few characters of ASCII; a view of a string's bytes takes several times as long to ask.
     package func isOne(of characters: StaticString) -> Bool {
         characters.withUTF8Buffer { $0.contains(self) }

@@ -178,6 +178,14 @@ struct DialogStateTests {
         #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")
         #expect(VouchedLogin(Secret("{}"), provider: .facebook) == nil)
+        let later = login.text.reveal().replacing(#""tokenKind":"\#(kind.rawValue)""#, with: #""tokenKind":"refresh""#)
+        #expect(later != login.text.reveal())
+        #expect(VouchedLogin(Secret(later), provider: .facebook) == nil, "of a kind that only a later version knows")
+        let former = login.text.reveal().replacing(#","tokenKind":"\#(kind.rawValue)""#, with: "")
+        #expect(
+            VouchedLogin(Secret(former), provider: .facebook)?.result.token?.kind == .access,
+            "a version before kinds"
+        )
     }
 
     @Test(

@@ -6,6 +6,7 @@ import Providers
 import Store
 import TestSupport
 import Testing
+import Twitter
 import Vocabulary
 
 @testable import Administration
@@ -205,6 +206,52 @@ struct ProviderInstanceTests {
             #expect(refused?.reason == .documentInvalid)
             #expect(refused?.message.contains("at most 50, and these are 51") == true, "\(refused?.message ?? "-")")
             _ = try await Self.put(office, .init(known: "p1"), Self.employees)
+
+            // Of a time without that rule there may be more: nothing is made, and all else goes on.
+            try await office.database.psql(
+                "insert into federation.provider_settings (application_id, provider, kind, enabled)"
+                    + " select 'demo', 'q' || n, 'facebook', false from generate_series(1, 2) n"
+            )
+            _ = try await Self.put(
+                office,
+                .init(known: "p1"),
+                Self.people.replacing("{", with: #"{"kind":"facebook","#, maxReplacements: 1)
+            )
+            let more = try await failure { try await Self.put(office, Self.staff, Self.employees) }
+            #expect(more?.message.contains("at most 50, and these are 53") == true, "\(more?.message ?? "-")")
+            try await office.administration.providers.remove(.init(known: "q1"), of: "demo", if: .any, by: Office.actor)
+        }
+    }
+
+    @Test("T-118: people of an app are known under each name of its kind, whether a secret opens, and after a removal")
+    func names() async throws {
+        try await Self.lend { office in
+            for (name, document) in [
+                ("elsewhere", #"{"kind":"facebook","apps":[{"appId":"2","appSecret":"CANARY"}]}"#),
+                ("gone", Self.employees),
+                ("twitter", #"{"apps":[{"consumerKey":"1","consumerSecret":"CANARY"}]}"#),
+            ] { _ = try await Self.put(office, try #require(ProviderName(name)), document) }
+            try await office.administration.providers.remove(
+                .init(known: "gone"),
+                of: "demo",
+                if: .any,
+                by: Office.actor
+            )
+            let demo = try #require(ApplicationID("demo"))
+            let stored = try #require(try await office.store.application(demo))
+            let app = try #require(ProviderAppID("1"))
+            for key in [Office.oldKey, Office.newKey] {
+                let loaded = LoadedApplication(
+                    stored,
+                    masterKeys: MasterKeys(current: try MasterKey(base64: Secret(key))),
+                    kinds: try .outOfReach()
+                )
+                #expect((loaded.defect == nil) == (key == Office.oldKey))
+                for caller in [ProviderName.facebook, Self.staff] {
+                    #expect(loaded.names(havingApp: app, of: caller).map(\.text) == ["facebook", "gone", "staff"])
+                }
+                #expect(loaded.names(havingApp: app, of: .twitter).map(\.text) == ["twitter"])
+            }
         }
     }
 

@@ -104,6 +104,65 @@ struct ErasureTests {
         }
     }
 
+    @Test("the requests of a call are written down all or none, and each tells how far the last of them is")
+    func call() async throws {
+        try await Tenant.lend { tenant in
+            func request(
+                _ name: String,
+                _ code: Character,
+                hash: [UInt8] = Tenant.randomHash(),
+                days: Int64 = 0
+            ) throws -> NewDeletionRequest {
+                NewDeletionRequest(
+                    code: String(repeating: code, count: 26),
+                    hash: hash,
+                    call: Array(repeating: 7, count: 32),
+                    identity: IdentityKey(
+                        provider: try #require(ProviderName(name)),
+                        app: try #require(ProviderAppID("42")),
+                        subject: try #require(Subject("1001"))
+                    ),
+                    issued: Tenant.now,
+                    days: days
+                )
+            }
+            // The second has the code of the first.
+            await #expect(throws: Failure.self) {
+                try await tenant.store.openDeletions(
+                    [try request("a", "A"), try request("b", "A")],
+                    of: tenant.application
+                )
+            }
+            func count() async throws -> [[String?]] {
+                try await tenant.database.psql("select count(*) from federation.deletion_requests")
+            }
+            #expect(try await count() == [["0"]])
+
+            let calls = try [request("a", "A"), request("b", "B", days: 2)]
+            for _ in 0..<2 {
+                let opened = try await tenant.store.openDeletions(calls, of: tenant.application)
+                #expect(opened.map(\.code.first) == ["A", "B"])
+            }
+            #expect(try await count() == [["2"]])
+            _ = try await tenant.store.erase(
+                code: String(repeating: "A", count: 26),
+                of: tenant.application,
+                banningBy: Tenant.hash,
+                by: Tenant.actor
+            )
+            for code in ["A", "B"] {
+                let found = try await tenant.store.deletion(
+                    code: String(repeating: code, count: 26),
+                    of: tenant.application
+                )
+                #expect(found?.done == nil && found.map { $0.due - $0.requested > 86_400_000 } == true, "\(code)")
+            }
+            try await tenant.database.psql("update federation.deletion_requests set done = now()")
+            let found = try await tenant.store.deletion(code: String(repeating: "A", count: 26), of: tenant.application)
+            #expect(found?.done != nil && found?.provider?.text == "a")
+        }
+    }
+
     @Test("T-118: the same request has the same code, however many come at once, and is carried out once")
     func replay() async throws {
         try await Tenant.lend { tenant in

@@ -5,8 +5,8 @@ import Vocabulary
 /// What a browser keeps of ours between the beginning and the end of its login dialogs: one cookie for all of them,
 /// since several may be open at once.
 ///
-/// `__Host-` keeps other hosts of the domain from setting it, and takes HTTPS; `Lax` lets it come along when the provider
-/// sends the browser back. Deployments without HTTPS are for development, on loopback.
+/// `__Host-` keeps other hosts of the domain from setting it, and takes HTTPS; `Lax` lets it come along when the
+/// provider sends the browser back. Deployments without HTTPS are for development, on loopback.
 enum DialogCookie {
     private static let attributes = "HttpOnly; SameSite=Lax"
     /// More than a browser sends; others of the host's may come along.

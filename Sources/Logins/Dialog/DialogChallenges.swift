@@ -9,8 +9,8 @@ package import Vocabulary
 // a challenge for a while. Whoever takes the challenge out of the address in their own browser brings the same about:
 // `on` never does without.
 //
-// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers of that
-// kind that has that app.
+// It is the provider's app that has forgotten: what is known of it counts for each of an application's providers of
+// that kind that has that app.
 
 /// Whether dialogs are opened with a challenge.
 package struct DialogChallenges: Sendable {

@@ -33,10 +33,12 @@ package struct StoredPerson: Sendable {
         /// What the person declined, or took back since.
         package let declinedScopes: [String]
         package let dataAccessExpires: Int64?
-        /// When the provider said that our access to the person had ended, and by what we know it; nil while it has not.
+        /// When the provider said that our access to the person had ended, and by what we know it; nil while it has
+        /// not.
         package let revoked: Int64?
         package let revokedBy: String?
-        /// Whether a provider token is kept, when it ends if that is known, and when the provider was last asked about it.
+        /// Whether a provider token is kept, when it ends if that is known, and when the provider was last asked about
+        /// it.
         package let tokenKept: Bool
         package let tokenExpires: Int64?
         package let checked: Int64?
