@@ -34,10 +34,11 @@ extension TwitterClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
         }
-        let now = clock.seconds
         do throws(CurlError) {
-            let signed = try sign(request, by: consumer, token: token, timestamp: now, timeout: timeout)
-            return TwitterReply(try await curl.send(signed), now: now)
+            let signed = try sign(request, by: consumer, token: token, timestamp: clock.seconds, timeout: timeout)
+            let reply = try await curl.send(signed)
+            // The time to wait counts from the reply, not from the request, which may have taken seconds.
+            return TwitterReply(reply, now: clock.seconds)
         } catch {
             throw ProviderFault(error, of: .twitter)
         }
