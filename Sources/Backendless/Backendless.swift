@@ -79,7 +79,8 @@ package struct Backendless: ClientProtocol {
         OwnSessionRoutes(sessions: federation.sessions).mount(on: routes)
         IdentityRoutes(linking: federation.linking, providerTokens: federation.providerTokens).mount(on: routes)
         ReverseAuthRoutes(reverseAuthorization: federation.reverseAuthorization).mount(on: routes)
-        UserRoutes(accountUpdate: federation.accountUpdate, sessions: federation.sessions).mount(on: routes)
+        CollectionRoutes(collection: federation.collection).mount(on: routes)
+        UserRoutes(accountUpdate: federation.accountUpdate).mount(on: routes)
         RoleRoutes(roles: federation.roles).mount(on: routes)
         ServerRoutes(roles: federation.roles).mount(on: routes)
         CallbackRoutes(

@@ -11,6 +11,8 @@ struct Problem: ErrorTable {
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {
         case .malformedRequest: (8001, .badRequest)
+        case .queryInvalid: (1017, .badRequest)
+        case .queryForbidden: (1013, .forbidden)
         case .unsupportedMediaType: (8002, .unsupportedMediaType)
         case .payloadTooLarge: (8003, .contentTooLarge)
         case .notFound: (8004, .notFound)

@@ -35,6 +35,7 @@ package struct Federation: Sendable {
     // Accounts.
     package let registrations: Registrations
     package let accountUpdate: AccountUpdate
+    package let collection: UserCollection
     package let roles: Roles
     package let reauthentication: Reauthentication
     package let passwordReset: PasswordReset
@@ -235,6 +236,7 @@ package struct Federation: Sendable {
             limits: limits,
             random: random
         )
+        collection = UserCollection(store: store, sessions: sessions)
         accountUpdate = AccountUpdate(
             store: store,
             directory: directory,

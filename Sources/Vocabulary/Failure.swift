@@ -8,6 +8,8 @@ package struct Failure: Error, Sendable {
     /// The reasons of docs/api.md#errors, by their names on the wire.
     package enum Reason: String, Sendable, CaseIterable {
         case malformedRequest = "malformed_request"
+        case queryInvalid = "query_invalid"
+        case queryForbidden = "query_forbidden"
         case unsupportedMediaType = "unsupported_media_type"
         case payloadTooLarge = "payload_too_large"
         case notFound = "not_found"

@@ -18,6 +18,9 @@ package struct FormFields: Sendable {
         }
     }
 
+    /// All of them, in the order in which they came.
+    package var all: [(name: String, value: String)] { fields }
+
     /// The value of a field, or nil when it is not there.
     ///
     /// - Throws: `malformed_request` when it is there twice: two readers could each take another one.

@@ -143,9 +143,9 @@ extension FaultTests {
 
 /// Damages texts, repeatably.
 private struct Mutation {
-    var generator: SplitMix64
+    var generator: SeededRandom
 
-    init(seed: UInt64) { generator = SplitMix64(state: seed) }
+    init(seed: UInt64) { generator = SeededRandom(seed) }
 
     /// Characters that mean something to JSON, to numbers, to C, or to nobody.
     private static let pieces: [Character] = Array(
@@ -176,19 +176,6 @@ private struct Mutation {
             }
         }
         return String(characters)
-    }
-}
-
-/// Sebastiano Vigna's generator: eight bytes of state, the same numbers for the same seed everywhere.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

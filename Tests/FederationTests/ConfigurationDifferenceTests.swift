@@ -1,5 +1,6 @@
 import Facebook
 import Providers
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -130,7 +131,7 @@ struct ConfigurationDifferenceTests {
     @Test("whatever keys become, every step finds what it works on and leaves no text under two labels")
     func keysAtRandom() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Random(seed)
+        var random = SeededRandom(seed)
         for _ in 0..<2_000 {
             func some() -> [String: UInt8] {
                 var texts: [UInt8] = [1, 2, 3, 4]
@@ -306,21 +307,5 @@ extension DesiredApplication {
         other.properties = Property.builtIn
         other.mapping = .array([])
         return other
-    }
-}
-
-/// Numbers that come again with the same seed.
-struct Random: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        // SplitMix64.
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

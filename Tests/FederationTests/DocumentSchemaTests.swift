@@ -303,7 +303,7 @@ struct DocumentSchemaTests {
     @Test("accepts each document of random parts that the reader accepts")
     func atRandom() async throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Random(seed)
+        var random = SeededRandom(seed)
         let pieces = [
             "null", "true", "false", "7", "60", "1e3", #""x""#, #""""#, "[]", "{}", #""STRING""#, #""email""#,
             #""{a} {b}""#,

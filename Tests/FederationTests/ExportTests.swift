@@ -1,6 +1,7 @@
 import Facebook
 import Providers
 import Secrets
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -99,7 +100,7 @@ struct ExportTests {
     @Test("a stored application of whatever parts is exported and read as itself")
     func atRandom() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Random(seed)
+        var random = SeededRandom(seed)
         for _ in 0..<200 {
             var sample = Sample()
             sample.id = ["demo", "a-b_C", "9", "x"].randomElement(using: &random) ?? "x"

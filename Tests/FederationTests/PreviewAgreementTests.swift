@@ -62,7 +62,7 @@ struct PreviewAgreementTests {
     @Test("entry by entry, over logins and edits in any order", arguments: [1, 2, 3] as [UInt64])
     func agreement(seed: UInt64) async throws {
         try await Office.lend { office in
-            var random = Random(state: seed)
+            var random = SeededRandom(seed)
             try await Self.prepare(office)
             var user: ObjectID?
             var outcomes: Set<String> = []
@@ -124,7 +124,7 @@ struct PreviewAgreementTests {
         )
     }
 
-    private static func profile(_ random: inout Random) -> JSONValue {
+    private static func profile(_ random: inout SeededRandom) -> JSONValue {
         var profile: JSONObject = ["id": .string("42")]
         for target in targets {
             guard let value = target.pool.profile.randomElement(using: &random),
@@ -139,7 +139,7 @@ struct PreviewAgreementTests {
     }
 
     /// Somebody changes some columns by hand.
-    private static func edit(_ office: Office, _ random: inout Random) async throws {
+    private static func edit(_ office: Office, _ random: inout SeededRandom) async throws {
         var changes: [String] = []
         for target in targets where Int.random(in: 0..<3, using: &random) == 0 {
             let value = (target.pool.edits + ["null"]).randomElement(using: &random) ?? "null"
@@ -215,19 +215,6 @@ struct PreviewAgreementTests {
         case .array(let elements): .array(elements.map { normal($0) ?? .null })
         case .object(let object): .object(JSONObject(object.members.map { .init($0.key, normal($0.value) ?? .null) }))
         case let other: other
-        }
-    }
-
-    /// SplitMix64, so that a seed gives the same run again.
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 }

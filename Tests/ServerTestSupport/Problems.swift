@@ -5,6 +5,7 @@ import Vocabulary
 /// The error table of docs/api.md#errors, written down a second time.
 private let problems: [String: (code: Int64, status: Int)] = [
     "malformed_request": (8001, 400),
+    "query_invalid": (1017, 400), "query_forbidden": (1013, 403),
     "unsupported_media_type": (8002, 415),
     "payload_too_large": (8003, 413),
     "not_found": (8004, 404),

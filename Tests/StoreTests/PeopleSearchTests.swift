@@ -189,7 +189,7 @@ extension Tenant {
         )
     }
 
-    fileprivate func set(_ column: String, to value: String, of id: ObjectID) async throws {
+    func set(_ column: String, to value: String, of id: ObjectID) async throws {
         try await database.psql(
             "update \(Self.schema).users set \"\(column)\" = \(Self.literal(value)) where object_id = '\(id)'"
         )

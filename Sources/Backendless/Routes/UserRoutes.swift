@@ -5,21 +5,11 @@ import Hummingbird
 import Logins
 import Vocabulary
 
-/// The session's own user, by the paths that client SDKs use.
+/// Changes of the session's own user, by the paths that client SDKs use.
 struct UserRoutes {
     let accountUpdate: AccountUpdate
-    let sessions: Sessions
 
     func mount(on routes: ApplicationRoutes) {
-        routes.on(.get, "data/:table/:objectId") { request, context, application in
-            try context.requireUsersTable()
-            return .json(UserReply.write(try await ownUser(request, context, application)))
-        }
-        routes.on(.get, "users/:objectId") { request, context, application in
-            let user = try await ownUser(request, context, application)
-            let properties = request.uri.queryParameters.get("props")
-            return .json(UserReply.write(user, selection: UserReply.Selection(properties)))
-        }
         routes.on(.put, "data/:table/:objectId") { request, context, application in
             try context.requireUsersTable()
             return try await updateNamedInPath(request, context, application)
@@ -63,21 +53,14 @@ struct UserRoutes {
         )
         return .json(UserReply.write(user))
     }
-
-    private func ownUser(
-        _ request: Request,
-        _ context: APIContext,
-        _ application: LoadedApplication
-    ) async throws(Failure) -> User {
-        try await sessions.ownUser(context.objectID, token: request.userToken, in: application)
-    }
 }
 
 extension APIContext {
     /// The user that the path names; nil when that cannot be one.
     var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
 
-    fileprivate func requireUsersTable() throws(Failure) {
+    /// Refuses every table but the users'.
+    func requireUsersTable() throws(Failure) {
         guard parameters.get("table") == "Users" else {
             throw Failure(.notFound, "There is no such table. Known is: Users.")
         }

@@ -6,10 +6,23 @@ import Vocabulary
 
 /// The user object of replies.
 enum UserReply {
-    /// Writes the object, with the `user-token` of a login, and only the members that were asked for if some were.
-    static func write(_ user: User, token: SessionToken? = nil, selection: Selection? = nil) -> JSONWriter {
+    /// Writes the object, with the `user-token` of a login, and only the members that were asked for.
+    static func write(
+        _ user: User,
+        token: SessionToken? = nil,
+        projection: Projection = .everything
+    ) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
-        writer.object { writeMembers(of: user, token: token, selection: selection, into: &$0) }
+        writer.object { writeMembers(of: user, token: token, projection: projection, into: &$0) }
+        return writer
+    }
+
+    /// Writes a list of objects.
+    static func write(_ users: [User], projection: Projection) -> JSONWriter {
+        var writer = JSONWriter(capacity: 4096)
+        writer.array { writer in
+            for user in users { write(user, projection: projection, into: &writer) }
+        }
         return writer
     }
 
@@ -19,7 +32,7 @@ enum UserReply {
     static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
-            writeMembers(of: signedIn.user, token: signedIn.token, selection: nil, into: &writer)
+            writeMembers(of: signedIn.user, token: signedIn.token, projection: .everything, into: &writer)
             writer.member("user-created", .bool(signedIn.created))
             writer.member("missing-permissions", .array(signedIn.missingPermissions.map(JSONValue.string)))
         }
@@ -31,10 +44,11 @@ enum UserReply {
         _ user: User,
         token: SessionToken? = nil,
         roles: [String]? = nil,
+        projection: Projection = .everything,
         into writer: inout JSONWriter
     ) {
         writer.object { writer in
-            writeMembers(of: user, token: token, selection: nil, into: &writer)
+            writeMembers(of: user, token: token, projection: projection, into: &writer)
             if let roles { writer.member("roles", .array(roles.map(JSONValue.string))) }
         }
     }
@@ -42,32 +56,13 @@ enum UserReply {
     private static func writeMembers(
         of user: User,
         token: SessionToken?,
-        selection: Selection?,
+        projection: Projection,
         into writer: inout JSONWriter
     ) {
         user.forEachMember { key, value in
-            if selection?.contains(key) ?? true { writer.member(key, value()) }
+            for name in projection.names(of: key) { writer.member(name, value()) }
         }
         if let token { writer.member("user-token", token.secret.reveal()) }
-    }
-
-    /// The members that a caller asked for by `props=a,b`.
-    struct Selection {
-        private let names: [Substring]
-
-        /// As many names as an object of ours may have members.
-        private static let most = 512
-
-        /// Reads the list; nil when it names nothing, and then every member is meant.
-        init?(_ list: String?) {
-            let names = (list ?? "").split(separator: ",", maxSplits: Self.most)
-            guard !names.isEmpty else { return nil }
-            self.names = names
-        }
-
-        func contains(_ key: String) -> Bool {
-            names.contains { $0.utf8.elementsEqual(key.utf8) }
-        }
     }
 }
 

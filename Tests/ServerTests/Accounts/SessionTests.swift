@@ -81,10 +81,14 @@ struct SessionTests {
             #expect(reply.header("Cache-Control") == "no-store")
         }
         let some = try await deployment.get(
-            "users/\(session.objectID)?props=name,objectId,none,user-token",
+            "users/\(session.objectID)?props=name,objectId",
             token: session.token
         )
         #expect(JSON.object(some.text) == ["objectId": .string(session.objectID), "name": .string("Ann")])
+        for name in ["none", "user-token", "password"] {
+            let reply = try await deployment.get("users/\(session.objectID)?props=\(name)", token: session.token)
+            try expectProblem(reply, "query_invalid")
+        }
         try expectProblem(
             try await deployment.get("data/Sessions/\(session.objectID)", token: session.token),
             "not_found"

@@ -1,0 +1,229 @@
+import Vocabulary
+
+/// Reads the where clause of Backendless' dialect (docs/protocols/backendless.md §3.6) into a checked tree.
+///
+/// No text of a client goes further than into a value of the tree: columns are looked up among those that the caller may
+/// see, and the words and signs are ours.
+struct WhereClause {
+    /// Bytes of the longest clause.
+    static let mostBytes = 8192
+    /// How deep parentheses and `not` may be nested.
+    static let mostDepth = 32
+    /// Conditions of one clause, each value of a list counted.
+    static let mostValues = 1000
+
+    private let tokens: [WhereToken]
+    private var position = 0
+    private var values = 0
+    private let column: (String) -> UserColumn?
+
+    /// Reads a clause.
+    ///
+    /// - Parameters:
+    ///   - text: As received.
+    ///   - column: The column of a name; nil for one that there is not, or that the caller may not see.
+    /// - Returns: The tree; nil for a clause of nothing but spaces.
+    /// - Throws: `query_invalid` with the place in its details: `position`, the number of characters in front.
+    static func read(_ text: String, column: @escaping (String) -> UserColumn?) throws(Failure) -> UserFilter? {
+        do throws(WhereProblem) {
+            guard text.utf8.count <= mostBytes else {
+                throw WhereProblem("a clause has at most \(mostBytes) bytes", at: mostBytes)
+            }
+            var clause = WhereClause(tokens: try WhereScanner.tokens(of: text), column: column)
+            guard clause.current.kind != .end else { return nil }
+            let filter = try clause.disjunction(depth: 0)
+            guard clause.current.kind == .end else {
+                throw clause.problem("the clause should have ended, or gone on with and or or")
+            }
+            return filter
+        } catch {
+            let position = scalars(before: error.offset, in: text)
+            throw Failure(
+                .queryInvalid,
+                "The where clause cannot be used: \(error.text) (behind \(position) characters).",
+                details: ["position": .integer(Int64(position))]
+            )
+        }
+    }
+
+    private init(tokens: [WhereToken], column: @escaping (String) -> UserColumn?) {
+        self.tokens = tokens
+        self.column = column
+    }
+}
+
+/// How many characters begin in front of a byte.
+private func scalars(before offset: Int, in text: String) -> Int {
+    var (bytes, scalars) = (0, 0)
+    for scalar in text.unicodeScalars {
+        guard bytes < offset else { break }
+        bytes += UTF8.width(scalar)
+        scalars += 1
+    }
+    return scalars
+}
+
+// MARK: Grammar
+
+extension WhereClause {
+    private var current: WhereToken { tokens[min(position, tokens.count - 1)] }
+
+    private func problem(_ text: String) -> WhereProblem { WhereProblem(text, at: current.offset) }
+
+    private func isAt(_ keyword: String) -> Bool {
+        guard case .word(let word) = current.kind else { return false }
+        return word.utf8.count == keyword.utf8.count && word.lowercased() == keyword
+    }
+
+    private func isAt(symbol: String) -> Bool { current.kind == .symbol(symbol) }
+
+    private mutating func take(_ keyword: String) -> Bool {
+        guard isAt(keyword) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func take(symbol: String) -> Bool {
+        guard isAt(symbol: symbol) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func disjunction(depth: Int) throws(WhereProblem) -> UserFilter {
+        var parts = [try conjunction(depth: depth)]
+        while take("or") { parts.append(try conjunction(depth: depth)) }
+        return parts.count == 1 ? parts[0] : .any(parts)
+    }
+
+    private mutating func conjunction(depth: Int) throws(WhereProblem) -> UserFilter {
+        var parts = [try factor(depth: depth)]
+        while take("and") { parts.append(try factor(depth: depth)) }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    private mutating func factor(depth: Int) throws(WhereProblem) -> UserFilter {
+        guard depth < Self.mostDepth else { throw problem("conditions are nested at most \(Self.mostDepth) deep") }
+        if take("not") { return .not(try factor(depth: depth + 1)) }
+        guard take(symbol: "(") else { return try condition() }
+        let filter = try disjunction(depth: depth + 1)
+        guard take(symbol: ")") else { throw problem("a closing parenthesis is expected") }
+        return filter
+    }
+
+    private mutating func condition() throws(WhereProblem) -> UserFilter {
+        let column = try named()
+        if take("is") {
+            let isNegated = take("not")
+            guard take("null") else { throw problem("null is expected behind is") }
+            return negated(isNegated, .isNull(column.column))
+        }
+        let isNegated = take("not")
+        if take("in") { return negated(isNegated, .isOne(column.column, of: try list(of: column))) }
+        if take("between") {
+            let least = try value(of: column)
+            guard take("and") else { throw problem("and is expected between the two values") }
+            return negated(isNegated, .between(column.column, least, try value(of: column)))
+        }
+        if take("like") { return negated(isNegated, .like(column.column, pattern: try pattern(for: column))) }
+        guard !isNegated else { throw problem("in, between or like is expected behind not") }
+        let sign = try sign(for: column)
+        return .comparison(column.column, sign, try value(of: column))
+    }
+
+    private func negated(_ isNegated: Bool, _ filter: UserFilter) -> UserFilter { isNegated ? .not(filter) : filter }
+
+    private mutating func named() throws(WhereProblem) -> (column: UserColumn, name: String) {
+        let name: String
+        switch current.kind {
+        case .word(let word): name = word
+        case .name(let text): name = text
+        case .text, .number: throw problem("a condition begins with the name of a property")
+        case .symbol, .end: throw problem("the name of a property is expected")
+        }
+        let start = current.offset
+        position += 1
+        if isAt(symbol: "(") { throw WhereProblem("functions are not known here", at: start) }
+        guard let column = column(name) else { throw WhereProblem("there is no such property", at: start) }
+        return (column, name)
+    }
+
+    private mutating func sign(for column: (column: UserColumn, name: String)) throws(WhereProblem) -> UserFilter.Sign {
+        let start = current.offset
+        var sign: UserFilter.Sign?
+        if case .symbol(let symbol) = current.kind {
+            sign = Self.signs[symbol]
+            if sign != nil { position += 1 }
+        } else if take("after") {
+            sign = .greater
+        } else if take("before") {
+            sign = .less
+        } else if take("at") {
+            guard take("or") else { throw problem("or is expected behind at") }
+            if take("after") { sign = .atLeast } else if take("before") { sign = .atMost }
+        }
+        guard let sign else {
+            throw WhereProblem("a comparison is expected: =, !=, <, <=, >, >=, like, in, between or is null", at: start)
+        }
+        let isOrder = sign != .equal && sign != .different
+        if case .property(let property) = column.column {
+            if property.type == .json { throw WhereProblem("a JSON value can only be asked for by is null", at: start) }
+            if isOrder, property.type == .boolean {
+                throw WhereProblem("truth values are equal or different, and have no order", at: start)
+            }
+        }
+        return sign
+    }
+
+    private static let signs: [String: UserFilter.Sign] = [
+        "=": .equal, "!=": .different, "<>": .different, "<": .less, "<=": .atMost, ">": .greater, ">=": .atLeast,
+    ]
+
+    private mutating func list(of column: (column: UserColumn, name: String)) throws(WhereProblem) -> [UserFilter.Value]
+    {
+        guard take(symbol: "(") else { throw problem("an opening parenthesis is expected behind in") }
+        if isAt("select") { throw problem("there are no queries within queries here") }
+        var values = [try value(of: column)]
+        while take(symbol: ",") { values.append(try value(of: column)) }
+        guard take(symbol: ")") else { throw problem("a comma or a closing parenthesis is expected") }
+        return values
+    }
+
+    private mutating func pattern(for column: (column: UserColumn, name: String)) throws(WhereProblem) -> String {
+        guard column.column.isText else { throw problem("like is for texts") }
+        guard case .text(let pattern) = current.kind else { throw problem("a text in single quotes is expected") }
+        try count()
+        position += 1
+        return pattern
+    }
+
+    private mutating func count() throws(WhereProblem) {
+        values += 1
+        guard values <= Self.mostValues else { throw problem("a clause has at most \(Self.mostValues) values") }
+    }
+
+    private mutating func value(of column: (column: UserColumn, name: String)) throws(WhereProblem) -> UserFilter.Value
+    {
+        try count()
+        let literal: WhereLiteral
+        switch current.kind {
+        case .text(let text): literal = .text(text)
+        case .number(let text): literal = .number(text)
+        case .word(let word):
+            switch word.lowercased() {
+            case "true": literal = .boolean(true)
+            case "false": literal = .boolean(false)
+            case "null": throw problem("nothing equals null; ask for is null or is not null")
+            default:
+                throw problem(
+                    "a number, or a text in single quotes, is expected; columns are compared with values alone"
+                )
+            }
+        case .name, .symbol, .end: throw problem("a number, or a text in single quotes, is expected")
+        }
+        guard let value = literal.value(for: column.column) else {
+            throw problem("this is no value of the property: \(column.column.valueRule)")
+        }
+        position += 1
+        return value
+    }
+}

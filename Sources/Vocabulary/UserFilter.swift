@@ -1,0 +1,69 @@
+/// A column of the users collection that a query may name.
+package enum UserColumn: Sendable, Equatable {
+    case objectID
+    case created
+    case updated
+    case lastLogin
+    case status
+    case socialAccount
+    case locale
+    case property(Property)
+}
+
+/// Which users a query is about: a tree in which every column is there, and every value is of its column's type
+/// (decision D19).
+///
+/// What a column does not have (NULL) satisfies `isNull` alone, as in SQL.
+package indirect enum UserFilter: Sendable, Equatable {
+    case all([UserFilter])
+    case any([UserFilter])
+    case not(UserFilter)
+    case comparison(UserColumn, Sign, Value)
+    /// One of the values, of which there is at least one.
+    case isOne(UserColumn, of: [Value])
+    /// From the first to the second, both included.
+    case between(UserColumn, Value, Value)
+    /// A pattern in which `%` stands for any text and `_` for any character; `\` takes that meaning from what follows.
+    case like(UserColumn, pattern: String)
+    case isNull(UserColumn)
+
+    package enum Sign: Sendable, Equatable, CaseIterable {
+        case equal
+        case different
+        case less
+        case atMost
+        case greater
+        case atLeast
+    }
+
+    package enum Value: Sendable, Equatable {
+        case property(PropertyValue)
+        /// Nil for a text that is no id: nobody's.
+        case objectID(ObjectID?)
+    }
+}
+
+/// One column by which users are put in order.
+package struct UserOrder: Sendable, Equatable {
+    package let column: UserColumn
+    package let isDescending: Bool
+
+    package init(by column: UserColumn, isDescending: Bool) {
+        self.column = column
+        self.isDescending = isDescending
+    }
+}
+
+/// A question about the users of an application.
+package struct UserQuery: Sendable {
+    /// Nil for all of them.
+    package var filter: UserFilter?
+    /// Where it leaves two users equal, their ids decide.
+    package var order: [UserOrder] = []
+    package var offset: Int64 = 0
+    package var limit: Int64
+
+    package init(limit: Int64) {
+        self.limit = limit
+    }
+}

@@ -1,0 +1,230 @@
+import FoundationEssentials
+import Store
+import TestSupport
+import Testing
+import Vocabulary
+
+@Suite("Queries of the users collection")
+struct UserQueryTests {
+    private static let moment: Int64 = 1_577_836_800_123
+    private static let texts = ["", "a", "Ann", "ann", "a%b", "a_b", "'; drop table users; --", "é", "\\"]
+
+    /// Users of whom each property is sometimes missing.
+    private static func fill(_ tenant: Tenant, _ random: inout SeededRandom) async throws {
+        for _ in 0..<40 {
+            let user = try await tenant.insertUser(email: "\(random.next())@example.com")
+            func set(_ name: String, _ values: [String], _ random: inout SeededRandom) async throws {
+                guard Int.random(in: 0..<4, using: &random) > 0, let value = values.randomElement(using: &random) else {
+                    return
+                }
+                try await tenant.set(name, to: value, of: user)
+            }
+            try await set("nick", texts, &random)
+            try await set("points", ["-1", "0", "1", "9007199254740993"], &random)
+            try await set("ratio", ["-0.5", "0", "0.5", "1e300"], &random)
+            try await set("member", ["true", "false"], &random)
+            try await set("birthday", ["1969-12-31", "1970-01-01", "2000-02-29"], &random)
+            try await set(
+                "seen",
+                ["2020-01-01 00:00:00.1234+00", "2020-01-01 00:00:00.124+00", "1970-01-01 00:00+00"],
+                &random
+            )
+        }
+    }
+
+    private static func column(_ name: String) throws -> UserColumn {
+        .property(try #require(Tenant.properties.first { $0.name.text == name }))
+    }
+
+    private static let values: [(String, [PropertyValue])] = [
+        ("nick", texts.map(PropertyValue.text)),
+        ("points", [.integer(-1), .integer(0), .integer(1), .integer(9_007_199_254_740_993), .double(0.5)]),
+        ("ratio", [.double(-0.5), .integer(0), .double(0.5), .double(1e300)]),
+        ("member", [.boolean(true), .boolean(false)]),
+        ("birthday", [-1, 0, 11_016].compactMap { CalendarDate(daysSince1970: $0).map(PropertyValue.date) }),
+        ("seen", [.dateTime(moment), .dateTime(moment + 1), .dateTime(0)]),
+    ]
+
+    private static func filter(_ depth: Int, _ random: inout SeededRandom) throws -> UserFilter {
+        func value(_ values: [PropertyValue], _ random: inout SeededRandom) throws -> UserFilter.Value {
+            .property(try #require(values.randomElement(using: &random)))
+        }
+        if depth > 0 {
+            let parts = try (0..<Int.random(in: 1...3, using: &random)).map { _ in try filter(depth - 1, &random) }
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: return .all(parts)
+            case 1: return .any(parts)
+            case 2: return .not(parts[0])
+            default: break
+            }
+        }
+        let (name, values) = try #require(Self.values.randomElement(using: &random))
+        let column = try column(name)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: return .isNull(column)
+        case 1:
+            return .isOne(
+                column,
+                of: try (0..<Int.random(in: 1...3, using: &random)).map { _ in try value(values, &random) }
+            )
+        case 2 where name != "member" && name != "nick":
+            return .between(column, try value(values, &random), try value(values, &random))
+        case 3 where name == "nick":
+            return .like(
+                column,
+                pattern: try #require(["%", "a%", "_n_", "a\\%b", "", "%'%"].randomElement(using: &random))
+            )
+        default:
+            // In which order texts are is the database's to say.
+            let isOrdered = name != "member" && name != "nick"
+            let signs = isOrdered ? UserFilter.Sign.allCases : [.equal, .different]
+            return .comparison(column, try #require(signs.randomElement(using: &random)), try value(values, &random))
+        }
+    }
+
+    @Test("T-84: a thousand random trees find whom the same rules find outside of the database")
+    func agreement() async throws {
+        var random = SeededRandom(12)
+        var found = 0
+        try await Tenant.lend { tenant in
+            try await Self.fill(tenant, &random)
+            let everybody = try await tenant.store.users(matching: UserQuery(limit: 100), of: tenant.application)
+            #expect(everybody.count == 40)
+            for _ in 0..<1000 {
+                let filter = try Self.filter(3, &random)
+                var query = UserQuery(limit: 100)
+                query.filter = filter
+                let users = try await tenant.store.users(matching: query, of: tenant.application)
+                let expected = everybody.filter { filter.holds(of: $0) == true }
+                #expect(users.map(\.objectID) == expected.map(\.objectID), "\(filter)")
+                #expect(
+                    try await tenant.store.userCount(matching: filter, of: tenant.application) == Int64(expected.count)
+                )
+                found += users.count
+            }
+        }
+        #expect(found > 1000)
+    }
+
+    @Test("an address is found in whatever case, and an id that is none is nobody's")
+    func addresses() async throws {
+        try await Tenant.lend { tenant in
+            let ann = try await tenant.insertUser(email: "Ann@Example.com")
+            _ = try await tenant.insertUser(email: "bob@example.com")
+            func ids(_ filter: UserFilter) async throws -> [ObjectID] {
+                var query = UserQuery(limit: 10)
+                query.filter = filter
+                return try await tenant.store.users(matching: query, of: tenant.application).map(\.objectID)
+            }
+            let email = try Self.column("email")
+            let address = UserFilter.Value.property(.text("aNN@example.com"))
+            #expect(try await ids(.comparison(email, .equal, address)) == [ann])
+            #expect(try await ids(.isOne(email, of: [address])) == [ann])
+            #expect(try await ids(.not(.comparison(email, .different, address))) == [ann])
+            #expect(try await ids(.comparison(.objectID, .equal, .objectID(ann))) == [ann])
+            #expect(try await ids(.isOne(.objectID, of: [.objectID(nil), .objectID(ann)])) == [ann])
+            #expect(try await ids(.comparison(.objectID, .equal, .objectID(nil))) == [])
+            #expect(try await ids(.comparison(.objectID, .different, .objectID(nil))) == [])
+        }
+    }
+
+    @Test("an order has those without a value first, or last the other way round; pages neither repeat nor leave out")
+    func order() async throws {
+        var random = SeededRandom(13)
+        try await Tenant.lend { tenant in
+            try await Self.fill(tenant, &random)
+            for isDescending in [false, true] {
+                var query = UserQuery(limit: 7)
+                query.order = [UserOrder(by: try Self.column("points"), isDescending: isDescending)]
+                var users: [User] = []
+                repeat {
+                    query.offset = Int64(users.count)
+                    users += try await tenant.store.users(matching: query, of: tenant.application)
+                } while users.count % 7 == 0 && users.count < 40
+                #expect(Set(users.map(\.objectID)).count == 40)
+                let points = users.map { user -> Int64 in
+                    guard case .integer(let points) = user.value(of: "points") else { return .min }
+                    return points
+                }
+                #expect(points == points.sorted { isDescending ? $0 > $1 : $0 < $1 })
+            }
+        }
+    }
+}
+
+extension User {
+    fileprivate func value(of name: String) -> PropertyValue? {
+        properties.first { $0.name.text.hasSameBytes(as: name) }?.value
+    }
+}
+
+extension UserFilter {
+    /// By the three values of SQL: nil for what cannot be known.
+    fileprivate func holds(of user: User) -> Bool? {
+        switch self {
+        case .all(let parts):
+            let results = parts.map { $0.holds(of: user) }
+            return results.contains(false) ? false : results.contains(nil) ? nil : true
+        case .any(let parts):
+            let results = parts.map { $0.holds(of: user) }
+            return results.contains(true) ? true : results.contains(nil) ? nil : false
+        case .not(let filter): return filter.holds(of: user).map { !$0 }
+        case .isNull(let column): return Self.value(of: column, of: user) == nil
+        case .isOne(let column, let values):
+            return UserFilter.any(values.map { .comparison(column, .equal, $0) }).holds(of: user)
+        case .between(let column, let least, let most):
+            return UserFilter.all([.comparison(column, .atLeast, least), .comparison(column, .atMost, most)])
+                .holds(of: user)
+        case .like(let column, let pattern):
+            guard case .text(let text) = Self.value(of: column, of: user) else { return nil }
+            return Self.fits(Array(text.unicodeScalars)[...], Array(pattern.unicodeScalars)[...])
+        case .comparison(let column, let sign, .property(let value)):
+            guard let left = Self.value(of: column, of: user) else { return nil }
+            let order = Self.compare(left, value)
+            return switch sign {
+            case .equal: order == 0
+            case .different: order != 0
+            case .less: order < 0
+            case .atMost: order <= 0
+            case .greater: order > 0
+            case .atLeast: order >= 0
+            }
+        case .comparison: return nil
+        }
+    }
+
+    private static func value(of column: UserColumn, of user: User) -> PropertyValue? {
+        guard case .property(let property) = column else { return nil }
+        return user.value(of: property.name.text)
+    }
+
+    /// Negative, zero or positive.
+    private static func compare(_ left: PropertyValue, _ right: PropertyValue) -> Int {
+        func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int { left < right ? -1 : left > right ? 1 : 0 }
+        switch (left, right) {
+        case (.text(let left), .text(let right)):
+            return Array(left.utf8).lexicographicallyPrecedes(Array(right.utf8))
+                ? -1 : left.hasSameBytes(as: right) ? 0 : 1
+        case (.integer(let left), .integer(let right)): return order(left, right)
+        case (.integer(let left), .double(let right)): return order(Double(left), right)
+        case (.double(let left), .integer(let right)): return order(left, Double(right))
+        case (.double(let left), .double(let right)): return order(left, right)
+        case (.boolean(let left), .boolean(let right)): return order(left ? 1 : 0, right ? 1 : 0)
+        case (.date(let left), .date(let right)): return order(left.daysSince1970, right.daysSince1970)
+        case (.dateTime(let left), .dateTime(let right)): return order(left, right)
+        default: return 1
+        }
+    }
+
+    /// LIKE, by going through pattern and text at once.
+    private static func fits(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
+        guard let first = pattern.first else { return text.isEmpty }
+        switch first {
+        case "%": return fits(text, pattern.dropFirst()) || !text.isEmpty && fits(text.dropFirst(), pattern)
+        case "_": return !text.isEmpty && fits(text.dropFirst(), pattern.dropFirst())
+        case "\\":
+            return text.first == pattern.dropFirst().first && fits(text.dropFirst(), pattern.dropFirst(2))
+        default: return text.first == first && fits(text.dropFirst(), pattern.dropFirst())
+        }
+    }
+}
