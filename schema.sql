@@ -656,6 +656,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8) on conflict do nothing;
 
 commit;
