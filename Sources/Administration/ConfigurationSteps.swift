@@ -27,7 +27,7 @@ enum ApplicationSteps {
                 )
             )
         }
-        let old = try? SettingsDocument.parse(stored.settings)
+        let old = try? SettingsDocument.parse(stored: stored.settings)
         if !desired.keepsUnreadableSettings, old != desired.settings {
             let before = old.map { SettingsDocument.document(of: $0) } ?? stored.settings
             let names = (settings.object?.members ?? []).map(\.key).filter {

@@ -110,7 +110,7 @@ package struct DesiredApplication: Sendable {
     /// set.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
-        if let settings = try? SettingsDocument.parse(stored.settings) {
+        if let settings = try? SettingsDocument.parse(stored: stored.settings) {
             self.settings = settings
         } else {
             keepsUnreadableSettings = true

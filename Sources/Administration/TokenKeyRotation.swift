@@ -92,7 +92,7 @@ package struct TokenKeyRotation: Sendable {
         repeat {
             let some = try await store.applications(after: last, limit: 100)
             found += some.filter { stored in
-                let settings = try? SettingsDocument.parse(stored.settings)
+                let settings = try? SettingsDocument.parse(stored: stored.settings)
                 return settings?.tokens.enabled ?? false || haveKeys.contains(stored.id)
             }.map(\.id)
             last = some.last?.id

@@ -60,7 +60,7 @@ extension Application {
     /// - Throws: `internal` when its settings cannot be read, which only a change past the administration brings about.
     package init(_ stored: StoredApplication) throws(Failure) {
         let settings: ApplicationSettings
-        do { settings = try SettingsDocument.parse(stored.settings) } catch {
+        do { settings = try SettingsDocument.parse(stored: stored.settings) } catch {
             throw Failure(.internal, "The settings of this application cannot be read.", cause: "\(error)")
         }
         self.init(

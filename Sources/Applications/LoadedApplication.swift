@@ -32,7 +32,7 @@ package final class LoadedApplication: Sendable {
     package init(_ stored: StoredApplication, masterKeys: MasterKeys, kinds: ProviderKinds) {
         var defects = stored.unreadable.map { "its stored \($0) cannot be read" }
         var settings = ApplicationSettings()
-        do { settings = try SettingsDocument.parse(stored.settings) } catch {
+        do { settings = try SettingsDocument.parse(stored: stored.settings) } catch {
             defects.append("its settings cannot be read: \(error)")
         }
         var providers: [ProviderName: any Provider] = [:]

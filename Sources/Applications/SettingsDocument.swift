@@ -20,6 +20,17 @@ package enum SettingsDocument {
         return settings
     }
 
+    /// Reads settings as they are stored.
+    ///
+    /// Before schema version 8 what nobody had declared was dropped, and applications from then go on like that until
+    /// their operator says otherwise: apps that send such properties would be refused from one day to the next.
+    package static func parse(stored document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
+        var settings = try parse(document)
+        let isFromBefore = document.object?["undeclaredProperties"] == nil
+        if isFromBefore, !settings.dynamicProperties { settings.undeclaredProperties = .drop }
+        return settings
+    }
+
     package static func parse(
         _ document: JSONValue,
         at place: JSONPointer,
@@ -36,6 +47,13 @@ package enum SettingsDocument {
             switch member.key {
             case "clientMapping": problems.take(value, at: place, into: &settings.clientMapping)
             case "dynamicProperties": problems.take(value, at: place, into: &settings.dynamicProperties)
+            case "undeclaredProperties":
+                if !value.isNull {
+                    var undeclared = UndeclaredProperties.refuse
+                    problems.take(value, at: place, into: &undeclared)
+                    settings.undeclaredProperties = undeclared
+                }
+            case "offsetlessTimes": problems.take(value, at: place, into: &settings.offsetlessTimes)
             case "sessionIdleSeconds":
                 problems.take(value, at: place, into: &settings.sessionIdleSeconds, sessionSeconds, "seconds")
             case "sessionAbsoluteSeconds":
@@ -75,6 +93,8 @@ package enum SettingsDocument {
         .object([
             "clientMapping": .bool(settings.clientMapping),
             "dynamicProperties": .bool(settings.dynamicProperties),
+            "undeclaredProperties": settings.undeclaredProperties.map { .string($0.rawValue) } ?? .null,
+            "offsetlessTimes": .string(settings.offsetlessTimes.rawValue),
             "sessionIdleSeconds": .integer(settings.sessionIdleSeconds),
             "sessionAbsoluteSeconds": .integer(settings.sessionAbsoluteSeconds),
             "multipleLogins": .bool(settings.multipleLogins),

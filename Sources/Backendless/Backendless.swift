@@ -35,7 +35,7 @@ package struct Backendless: ClientProtocol {
     }
 
     package var exposedHeaders: String {
-        "Federation-User-Created, Federation-Missing-Permissions, Retry-After, X-Request-Id"
+        "Federation-User-Created, Federation-Missing-Permissions, Federation-Ignored-Properties, Retry-After, X-Request-Id"
     }
 
     package func allowedOrigins(of request: Request) -> [String]? {

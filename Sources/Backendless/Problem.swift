@@ -54,6 +54,8 @@ struct Problem: ErrorTable {
         case .passwordMissing: (3011, .badRequest)
         case .passwordNotAllowed: (8160, .unprocessableContent)
         case .propertyMissing: (3012, .badRequest)
+        case .propertyUndeclared: (3010, .badRequest)
+        case .propertyUndeclaredInUpdate: (3031, .badRequest)
         case .loginMissing: (3013, .badRequest)
         case .loginTaken: (3033, .conflict)
         case .loginTakenByOther: (3018, .conflict)

@@ -9,11 +9,12 @@ extension Request {
 
     /// The JSON object that the body is.
     ///
+    /// - Parameter limits: What it may hold; of as many bytes as every body.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
     @inline(never)
-    package func jsonObject() async throws(Failure) -> JSONObject {
-        try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit))
+    package func jsonObject(limits: JSONLimits = .request) async throws(Failure) -> JSONObject {
+        try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit), limits: limits)
     }
 
     /// The whole body.
@@ -86,8 +87,8 @@ extension JSONObject {
     /// The object that a body is.
     ///
     /// - Throws: `malformed_request`, `payload_too_large`.
-    package init(body bytes: [UInt8]) throws(Failure) {
-        try self.init(body: try JSONParser.parse(body: bytes, limits: .request))
+    package init(body bytes: [UInt8], limits: JSONLimits = .request) throws(Failure) {
+        try self.init(body: try JSONParser.parse(body: bytes, limits: limits))
     }
 
     /// The object that a body holds.

@@ -5,28 +5,60 @@ package import Vocabulary
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
-    /// Two rows differ from those for profiles: a number given to a DATETIME is milliseconds since 1970, as in replies,
-    /// not seconds; and half a date is no date.
+    /// What differs from the rows for profiles is what client SDKs make of a date: a number is milliseconds since 1970,
+    /// as in replies, not seconds; a DATE may be any moment, of which it is the day in UTC; and half a date is no date.
     ///
+    /// - Parameters:
+    ///   - json: The value.
+    ///   - property: Whose it is to be.
+    ///   - times: What a moment without its offset from UTC is.
     /// - Returns: The value; nil for `null`.
     /// - Throws: `value_not_convertible` with the property and what kind of value it was, never the value.
-    package static func convert(_ json: JSONValue, to property: Property) throws(Failure) -> PropertyValue? {
+    package static func convert(
+        _ json: JSONValue,
+        to property: Property,
+        offsetlessTimes times: OffsetlessTimes
+    ) throws(Failure) -> PropertyValue? {
         guard !json.isNull else { return nil }
-        guard case .value(let value) = outcome(json, property.type), !value.isTooLong else {
+        guard case .value(let value) = outcome(json, property.type, times), !value.isTooLong else {
             throw Failure(
                 .valueNotConvertible,
-                "Property \"\(property.name)\" is of type \(property.type.rawValue), and \(json.kind) was given that does not fit it.",
+                "Property \"\(property.name)\" is of type \(property.type.rawValue), and \(misfit(json, property.type)).",
                 details: ["property": .string(property.name.text), "type": .string(property.type.rawValue)]
             )
         }
         return value
     }
 
-    private static func outcome(_ json: JSONValue, _ type: PropertyType) -> Outcome<PropertyValue> {
-        guard type == .dateTime, case .number(let number) = json else { return Conversion.convert(json, to: type) }
-        guard let milliseconds = number.exactInteger, MomentText.isMoment(milliseconds) else {
-            return .refused(json.kind)
+    private static func outcome(
+        _ json: JSONValue,
+        _ type: PropertyType,
+        _ times: OffsetlessTimes
+    ) -> Outcome<PropertyValue> {
+        switch (type, moment(json, times)) {
+        case (.dateTime, let moment?): .value(.dateTime(moment))
+        case (.date, let moment?): CalendarDate(ofMoment: moment).map { .value(.date($0)) } ?? .refused(json.kind)
+        case (.dateTime, nil): .refused(json.kind)
+        default: Conversion.convert(json, to: type)
         }
-        return .value(.dateTime(milliseconds))
+    }
+
+    /// Milliseconds since 1970, or a text as JavaScript and Dart write one.
+    private static func moment(_ json: JSONValue, _ times: OffsetlessTimes) -> Int64? {
+        switch json {
+        case .number(let number): number.exactInteger.flatMap { MomentText.isMoment($0) ? $0 : nil }
+        case .string(let text):
+            MomentText.read(text) ?? (times == .utc ? MomentText.read(offsetless: text) : nil)
+        case .null, .bool, .array, .object: nil
+        }
+    }
+
+    /// What is wrong with a value.
+    private static func misfit(_ json: JSONValue, _ type: PropertyType) -> String {
+        let isOffsetless = json.string.flatMap(MomentText.read(offsetless:)) != nil
+        guard isOffsetless, type == .date || type == .dateTime else {
+            return "\(json.kind) was given that does not fit it"
+        }
+        return "the time that was given lacks its offset from UTC: end it with Z or with one like +02:00"
     }
 }

@@ -20,6 +20,10 @@ package enum MomentText {
         return moment(seconds: Int64(seconds), milliseconds: Int64(fraction))
     }
 
+    /// The moment that a text spells which has no offset from UTC but is one in it, `2017-05-06T07:08:09.123`; nil for
+    /// every other text.
+    static func read(offsetless text: String) -> Int64? { read(text + "Z") }
+
     /// The moment so many seconds after 1970; nil outside the years 1 to 9999.
     package static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
@@ -33,8 +37,8 @@ package enum MomentText {
 
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
     static func write(_ moment: Int64) -> String? {
-        let (days, rest) = floorDivision(moment, 86_400_000)
-        guard let date = Int(exactly: days).flatMap(CalendarDate.init(daysSince1970:)) else { return nil }
+        guard let date = CalendarDate(ofMoment: moment) else { return nil }
+        let rest = moment - Int64(date.daysSince1970) * 86_400_000
         let clock = [
             digits(rest / 3_600_000, 2), digits(rest / 60_000 % 60, 2), digits(rest / 1000 % 60, 2),
         ]
@@ -67,11 +71,6 @@ package enum MomentText {
         guard let minutes = reader.number(of: 2), minutes < 60 else { return nil }
         let seconds = hours * 3600 + minutes * 60
         return isWest ? -seconds : seconds
-    }
-
-    private static func floorDivision(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
     private static func digits(_ number: Int64, _ width: Int) -> String {

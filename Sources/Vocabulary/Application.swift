@@ -34,6 +34,11 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var clientMapping = true
     /// Whether a client's mapping may name properties that nobody declared; they are kept in one jsonb column.
     package var dynamicProperties = false
+    /// What becomes of undeclared properties that clients write themselves; nil for `store` with `dynamicProperties`,
+    /// `refuse` without.
+    package var undeclaredProperties: UndeclaredProperties?
+    /// What a moment is that a client writes without its offset from UTC.
+    package var offsetlessTimes = OffsetlessTimes.refuse
     /// Seconds without use after which a session ends (decision D7).
     package var sessionIdleSeconds: Int64 = 14 * 86_400
     /// Seconds after its creation at which a session ends in any case.

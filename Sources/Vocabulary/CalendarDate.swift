@@ -33,6 +33,12 @@ package struct CalendarDate: Sendable, Hashable, CustomStringConvertible {
         )
     }
 
+    /// The day in UTC of a moment, which is milliseconds since 1970; nil outside the years 1 to 9999.
+    package init?(ofMoment milliseconds: Int64) {
+        let (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+        self.init(daysSince1970: Int(rest < 0 ? days - 1 : days))
+    }
+
     /// Days since 1970-01-01, negative before it.
     package var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year

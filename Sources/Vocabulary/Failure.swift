@@ -52,6 +52,8 @@ package struct Failure: Error, Sendable {
         case passwordMissing = "password_missing"
         case passwordNotAllowed = "password_not_allowed"
         case propertyMissing = "property_missing"
+        case propertyUndeclared = "property_undeclared"
+        case propertyUndeclaredInUpdate = "property_undeclared_in_update"
         case loginMissing = "login_missing"
         case loginTaken = "login_taken"
         case loginTakenByOther = "login_taken_by_other"

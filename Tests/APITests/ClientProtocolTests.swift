@@ -153,14 +153,14 @@ private struct Letters: ClientProtocol {
                 properties: ["email": body["mail"] ?? .null],
                 password: body.present("secret")
             )
-            let user = try await federation.registrations.register(
+            let written = try await federation.registrations.register(
                 record,
                 token: nil,
                 from: RequestSource(name: context.peer.network.name),
                 in: found.application,
                 logger: context.logger
             )
-            return Response.json(Self.encoded(user), status: .created)
+            return Response.json(Self.encoded(written.user), status: .created)
         }
     }
 

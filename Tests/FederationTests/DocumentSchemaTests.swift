@@ -77,6 +77,8 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{},"keys":[],"providers":{},"properties":{},"mapping":{}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":60,"sessionAbsoluteSeconds":60}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":31622400,"sessionAbsoluteSeconds":31622400}"#),
+            Self.whole(#""settings":{"undeclaredProperties":"store","offsetlessTimes":"utc"}"#),
+            Self.whole(#""settings":{"undeclaredProperties":null,"offsetlessTimes":"refuse"}"#),
             Self.whole(#""settings":{"allowedOrigins":["http://localhost:8080","https://[::1]:80"]}"#),
             Self.whole(#""settings":{"hostNames":["a","a-b.c","\#(long).x","1.2.3.4"]}"#),
             Self.whole(#""keys":[{"label":"\#(String(repeating: "l", count: 100))","key":{"env":"_9aZ"}}]"#),
@@ -257,6 +259,8 @@ struct DocumentSchemaTests {
             ),
             Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1"}]}}"#),
             Self.whole(#""providers":{"facebook":{"apps":[{"appId":"1","appSecret":"s"}]}}"#),
+            Self.whole(#""settings":{"undeclaredProperties":"keep"}"#),
+            Self.whole(#""settings":{"offsetlessTimes":null}"#),
             Self.whole(#""properties":[]"#), Self.whole(#""properties":{"a-b":{"type":"INT"}}"#),
             Self.whole(#""properties":{"\#(tooLong)":{"type":"INT"}}"#), Self.whole(#""properties":{"p":{}}"#),
             Self.whole(#""properties":{"p":{"type":"int"}}"#), Self.whole(#""properties":{"p":{"type":"INT","x":1}}"#),
@@ -328,7 +332,7 @@ struct DocumentSchemaTests {
                             + object(
                                 [
                                     "clientMapping", "multipleLogins", "sessionIdleSeconds", "allowedOrigins",
-                                    "hostNames", "mostSessions", "tokens",
+                                    "hostNames", "mostSessions", "tokens", "undeclaredProperties",
                                 ]
                             ) { _ in piece() }
                     )

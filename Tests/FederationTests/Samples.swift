@@ -17,7 +17,8 @@ struct Sample {
     var id = "demo"
     var name = "Demo"
     var schema: String?
-    var settings = "{}"
+    /// As this version stores them: without `undeclaredProperties` they are those of a former one.
+    var settings = #"{"undeclaredProperties":null}"#
     var keys: [String] = []
     var apps: [String]? = nil
     /// Consumer keys of a provider `twitter`.

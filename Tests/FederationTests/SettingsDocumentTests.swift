@@ -8,13 +8,34 @@ struct SettingsDocumentTests {
     @Test("what is written back reads as the same settings, and all of them are written")
     func roundTrip() throws {
         let text = #"""
-            {"clientMapping":false,"dynamicProperties":true,"sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"banDays":0,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"roles":["Editor","a.b-c_d"]}
+            {"clientMapping":false,"dynamicProperties":true,"undeclaredProperties":"drop","offsetlessTimes":"utc","sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"banDays":0,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"roles":["Editor","a.b-c_d"]}
             """#
         let settings = try SettingsDocument.parse(try json(text))
         #expect(SettingsDocument.document(of: settings).text == text)
         let defaults = try SettingsDocument.parse(.object([:]))
         #expect(defaults == ApplicationSettings())
         #expect(try SettingsDocument.parse(SettingsDocument.document(of: defaults)) == defaults)
+    }
+
+    @Test(
+        "undeclared properties are refused unless they may be dynamic, and dropped as before where a former version stored the settings",
+        arguments: [
+            ("{}", UndeclaredProperties.refuse, UndeclaredProperties.drop),
+            (#"{"dynamicProperties":false}"#, .refuse, .drop), (#"{"dynamicProperties":true}"#, .store, .store),
+            (#"{"undeclaredProperties":null}"#, .refuse, .refuse),
+            (#"{"dynamicProperties":true,"undeclaredProperties":null}"#, .store, .store),
+            (#"{"undeclaredProperties":"store"}"#, .store, .store),
+            (#"{"dynamicProperties":true,"undeclaredProperties":"refuse"}"#, .refuse, .refuse),
+            (#"{"dynamicProperties":true,"undeclaredProperties":"drop"}"#, .drop, .drop),
+        ]
+    )
+    func undeclared(text: String, written: UndeclaredProperties, stored: UndeclaredProperties) throws {
+        #expect(try SettingsDocument.parse(try json(text)).undeclared == written)
+        let former = try SettingsDocument.parse(stored: try json(text))
+        #expect(former.undeclared == stored)
+        // Once it is written back it stays what it is.
+        #expect(try SettingsDocument.parse(stored: SettingsDocument.document(of: former)) == former)
+        #expect(try SettingsDocument.parse(SettingsDocument.document(of: former)) == former)
     }
 
     @Test("an idle time that is not given is never longer than the absolute one that is")

@@ -4,10 +4,14 @@ import Vocabulary
 
 @Suite("Values that clients write themselves")
 struct ClientValueTests {
-    private func convert(_ json: String, as type: PropertyType) throws -> PropertyValue? {
+    private func convert(
+        _ json: String,
+        as type: PropertyType,
+        _ times: OffsetlessTimes = .refuse
+    ) throws -> PropertyValue? {
         let name = try #require(PropertyName("given"))
         let value = try JSONParser.parse(json, limits: .request)
-        return try ClientValue.convert(value, to: Property(name: name, type: type))
+        return try ClientValue.convert(value, to: Property(name: name, type: type), offsetlessTimes: times)
     }
 
     @Test(
@@ -33,19 +37,57 @@ struct ClientValueTests {
         #expect(try convert("null", as: type) == nil)
     }
 
-    @Test("a day is taken as a reply writes it")
-    func day() throws {
-        #expect(
-            try convert(#""1990-05-06""#, as: .date)
-                == CalendarDate(year: 1990, month: 5, day: 6).map(PropertyValue.date)
-        )
+    @Test(
+        "a day is taken as a reply writes it, and as what JavaScript makes of a Date: that is its day in UTC",
+        arguments: [
+            (#""1990-05-06""#, "1990-05-06"), (#""05/06/1990""#, "1990-05-06"),
+            (#""2020-01-02T03:04:05.678Z""#, "2020-01-02"), (#""2020-01-02T00:30:00+02:00""#, "2020-01-01"),
+            (#""2020-02-29T23:59:59.999Z""#, "2020-02-29"), ("1577934245678", "2020-01-02"), ("0", "1970-01-01"),
+            ("-1", "1969-12-31"), ("-86400000", "1969-12-31"), ("86399999", "1970-01-01"),
+            ("1.577934245678e12", "2020-01-02"), ("-62135596800000", "0001-01-01"), ("253402300799999", "9999-12-31"),
+        ]
+    )
+    func day(json: String, day: String) throws {
+        guard case .date(let date) = try convert(json, as: .date) else {
+            Issue.record("no day: \(json)")
+            return
+        }
+        #expect(date.description == day)
+    }
+
+    @Test(
+        "a time without its offset from UTC is refused with a word about that, or is one in UTC",
+        arguments: [
+            (#""2020-01-02T03:04:05.678""#, Int64(1_577_934_245_678)), (#""2020-01-02T03:04:05""#, 1_577_934_245_000),
+            (#""2020-01-02T03:04:05.678901""#, 1_577_934_245_678), (#""1969-12-31T23:59:59.999""#, -1),
+        ]
+    )
+    func offsetless(json: String, moment: Int64) throws {
+        #expect(try convert(json, as: .dateTime, .utc) == .dateTime(moment))
+        #expect(try convert(json, as: .date, .utc) == CalendarDate(ofMoment: moment).map(PropertyValue.date))
+        for type in [PropertyType.dateTime, .date] {
+            let failure = #expect(throws: Failure.self) { try convert(json, as: type) }
+            #expect(failure?.reason == .valueNotConvertible && failure?.message.contains("+02:00") == true)
+        }
+    }
+
+    @Test(
+        "where times without offset are in UTC, other texts are no more than before",
+        arguments: [
+            "2020-01-02", "2020-01-02T03:04", "2020-01-02T03:04:05.", "2020-01-02T03:04:05ZZ", "2020-01-02T03:04:05+",
+            "2020-13-02T03:04:05", "2020-01-02T24:04:05", "2020-01-02 03:04:05", "now", "", "Z",
+        ]
+    )
+    func otherTexts(text: String) {
+        #expect(throws: Failure.self) { try convert("\"\(text)\"", as: .dateTime, .utc) }
     }
 
     @Test(
         "are refused with the property and the kind of value, and never the value",
         arguments: [
             ("{}", PropertyType.string), ("[]", .text), ("1.5", .int), (#""canary""#, .int), (#""canary""#, .double),
-            ("1", .boolean), (#""TRUE""#, .boolean), (#""05/06""#, .date), (#""1990""#, .date), ("7", .date),
+            ("1", .boolean), (#""TRUE""#, .boolean), (#""05/06""#, .date), (#""1990""#, .date), ("7.5", .date),
+            ("253402300800000", .date), ("true", .date), ("[]", .date), (#""1577934245678""#, .date),
             (#""1990-02-30""#, .date), ("1.5", .dateTime), ("253402300800000", .dateTime),
             ("-62135596800001", .dateTime),
             (#""canary""#, .dateTime), ("9223372036854775807", .dateTime), ("true", .dateTime),

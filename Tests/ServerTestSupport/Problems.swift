@@ -46,6 +46,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "password_missing": (3011, 400),
     "password_not_allowed": (8160, 422),
     "property_missing": (3012, 400),
+    "property_undeclared": (3010, 400), "property_undeclared_in_update": (3031, 400),
     "login_missing": (3013, 400),
     "login_taken": (3033, 409),
     "login_taken_by_other": (3018, 409),

@@ -24,6 +24,18 @@ struct CalendarDateTests {
     }
 
     @Test(
+        "a moment is of its day in UTC, before 1970 as after it",
+        arguments: [
+            (0, "1970-01-01"), (-1, "1969-12-31"), (86_399_999, "1970-01-01"), (86_400_000, "1970-01-02"),
+            (-62_135_596_800_000, "0001-01-01"), (-62_135_596_800_001, nil), (253_402_300_799_999, "9999-12-31"),
+            (253_402_300_800_000, nil), (Int64.min, nil), (Int64.max, nil),
+        ] as [(Int64, String?)]
+    )
+    func ofMoment(milliseconds: Int64, day: String?) {
+        #expect(CalendarDate(ofMoment: milliseconds)?.description == day)
+    }
+
+    @Test(
         "days outside the calendar do not exist",
         arguments: [
             (0, 1, 1), (10_000, 1, 1), (-1, 1, 1), (2000, 0, 1), (2000, 13, 1), (2000, 1, 0), (2000, 1, 32),

@@ -177,6 +177,89 @@ struct JSONParserTests {
         #expect(throws: Never.self) { try JSONParser.parse(text, limits: .reply) }
     }
 
+    // MARK: User objects
+
+    private static func record(_ text: String, limits: JSONLimits = .record) -> JSONError.Rule? {
+        do throws(JSONError) {
+            _ = try JSONParser.parse(text, limits: limits)
+            return nil
+        } catch {
+            return error.rule
+        }
+    }
+
+    private static func list(_ count: Int) -> String {
+        "[" + Array(repeating: "0", count: count).joined(separator: ",") + "]"
+    }
+
+    private static let recordBounds = [
+        Bound(rule: .tooManyMembers) { "{\"a\":\(list(10_000 + $0))}" },
+        // Of all values together.
+        Bound(rule: .tooManyMembers) { "{\"a\":\(list(6000)),\"b\":{\"c\":\(list(3999 + $0))}}" },
+        Bound(rule: .tooManyMembers) { "{" + (0..<512 + $0).map { "\"k\($0)\":[0]" }.joined(separator: ",") + "}" },
+        Bound(rule: .keyTooLong) { "{\"" + String(repeating: "k", count: 128 + $0) + "\":{\"a\":0}}" },
+        Bound(rule: .keyTooLong) { "{\"a\":{\"" + String(repeating: "k", count: 255 + $0) + "\":0}}" },
+        Bound(rule: .keyTooLong) {
+            "{\"a\":[{\"" + String(repeating: "\u{301}\u{323}", count: 63) + String(repeating: "\\u006b", count: 3 + $0)
+                + "\":0}]}"
+        },
+        Bound(rule: .tooDeep) {
+            "{\"a\":" + String(repeating: "[", count: 15 + $0) + String(repeating: "]", count: 15 + $0) + "}"
+        },
+        Bound(rule: .tooManyMembers) { list(512 + $0) },
+    ]
+
+    @Test("what is inside the values of a user object has bounds of its own", arguments: recordBounds)
+    private func recordLimits(bound: Bound) {
+        #expect(Self.record(bound.text(0)) == nil)
+        #expect(Self.record(bound.text(1)) == bound.rule)
+    }
+
+    @Test(
+        "keys inside the values of a user object are any text, and are the same when their bytes are",
+        arguments: [
+            (#"{"a":{"é":1,"e\#u{301}":2,"k":3,"\#u{212A}":4,"":5}}"#, nil),
+            (#"{"a":{"é":1,"\u00e9":2}}"#, .duplicateKey),
+            (#"{"é":1}"#, .keyNotASCII), (#"{"a":{"é":1},"é":1}"#, .keyNotASCII), (#"[{"é":1}]"#, .keyNotASCII),
+            (#"{"a":{"\ud800":1}}"#, .loneSurrogate), (#"{"a":{"\u0000":1}}"#, .nulCharacter),
+        ] as [(String, JSONError.Rule?)]
+    )
+    func recordKeys(text: String, rule: JSONError.Rule?) {
+        #expect(Self.record(text) == rule)
+    }
+
+    @Test("of a login the user object in it alone has those bounds")
+    func recordInside() {
+        let limits = JSONLimits.request(withRecord: "guestUser")
+        #expect(Self.record(#"{"guestUser":{"extra":{"é":\#(Self.list(600))}}}"#, limits: limits) == nil)
+        #expect(Self.record(#"{"fieldsMapping":{"é":1}}"#, limits: limits) == .keyNotASCII)
+        #expect(Self.record(#"{"fieldsMapping":{"a":\#(Self.list(512))}}"#, limits: limits) == .tooManyMembers)
+        #expect(Self.record(#"{"guestUser":{},"fieldsMapping":{"é":1}}"#, limits: limits) == .keyNotASCII)
+    }
+
+    @Test("T-94: ten thousand hostile keys of a value are read, compared and written in linear time")
+    func manyHostileKeys() throws {
+        // Canonically equal in pairs, so that each of them compared as a String with each other one would take minutes.
+        let marks = String(repeating: "\u{301}\u{323}", count: 30)
+        let swapped = String(repeating: "\u{323}\u{301}", count: 30)
+        let keys = (0..<5000).flatMap { ["e\($0)\(marks)", "e\($0)\(swapped)"] }
+        var limits = JSONLimits.record
+        limits.bytes = 4_194_304
+        func object(_ keys: [String]) -> String {
+            "{\"a\":{" + keys.map { "\"\($0)\":1" }.joined(separator: ",") + "}}"
+        }
+        let text = object(keys)
+        let began = ContinuousClock.now
+        let value = try JSONParser.parse(text, limits: limits)
+        #expect(value.object?["a"]?.object?.members.count == 10_000)
+        #expect(value == (try JSONParser.parse(object(keys.reversed()), limits: limits)))
+        #expect(value != (try JSONParser.parse(object(keys.dropLast() + ["e"]), limits: limits)))
+        #expect(value.text.utf8.count == text.utf8.count)
+        #expect(began.duration(to: .now) < .seconds(20), "a debug build on a busy machine")
+        limits.inside?.members += 1
+        #expect(Self.record(object(keys + [keys[0]]), limits: limits) == .duplicateKey)
+    }
+
     @Test("a text is refused for its size before it is copied")
     func sizeOfText() {
         let error = #expect(throws: JSONError.self) {

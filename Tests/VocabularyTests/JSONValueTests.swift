@@ -8,6 +8,8 @@ struct JSONValueTests {
     @Test("objects are equal in any order of their members, lists are not")
     func equality() throws {
         #expect(try Self.parse(#"{"a":1,"b":[1,2]}"#) == Self.parse(#"{"b":[1,2],"a":1}"#))
+        #expect(try Self.parse(#"{"a":1,"b":2}"#) != Self.parse(#"{"b":1,"a":2}"#))
+        #expect(try Self.parse(#"{"a":1,"b":2}"#) != Self.parse(#"{"b":2,"c":1}"#))
         #expect(try Self.parse("[1,2]") != Self.parse("[2,1]"))
         #expect(try Self.parse(#"{"a":1}"#) != Self.parse(#"{"a":1,"b":null}"#))
         #expect(try Self.parse("1") != Self.parse(#""1""#))

@@ -60,10 +60,11 @@ package struct AccountUpdate: Sendable {
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
-    /// - Returns: The user as it is afterwards.
+    /// - Returns: The user as it is afterwards, and what was not taken of the record.
     /// - Throws: `session_invalid`; `not_own_record` for every other user's id, whether it exists or not (T-117);
     ///   `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`, `password_not_allowed`,
-    ///   `value_not_convertible`, `property_missing`, `constraint_violation` and their like; nothing is written then.
+    ///   `property_undeclared_in_update`, `value_not_convertible`, `property_missing`, `constraint_violation` and their
+    ///   like; nothing is written then.
     package func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -71,9 +72,9 @@ package struct AccountUpdate: Sendable {
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> WrittenUser {
         let login = record.properties.present("email")?.string
-        return try await events.logging("user update", of: loaded, logger, login: login, user: \.objectID) {
+        return try await events.logging("user update", of: loaded, logger, login: login, user: \.user.objectID) {
             () throws(Failure) in
             let user = try await sessions.user(of: token, in: loaded)
             guard let token, let id, id == user.objectID else {
@@ -82,7 +83,7 @@ package struct AccountUpdate: Sendable {
                     "This is not the record of this session's user, and no other can be changed."
                 )
             }
-            let client = try ClientRecord(record, of: loaded)
+            let client = try ClientRecord(record, for: user, of: loaded)
             let login = try await loginChange(of: user, by: client, session: token, from: source, in: loaded)
             var announcement: Announcement?
             if try client.newEmail(of: user) != nil {
@@ -92,7 +93,7 @@ package struct AccountUpdate: Sendable {
             }
             let changed = try await directory.withCurrent(loaded, until: .now + limits.login) {
                 [announcement] (loaded) throws(Failure) in
-                let client = try ClientRecord(record, of: loaded)
+                let client = try ClientRecord(record, for: user, of: loaded)
                 try await registrations.register(client.newDynamicNames, of: loaded.application)
                 return try await store.update(
                     UserUpdate(id: id, given: client.given, login: login, announcement: announcement),
@@ -106,7 +107,7 @@ package struct AccountUpdate: Sendable {
             if login != nil, changed.email != user.email, loaded.application.settings.registration.confirmEmail {
                 await confirmation.sendConfirmation(to: changed, causedBy: source, in: loaded, logger: logger)
             }
-            return changed
+            return WrittenUser(user: changed, ignored: client.ignored)
         }
     }
 

@@ -5,11 +5,14 @@ package import Vocabulary
 
 /// A user's record as an application takes it: what it gives to properties, and what is no property.
 ///
-/// Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so what a client may not write
-/// is no mistake: the system's own members, in any spelling, and properties that are not open to clients are passed
-/// over, and so is what nobody has declared unless the application keeps undeclared properties.
+/// Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so whatever our own replies have
+/// is no mistake: the system's own members, in any spelling, are passed over, and so is what is not open to clients.
+/// What no reply has, since nobody has declared it, is refused, kept or dropped, as the application has it
+/// (decision D19).
 struct ClientRecord {
     private(set) var given = GivenProperties()
+    /// Names of what the client gives and the user does not have, in the order of the record: nothing becomes of it.
+    private(set) var ignored: [String] = []
     /// Undeclared properties that the application does not know yet.
     private(set) var newDynamicNames: [PropertyName] = []
     /// The password to have; nil when there is none, or an empty one.
@@ -21,29 +24,74 @@ struct ClientRecord {
 
     /// Reads a record.
     ///
-    /// - Throws: `value_not_convertible` with the first property at fault; `malformed_request` for a password that is
-    ///   no text.
-    init(_ record: UserRecord, of loaded: LoadedApplication) throws(Failure) {
+    /// - Parameters:
+    ///   - record: What the client writes.
+    ///   - user: Who is to be changed by it; nil at a registration.
+    ///   - loaded: The application.
+    /// - Throws: `value_not_convertible` with the first property at fault; `property_undeclared`, or
+    ///   `property_undeclared_in_update`, with all that are; `malformed_request` for a password that is no text.
+    init(_ record: UserRecord, for user: User? = nil, of loaded: LoadedApplication) throws(Failure) {
         password = try Self.password(record.password, "password")
         currentPassword = try Self.password(record.currentPassword, "currentPassword")
         objectID = record.objectID
         if let locale = record.locale { takeLocale(locale) }
-        for member in record.properties.members { try take(member, of: loaded) }
+        var undeclared: [String] = []
+        for member in record.properties.members {
+            if let property = loaded.application.properties.first(where: { $0.name.text.hasSameBytes(as: member.key) })
+            {
+                try take(member, as: property, for: user, of: loaded)
+            } else if !Self.isSystem(member.key), !take(undeclared: member, for: user, of: loaded) {
+                undeclared.append(member.key)
+            }
+        }
+        guard undeclared.isEmpty else { throw .undeclared(undeclared, isUpdate: user != nil) }
     }
 
-    private mutating func take(_ member: JSONObject.Member, of loaded: LoadedApplication) throws(Failure) {
-        guard let name = PropertyName(member.key) else { return }
-        if let property = loaded.application.properties.first(where: { $0.name == name }) {
-            guard property.clientMappable else { return }
+    private mutating func take(
+        _ member: JSONObject.Member,
+        as property: Property,
+        for user: User?,
+        of loaded: LoadedApplication
+    ) throws(Failure) {
+        func value() throws(Failure) -> PropertyValue? {
+            let times = loaded.application.settings.offsetlessTimes
+            return try ClientValue.convert(member.value, to: property, offsetlessTimes: times)
+        }
+        if property.clientMappable {
             // An empty address is none.
-            let isNone = name == .email && member.value.string?.isEmpty == true
-            given.values.append((property, isNone ? nil : try ClientValue.convert(member.value, to: property)))
-        } else if loaded.application.settings.dynamicProperties, !Self.isSystem(name) {
-            let isKnown = loaded.dynamicNames.contains(name)
-            guard isKnown || !member.value.isNull else { return }
+            let isNone = property.name == .email && member.value.string?.isEmpty == true
+            given.values.append((property, isNone ? nil : try value()))
+        } else {
+            let stored = user?.properties.first { $0.name == property.name }?.value
+            do throws(Failure) {
+                if try value() != stored { ignored.append(member.key) }
+            } catch {
+                ignored.append(member.key)
+            }
+        }
+    }
+
+    /// Takes what nobody has declared.
+    ///
+    /// - Returns: Whether the record can be taken with it.
+    private mutating func take(undeclared member: JSONObject.Member, for user: User?, of loaded: LoadedApplication)
+        -> Bool
+    {
+        let settings = loaded.application.settings
+        let name = PropertyName(member.key)
+        let isKnown = name.map(loaded.dynamicNames.contains) ?? false
+        if settings.undeclared == .store, let name, isKnown || !name.isReserved {
+            guard isKnown || !member.value.isNull else { return true }
             if !isKnown { newDynamicNames.append(name) }
             given.dynamic.append(name.text, member.value)
+        } else if isKnown {
+            // Replies have it.
+            if member.value != user?.dynamic[member.key] ?? .null { ignored.append(member.key) }
+        } else if !member.value.isNull {
+            guard settings.undeclared == .drop else { return false }
+            ignored.append(member.key)
         }
+        return true
     }
 
     /// Takes the two letters of what a client's system calls the language, such as `en-US` or `pt_BR`.
@@ -65,13 +113,19 @@ struct ClientRecord {
         return text.isEmpty ? nil : Secret(text)
     }
 
-    /// Members of user objects that the system keeps and that no property of ours has the name of, without underscores.
-    private static let system: Set<String> = ["emailverified", "isemailconfirmed", "usertoken", "currentpassword"]
+    /// Members that user objects have here or at Backendless and that are no properties, in small letters without what
+    /// joins words.
+    private static let system: Set<String> = [
+        "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
+        "oauthidentities", "bluserlocale", "password", "currentpassword", "roles", "emailverified", "isemailconfirmed",
+        "usertoken", "usercreated", "missingpermissions",
+    ]
 
-    /// Whether a name is the system's, however it is spelt.
-    private static func isSystem(_ name: PropertyName) -> Bool {
-        let plain = name.text.filter { $0 != "_" }
-        return name.isReserved || PropertyName(plain)?.isReserved ?? true || system.contains(plain.lowercased())
+    /// Whether a name is the system's, however it is spelt; what begins with two underscores, as `___class` does, is a
+    /// mark of client SDKs.
+    private static func isSystem(_ name: String) -> Bool {
+        let plain = name.utf8.lazy.filter { !$0.isOne(of: "_-") }.map(\.asciiLowercased)
+        return name.utf8.starts(with: "__".utf8) || system.contains(String(decoding: Array(plain), as: UTF8.self))
     }
 
     /// Sets the e-mail address, whether clients may write that property otherwise or not.
@@ -79,12 +133,32 @@ struct ClientRecord {
         guard let property = application.properties.first(where: { $0.name == .email }) else { return }
         given.values.removeAll { $0.property.name == .email }
         given.values.append((property, .text(email.text)))
+        ignored.removeAll { $0.hasSameBytes(as: PropertyName.email.text) }
     }
 
     /// Texts of the record that a password must not be.
     var names: [String] {
         guard case .value(.text(let name)) = given.given(.name) else { return [] }
         return [name]
+    }
+}
+
+extension Failure {
+    /// Names that a message repeats; `errorData` has all.
+    private static let mostNames = 5
+
+    /// A record has properties that are none of the application's.
+    fileprivate static func undeclared(_ names: [String], isUpdate: Bool) -> Failure {
+        let some = names.prefix(mostNames).map { JSONValue.string($0).text }.joined(separator: ", ")
+        let others = names.count > mostNames ? " and \(names.count - mostNames) more" : ""
+        return Failure(
+            isUpdate ? .propertyUndeclaredInUpdate : .propertyUndeclared,
+            """
+            Nothing was written, since users of this app have no property \(some)\(others). An operator can declare \
+            properties, by names of letters, digits and _, and decides by undeclaredProperties what becomes of others.
+            """,
+            details: ["properties": .array(names.map(JSONValue.string))]
+        )
     }
 }
 

@@ -54,26 +54,31 @@ package struct Registrations: Sendable {
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
-    /// - Returns: The user.
+    /// - Returns: The user, and what was not taken of the record.
     /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`,
-    ///   `login_taken`, `property_missing`, `value_not_convertible`, `constraint_violation`, `guest_invalid`,
-    ///   `rate_limited`, `too_many_attempts` and their like; nothing is written then.
+    ///   `login_taken`, `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`,
+    ///   `guest_invalid`, `rate_limited`, `too_many_attempts` and their like; nothing is written then.
     package func register(
         _ record: UserRecord,
         token: SessionToken?,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> WrittenUser {
         let login = record.properties.present("email")?.string
-        let user = try await events.logging("registration", of: loaded, logger, login: login, user: \.objectID) {
-            () throws(Failure) in
+        let written = try await events.logging(
+            "registration",
+            of: loaded,
+            logger,
+            login: login,
+            user: \.user.objectID
+        ) { () throws(Failure) in
             try await makeUser(record, token: token, from: source, in: loaded)
         }
-        if user.status == .emailConfirmationPending {
-            await confirmation.sendConfirmation(to: user, in: loaded, logger: logger)
+        if written.user.status == .emailConfirmationPending {
+            await confirmation.sendConfirmation(to: written.user, in: loaded, logger: logger)
         }
-        return user
+        return written
     }
 
     private func makeUser(
@@ -81,14 +86,15 @@ package struct Registrations: Sendable {
         token: SessionToken?,
         from source: RequestSource,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> User {
+    ) async throws(Failure) -> WrittenUser {
         let application = loaded.application
         try application.requireRegistration()
-        let client = try ClientRecord(record, of: loaded)
+        var client = try ClientRecord(record, of: loaded)
         guard let password = client.password else {
             throw Failure(.passwordMissing, "An account needs a password. Send it as \"password\".")
         }
         let email = try Self.email(in: record)
+        client.setEmail(email, of: application)
         let guest = try client.guest(token)
         try await count(from: source, of: application)
         let stored = try await verifier.newPassword(
@@ -119,7 +125,7 @@ package struct Registrations: Sendable {
                 "There is an account with this e-mail address already. Log in, or restore its password."
             )
         }
-        return user
+        return WrittenUser(user: user, ignored: client.ignored)
     }
 
     /// Makes a guest, who has no way back in but the session that this opens.

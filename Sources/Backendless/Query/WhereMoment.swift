@@ -9,10 +9,7 @@ enum WhereMoment {
     static func isMoment(_ milliseconds: Int64) -> Bool { day(of: milliseconds) != nil }
 
     /// The day in UTC of a moment.
-    static func day(of milliseconds: Int64) -> CalendarDate? {
-        let (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
-        return CalendarDate(daysSince1970: Int(rest < 0 ? days - 1 : days))
-    }
+    static func day(of milliseconds: Int64) -> CalendarDate? { CalendarDate(ofMoment: milliseconds) }
 
     /// Milliseconds since 1970 UTC; nil for every other text.
     static func read(_ text: String) -> Int64? {

@@ -15,6 +15,8 @@ struct ApplicationInfoRoutes {
                 // There is no real-time service here.
                 writer.key("rtURL")
                 writer.string(nil)
+                // Levels of loggers, which JS SDK 8 reads as a list; nobody sends logs here.
+                writer.member("loggers", .array([]))
             }
             return .json(writer)
         }

@@ -9,7 +9,7 @@ struct RegistrationRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/register") { request, context, application in
-            let record = UserRecord(body: try await request.jsonObject())
+            let record = UserRecord(body: try await request.jsonObject(limits: .record))
             let user = try await registrations.register(
                 record,
                 token: request.userToken,
@@ -17,7 +17,7 @@ struct RegistrationRoutes {
                 in: application,
                 logger: context.logger
             )
-            return .json(UserReply.write(user))
+            return .written(user)
         }
         routes.on(.post, "users/register/guest") { request, context, application in
             let guest = try await registrations.registerGuest(

@@ -55,7 +55,7 @@ struct SimpleRegisterRoutes {
         _ application: LoadedApplication
     ) async throws(Failure) -> Response {
         do throws(Failure) {
-            let user = try await registrations.register(
+            let written = try await registrations.register(
                 UserRecord(
                     properties: ["email": .string(fields.passkey)],
                     password: .string(fields.passcode.reveal())
@@ -65,7 +65,7 @@ struct SimpleRegisterRoutes {
                 in: application,
                 logger: context.logger
             )
-            return Self.reply(created: true, user)
+            return Self.reply(created: true, written.user)
         } catch {
             guard error.reason == .loginTaken else { throw error }
             return Self.reply(created: false, nil)

@@ -17,7 +17,7 @@ struct UserRoutes {
         routes.on(.put, "users/:objectId", use: updateNamedInPath)
         routes.on(.put, "data/:table") { request, context, application in
             try context.requireUsersTable()
-            let record = try await request.jsonObject()
+            let record = try await request.jsonObject(limits: .record)
             guard let id = record.present("objectId") else {
                 throw Failure(
                     .malformedRequest,
@@ -33,7 +33,13 @@ struct UserRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async throws -> Response {
-        try await update(context.objectID, with: try await request.jsonObject(), request, context, application)
+        try await update(
+            context.objectID,
+            with: try await request.jsonObject(limits: .record),
+            request,
+            context,
+            application
+        )
     }
 
     private func update(
@@ -51,7 +57,7 @@ struct UserRoutes {
             in: application,
             logger: context.logger
         )
-        return .json(UserReply.write(user))
+        return .written(user)
     }
 }
 

@@ -7,5 +7,6 @@ extension HTTPField.Name {
     static let secretKey = HTTPField.Name(known: "secret-key")
     static let idempotencyKey = HTTPField.Name(known: "Idempotency-Key")
     static let userCreated = HTTPField.Name(known: "Federation-User-Created")
+    static let ignoredProperties = HTTPField.Name(known: "Federation-Ignored-Properties")
     static let missingPermissions = HTTPField.Name(known: "Federation-Missing-Permissions")
 }

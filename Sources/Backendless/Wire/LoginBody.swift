@@ -15,7 +15,7 @@ enum LoginBody {
         previousToken: SessionToken?,
         idempotencyKey: String?
     ) throws(Failure) -> LoginRequest {
-        let body = try JSONObject(body: bytes)
+        let body = try JSONObject(body: bytes, limits: .request(withRecord: "guestUser"))
         return LoginRequest(
             provider: provider,
             credential: CredentialFields(
@@ -41,7 +41,7 @@ enum LoginBody {
     ///
     /// A client that does not keep the token in the object sends it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
-        guard let value = try value("guestUser", in: body) else { return nil }
+        guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
             throw Failure(.malformedRequest, "guestUser must be the user object of a guest, with its objectId.")
         }
@@ -80,11 +80,15 @@ enum LoginBody {
     }
 
     /// A member that client SDKs send as it is, or as a text that holds it in JSON.
-    private static func value(_ key: String, in body: JSONObject) throws(Failure) -> JSONValue? {
+    private static func value(
+        _ key: String,
+        in body: JSONObject,
+        limits: JSONLimits = .request
+    ) throws(Failure) -> JSONValue? {
         guard let value = body.present(key) else { return nil }
         guard let text = value.string else { return value }
         do {
-            let value = try JSONParser.parse(text, limits: .request)
+            let value = try JSONParser.parse(text, limits: limits)
             return value.isNull ? nil : value
         } catch {
             throw Failure(.malformedRequest, "\(key) is a text that should hold a JSON object: \(error).")

@@ -5,6 +5,8 @@ import Vocabulary
 enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case clientMapping
     case dynamicProperties
+    case undeclaredProperties
+    case offsetlessTimes
     case sessionIdleSeconds
     case sessionAbsoluteSeconds
     case multipleLogins
@@ -24,6 +26,12 @@ struct SettingsOptions: ParsableArguments {
 
     @Flag(inversion: .prefixedNo, help: "A client's mapping may name properties that nobody declared.")
     var dynamicProperties: Bool?
+
+    @Option(help: "What becomes of properties that clients write and nobody declared.")
+    var undeclaredProperties: UndeclaredProperties?
+
+    @Option(help: "What a time is that a client writes without its offset from UTC.")
+    var offsetlessTimes: OffsetlessTimes?
 
     @Option(help: ArgumentHelp("How long an unused session lives, like 14d.", valueName: "time"))
     var sessionIdle: Lifetime?
@@ -84,6 +92,8 @@ struct SettingsOptions: ParsableArguments {
         let settings = JSONObject(present: [
             Setting.clientMapping.rawValue: clientMapping.map(JSONValue.bool),
             Setting.dynamicProperties.rawValue: dynamicProperties.map(JSONValue.bool),
+            Setting.undeclaredProperties.rawValue: undeclaredProperties.map { .string($0.rawValue) },
+            Setting.offsetlessTimes.rawValue: offsetlessTimes.map { .string($0.rawValue) },
             Setting.sessionIdleSeconds.rawValue: sessionIdle.map { .integer($0.seconds) },
             Setting.sessionAbsoluteSeconds.rawValue: sessionAbsolute.map { .integer($0.seconds) },
             Setting.multipleLogins.rawValue: multipleLogins.map(JSONValue.bool),

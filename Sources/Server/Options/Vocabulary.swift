@@ -10,6 +10,8 @@ extension OperatorRole: ExpressibleByArgument {}
 extension DialogChallenge: ExpressibleByArgument {}
 extension ProofForm: ExpressibleByArgument {}
 extension NoncePolicy: ExpressibleByArgument {}
+extension UndeclaredProperties: ExpressibleByArgument {}
+extension OffsetlessTimes: ExpressibleByArgument {}
 
 extension PropertyType: ExpressibleByArgument {
     /// Small letters will do.

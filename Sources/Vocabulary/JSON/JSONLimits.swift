@@ -10,6 +10,18 @@ package struct JSONLimits: Sendable {
     package var keyBytes: Int
     /// Whether keys are ASCII only.
     package var asciiKeys: Bool
+    /// Wider bounds for what is inside the values of the outermost object; nil where all is bounded alike.
+    package var inside: Inside?
+
+    /// Bounds of what is inside the values of an object, such as values of JSON properties in a user object.
+    package struct Inside: Sendable {
+        /// Object members and array elements in all of these values together.
+        package var members: Int
+        /// UTF-8 bytes of one key, as decoded; keys are any text.
+        package var keyBytes: Int
+        /// The one member of the outermost object that this is about; nil for all of them.
+        package var member: String?
+    }
 
     package init(bytes: Int, depth: Int, members: Int, keyBytes: Int, asciiKeys: Bool) {
         self.bytes = bytes
@@ -21,6 +33,19 @@ package struct JSONLimits: Sendable {
 
     /// A request body: decision D5.
     package static let request = JSONLimits(bytes: 65_536, depth: 16, members: 512, keyBytes: 128, asciiKeys: true)
+
+    /// A user object that a client writes, or hands back: properties have names as above, and what JSON properties hold
+    /// is the app's own.
+    package static let record = request(inside: nil)
+
+    /// A request body of which one member is a user object.
+    package static func request(withRecord member: String) -> JSONLimits { request(inside: member) }
+
+    private static func request(inside member: String?) -> JSONLimits {
+        var limits = request
+        limits.inside = Inside(members: 10_000, keyBytes: 255, member: member)
+        return limits
+    }
 
     /// A reply of a provider: decision D8 for the size; a friends list has more members than a request ever needs.
     package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)

@@ -7,6 +7,9 @@ package struct JSONParser {
     private let limits: JSONLimits
     private var position = 0
     private var members = 0
+    /// The wider bounds, while what they are about is being read.
+    private var inside: JSONLimits.Inside?
+    private var membersInside = 0
 
     /// Parses a whole text.
     ///
@@ -64,7 +67,9 @@ package struct JSONParser {
             skipWhitespace()
             guard take(UInt8(ascii: ":")) else { throw error(.syntax) }
             skipWhitespace()
+            if depth == 1 { inside = limits.inside(key) }
             found.append(JSONObject.Member(key, try value(depth: depth)))
+            if depth == 1 { inside = nil }
             skipWhitespace()
             if take(UInt8(ascii: "}")) { return JSONObject(found) }
             guard take(UInt8(ascii: ",")) else { throw error(.syntax) }
@@ -89,8 +94,13 @@ package struct JSONParser {
     }
 
     private mutating func countMember() throws(JSONError) {
-        members += 1
-        guard members <= limits.members else { throw error(.tooManyMembers) }
+        if let inside {
+            membersInside += 1
+            guard membersInside <= inside.members else { throw error(.tooManyMembers) }
+        } else {
+            members += 1
+            guard members <= limits.members else { throw error(.tooManyMembers) }
+        }
     }
 
     private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
@@ -208,8 +218,10 @@ package struct JSONParser {
     }
 
     private func checkKey(_ key: ArraySlice<UInt8>, at start: Int) throws(JSONError) {
-        guard key.count <= limits.keyBytes else { throw JSONError(rule: .keyTooLong, offset: start) }
-        guard !limits.asciiKeys || key.allSatisfy({ $0 < 0x80 }) else {
+        guard key.count <= inside?.keyBytes ?? limits.keyBytes else {
+            throw JSONError(rule: .keyTooLong, offset: start)
+        }
+        guard inside != nil || !limits.asciiKeys || key.allSatisfy({ $0 < 0x80 }) else {
             throw JSONError(rule: .keyNotASCII, offset: start)
         }
     }
@@ -239,6 +251,14 @@ package struct JSONParser {
 
     private func error(_ rule: JSONError.Rule) -> JSONError {
         JSONError(rule: rule, offset: position)
+    }
+}
+
+extension JSONLimits {
+    /// The bounds inside the value of a member of the outermost object; nil where they are those of the whole text.
+    fileprivate func inside(_ key: String) -> Inside? {
+        guard let inside, inside.member?.hasSameBytes(as: key) ?? true else { return nil }
+        return inside
     }
 }
 

@@ -119,9 +119,17 @@ package struct JSONObject: Sendable {
 
 extension JSONObject: Equatable {
     /// Same members in any order.
+    ///
+    /// In another order members are looked up by their bytes: those are hashed in linear time, whatever the keys are
+    /// (decision D5).
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
-        left.members.count == right.members.count
-            && left.members.allSatisfy { member in right[member.key] == member.value }
+        guard left.members.count == right.members.count else { return false }
+        let pairs = zip(left.members, right.members)
+        guard !pairs.allSatisfy({ $0.key.hasSameBytes(as: $1.key) }) else {
+            return pairs.allSatisfy { $0.value == $1.value }
+        }
+        let values = Dictionary(right.members.map { (Array($0.key.utf8), $0.value) }) { first, _ in first }
+        return left.members.allSatisfy { values[Array($0.key.utf8)] == $0.value }
     }
 }
 

@@ -48,10 +48,11 @@ struct OwnRecordTests {
             {"objectId": "00000000-0000-0000-0000-000000000000", "ownerId": "x", "created": 1, "updated": 1, "lastLogin": 1,
              "userStatus": "DISABLED", "socialAccount": "FACEBOOK", "accountType": "x", "oAuthIdentities": 1, "roles": ["Admin"],
              "emailVerified": true, "email_verified": true, "___class": "Users", "user-token": "x", "credits": 7,
-             "unknown": 1, "blUserLocale": "fr-CA"}
+             "blUserLocale": "fr-CA"}
             """
         )
         #expect(reply.status == 200, "\(reply.text)")
+        #expect(reply.header("Federation-Ignored-Properties") == "credits")
         let after = try #require(try await deployment.row(of: ann.objectID))
         let changed = before.members.filter { after[$0.key] != $0.value }.map(\.key)
         #expect(Set(changed) == ["locale", "updated"])

@@ -42,8 +42,7 @@ struct RegistrationTests {
             "plan": "free", "credits": 1000000, "userStatus": "DISABLED", "ownerId": "x", "created": 1, "updated": 1,
             "lastLogin": 1, "socialAccount": "FACEBOOK", "accountType": "FACEBOOK", "oAuthIdentities": {"a": 1},
             "roles": ["Editor"], "user-token": "x", "___class": "Admins", "email_verified": true, "emailVerified": true,
-            "EMAILVERIFIED": true, "isEmailConfirmed": true, "object_id": "x", "OBJECTID": "x", "password_": "x",
-            "tenantId": "other", "unknown": 1, "id": 7
+            "EMAILVERIFIED": true, "isEmailConfirmed": true, "object_id": "x", "OBJECTID": "x", "password_": "x"
             """
         )
         let row = try #require(try await deployment.row(of: user["objectId"]?.string ?? ""))
@@ -55,7 +54,6 @@ struct RegistrationTests {
         #expect(user["ownerId"] == user["objectId"])
         #expect(
             user["password"] == nil && user["user-token"] == nil && user["emailVerified"] == nil
-                && user["tenantId"] == nil
         )
         #expect(try await deployment.value("select count(*) from demo.user_roles") == "0")
     }

@@ -8,7 +8,7 @@ import Vocabulary
 /// An application in which everything that a document can say is said, and nothing has its default.
 private let full = """
     {"application": "full", "name": "Füll & \\"Co\\"", "schema": "people_of_full",
-     "settings": {"clientMapping": false, "dynamicProperties": true, "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
+     "settings": {"clientMapping": false, "dynamicProperties": true, "undeclaredProperties": "drop", "offsetlessTimes": "utc", "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
       "multipleLogins": false, "mostSessions": 5, "banDays": 365, "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
       "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"]},
      "keys": [{"label": "ios", "key": {"env": "API_KEY"}}, {"label": "web ü", "key": {"env": "OTHER_KEY"}}],

@@ -98,6 +98,7 @@ struct SwiftRequestTests {
             "users/register",
             ["email": email, "password": .string(Self.password), "code": .integer(1), "message": .string("boo")]
         )
-        #expect(try SwiftClient.user(reply)?["code"] == nil)
+        let data = try expectProblem(reply, "property_undeclared")
+        #expect(Set((data["properties"]?.array ?? []).compactMap(\.string)) == ["code", "message"])
     }
 }
