@@ -35,13 +35,21 @@ final class Connection {
         let discarded: Int
     }
 
+    /// What goes on by the simple protocol, outside of pipeline mode.
+    private struct Script {
+        let request: Request
+        var outcome = Pipeline.Outcome.nothing
+        /// The rows that the server takes now, and how many of their bytes libpq has.
+        var copying: (rows: CopyRows, taken: Int)?
+    }
+
     let tag: UInt64
     let since: ContinuousClock.Instant
     private let handle: Handle
     private let preparing: Preparing
     private var pipeline = Pipeline()
     private var prepared: PreparedStatements
-    private var script: (request: Request, outcome: Pipeline.Outcome)?
+    private var script: Script?
 
     /// Since when the oldest request in flight is the oldest.
     private(set) var oldestSince: ContinuousClock.Instant
@@ -89,7 +97,7 @@ final class Connection {
         let sending =
             switch request.work {
             case .statement(let statement): send(statement, of: request, parameters: &parameters)
-            case .script(let text): send(script: text, of: request)
+            case .script(let text), .copy(let text, _): send(script: text, of: request)
             }
         if case .sent = sending { needsFlush = true }
         return sending
@@ -162,7 +170,7 @@ final class Connection {
         // libpq refuses the simple protocol inside pipeline mode.
         guard PQexitPipelineMode(handle.pointer) == 1 else { return .broken }
         guard PQsendQuery(handle.pointer, text) == 1 else { return .broken }
-        script = (request, .nothing)
+        script = Script(request: request)
         return .sent
     }
 
@@ -186,17 +194,46 @@ final class Connection {
         prepared.removeAll()
     }
 
-    /// Sends what libpq still holds, and watches for room in the socket while there is none.
+    /// Sends what libpq still holds, and rows that are copied as long as the socket has room for them; watches for room
+    /// while there is none.
     ///
     /// False if it is broken.
     func flush(_ poller: Poller) -> Bool {
         needsFlush = false
-        let status = PQflush(handle.pointer)
+        var status = PQflush(handle.pointer)
+        while status == 0, script?.copying != nil {
+            guard copyOn() else { return false }
+            status = PQflush(handle.pointer)
+        }
         guard status >= 0 else { return false }
         let isStuck = status == 1
         guard isStuck != isWatchedForWriting else { return true }
         isWatchedForWriting = isStuck
         return poller.change(socket, tag: tag, reading: true, writing: isStuck)
+    }
+
+    /// Hands libpq the next part of the rows that are copied, or says that there are no more.
+    ///
+    /// libpq would keep in memory whatever it is given: so it gets no more before the socket has taken what it had.
+    private func copyOn() -> Bool {
+        guard let copying = script?.copying else { return true }
+        let part = copying.rows.bytes[copying.taken...].prefix(65_536)
+        guard !part.isEmpty else {
+            script?.copying = nil
+            return put(CopyRows.end[...]) && PQputCopyEnd(handle.pointer, nil) == 1
+        }
+        script?.copying?.taken += part.count
+        return put(part)
+    }
+
+    private func put(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            PQputCopyData(
+                handle.pointer,
+                bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                Int32(bytes.count)
+            ) == 1
+        }
     }
 
     // MARK: Receiving
@@ -258,6 +295,9 @@ final class Connection {
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
             return .skipped
+        case PGRES_COPY_IN:
+            PQclear(result)
+            return .copyIn
         default:
             PQclear(result)
             return .unsupported
@@ -265,8 +305,13 @@ final class Connection {
     }
 
     private func nextOfScript() -> Reading {
-        while PQisBusy(handle.pointer) == 0 {
+        // While rows are taken, libpq says nothing but that.
+        while script?.copying == nil, PQisBusy(handle.pointer) == 0 {
             switch (nextEvent(), script?.outcome) {
+            case (.copyIn, _):
+                guard case .copy(_, let rows)? = script?.request.work else { return .broken }
+                script?.copying = (rows, 0)
+                needsFlush = true
             case (.end, let outcome?):
                 guard let request = script?.request, PQenterPipelineMode(handle.pointer) == 1 else { return .broken }
                 script = nil
@@ -293,10 +338,10 @@ final class Connection {
     /// The connection is gone: all who still wait for an answer, with the refusal of those that have been refused.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
-        if case (let request, .failure(let refusal))? = script {
-            orphans.append(Pipeline.Orphan(request: request, refusal: refusal))
-        } else if let request = script?.request {
-            orphans.append(Pipeline.Orphan(request: request, refusal: nil))
+        if let script {
+            var refusal: ResultSet?
+            if case .failure(let set) = script.outcome { refusal = set }
+            orphans.append(Pipeline.Orphan(request: script.request, refusal: refusal))
         }
         script = nil
         return orphans

@@ -1,8 +1,4 @@
-internal import FoundationEssentials
-
 /// The values of one statement in the binary form that the server takes, in memory that is used again and again.
-///
-/// All integers are big-endian; formats as in PostgreSQL's `*recv` functions.
 struct ParameterBuffer {
     private static let maxCount = 65_535
     /// What a message of the protocol can hold, less room for its other parts.
@@ -39,7 +35,7 @@ struct ParameterBuffer {
             }
             let start = bytes.count
             offsets.append(start)
-            append(bind)
+            bytes.append(bind)
             guard bytes.count <= Self.maxBytes else { return false }
             lengths.append(Int32(bytes.count - start))
         }
@@ -59,42 +55,6 @@ struct ParameterBuffer {
             let base = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
             for offset in offsets { pointers.append(offset < 0 ? nil : base.map { $0 + offset }) }
             return body(Int32(offsets.count), types, pointers, lengths, formats)
-        }
-    }
-
-    private mutating func append(_ bind: Bind) {
-        switch bind {
-        case .text(let text): bytes.append(contentsOf: text.utf8)
-        case .int64(let value): append(value)
-        case .double(let value): append(value.bitPattern)
-        case .bool(let value): bytes.append(value ? 1 : 0)
-        case .uuid(let value): withUnsafeBytes(of: value.uuid) { bytes.append(contentsOf: $0) }
-        case .bytes(let value): bytes.append(contentsOf: value)
-        case .timestamp(let value): append(value.wire)
-        case .day(let value): append(value.wire)
-        case .json(let value):
-            bytes.append(JSONText.version)
-            bytes.append(contentsOf: value.text.utf8)
-        case .texts(let values): append(values)
-        case .null: break
-        }
-    }
-
-    private mutating func append(_ value: some FixedWidthInteger) {
-        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
-    }
-
-    /// See ``Swift/String/readArray(_:)`` for the format.
-    private mutating func append(_ texts: [String]) {
-        append(Int32(texts.isEmpty ? 0 : 1))
-        append(Int32(0))
-        append(SQLType.text.oid)
-        if texts.isEmpty { return }
-        append(Int32(truncatingIfNeeded: texts.count))
-        append(Int32(1))
-        for text in texts {
-            append(Int32(truncatingIfNeeded: text.utf8.count))
-            bytes.append(contentsOf: text.utf8)
         }
     }
 }

@@ -15,7 +15,9 @@ struct PipelineStateMachine<Request, Reply> {
         case end
         /// The sync after a statement.
         case sync
-        /// A result that no statement of ours may lead to (COPY).
+        /// The server waits for rows; no statement in a pipeline may lead to that.
+        case copyIn
+        /// A result that nothing of ours may lead to (COPY to us).
         case unsupported
     }
 

@@ -26,6 +26,25 @@ package final class PostgresConnection: Sendable {
         )
     }
 
+    /// Copies rows into columns of a table: all of them, or, when it throws, none.
+    ///
+    /// - Parameters:
+    ///   - rows: The rows, each with a value for each column.
+    ///   - table: The table's name, without a schema.
+    ///   - columns: The columns' names.
+    /// - Throws: Why none is there; an error of the server names the row that it is about.
+    nonisolated(nonsending) package func copy(
+        _ rows: CopyRows,
+        into table: String,
+        columns: [String]
+    ) async throws(PostgresError) {
+        let names = columns.map(Statement.quoted(identifier:)).joined(separator: ", ")
+        let text = "COPY \(Statement.quoted(identifier: table)) (\(names)) FROM STDIN (FORMAT binary)"
+        _ = try await pool.perform(
+            Request(.copy(text, rows), lease: lease, isInTransaction: purpose == .transaction)
+        )
+    }
+
     func begin() async throws(PostgresError) {
         guard pool.configuration.effectiveSessionSettings == .eachTransaction else {
             _ = try await query("BEGIN")
@@ -65,6 +84,7 @@ extension ServerError {
         column: nil,
         constraint: nil,
         dataType: nil,
+        row: nil,
         message: "the transaction had failed and was rolled back"
     )
 }

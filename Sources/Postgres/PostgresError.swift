@@ -36,8 +36,6 @@ package enum InvalidStatement: Sendable, Hashable {
     case tooManyOrTooLargeBinds
     /// A script needs its connection to itself, and a statement is in flight on it (or the reverse).
     case scriptNotAlone
-    /// The statement wants to copy data, which this driver does not do.
-    case copy
 }
 
 /// What the server said of a statement that it refused.
@@ -48,6 +46,8 @@ package struct ServerError: Sendable, Hashable {
     package let column: String?
     package let constraint: String?
     package let dataType: String?
+    /// Which of the rows of a COPY it is about; the first one is 1.
+    package let row: Int?
     /// The server's primary message.
     ///
     /// It may repeat a value that was sent (22P02 does): for a debugger, not for a log or a reply.
@@ -124,7 +124,6 @@ extension PostgresError: CustomStringConvertible {
         case .invalidStatement(.nulInText): "statement not sent: its text holds a NUL"
         case .invalidStatement(.tooManyOrTooLargeBinds): "statement not sent: too many values or too large a value"
         case .invalidStatement(.scriptNotAlone): "script not sent: a statement is in flight on its connection"
-        case .invalidStatement(.copy): "COPY is not supported"
         }
     }
 }
@@ -137,6 +136,7 @@ extension ServerError: CustomStringConvertible, CustomDebugStringConvertible, Cu
         if let table { text += ", table \(schema.map { "\($0)." } ?? "")\(table)" }
         if let column { text += ", column \(column)" }
         if let dataType { text += ", type \(dataType)" }
+        if let row { text += ", row \(row)" }
         return text
     }
 

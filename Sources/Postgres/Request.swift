@@ -10,6 +10,8 @@ final class Request: @unchecked Sendable {
         case statement(Statement)
         /// Several statements in one text, by the simple protocol, without values.
         case script(String)
+        /// A COPY from us, by the simple protocol, and its rows.
+        case copy(String, CopyRows)
     }
 
     /// On whose behalf the request is.

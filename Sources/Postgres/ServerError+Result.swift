@@ -5,7 +5,8 @@ extension ServerError {
     ///
     /// Nil if it is libpq's own, which has no code: then the connection is broken.
     ///
-    /// DETAIL, HINT and CONTEXT are left where they are, since they repeat values.
+    /// DETAIL, HINT and CONTEXT are left where they are, since they repeat values; of the last one only the number of a
+    /// row is taken.
     init?(_ set: ResultSet) {
         guard let code = PQresultErrorField(set.result, Field.sqlState) else { return nil }
         sqlState = SQLState(bytes: String(cString: code).utf8)
@@ -14,6 +15,7 @@ extension ServerError {
         column = Self.text(set, Field.column)
         constraint = Self.text(set, Field.constraint)
         dataType = Self.text(set, Field.dataType)
+        row = Self.text(set, Field.context).flatMap(Self.row)
         message = Self.text(set, Field.message) ?? ""
     }
 
@@ -23,10 +25,20 @@ extension ServerError {
         return String(decoding: String(cString: text).utf8.prefix(1024), as: UTF8.self)
     }
 
+    /// The number in a context such as `COPY staging, line 3, column name: "…"`.
+    private static func row(_ context: String) -> Int? {
+        guard context.hasPrefix("COPY ") else { return nil }
+        let digits = context.utf8.drop { $0 != UInt8(ascii: ",") }
+            .drop { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            .prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+
     /// The codes of `PQresultErrorField`, characters in C (`PG_DIAG_…` in postgres_ext.h).
     private enum Field {
         static let sqlState = Int32(UInt8(ascii: "C"))
         static let message = Int32(UInt8(ascii: "M"))
+        static let context = Int32(UInt8(ascii: "W"))
         static let schema = Int32(UInt8(ascii: "s"))
         static let table = Int32(UInt8(ascii: "t"))
         static let column = Int32(UInt8(ascii: "c"))

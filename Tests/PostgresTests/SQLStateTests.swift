@@ -60,6 +60,7 @@ struct SQLStateTests {
                 column: nil,
                 constraint: "users_email_key",
                 dataType: nil,
+                row: nil,
                 message: "canary"
             )
         )

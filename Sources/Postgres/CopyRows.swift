@@ -1,0 +1,37 @@
+/// Rows for a table, in the binary form of COPY.
+package struct CopyRows: Sendable {
+    /// What stands in front of the rows: the signature, no flags, no extension.
+    private static let header: [UInt8] =
+        Array("PGCOPY\n".utf8) + [0xFF] + Array("\r\n".utf8) + [UInt8](repeating: 0, count: 9)
+    /// What stands behind them: a row of -1 columns.
+    static let end: [UInt8] = [0xFF, 0xFF]
+
+    /// The header and the rows.
+    private(set) var bytes = Self.header
+    /// The number of rows.
+    package private(set) var count = 0
+
+    package init() {}
+
+    /// Adds a row: a value for each column that is copied into, each of exactly the column's type.
+    package mutating func append(_ row: [Bind]) {
+        count += 1
+        bytes.append(integer: Int16(truncatingIfNeeded: row.count))
+        for value in row {
+            guard case .null = value else {
+                append(value)
+                continue
+            }
+            bytes.append(integer: Int32(-1))
+        }
+    }
+
+    /// Adds a value behind its length, which is known when it stands there.
+    private mutating func append(_ value: Bind) {
+        let place = bytes.count
+        bytes.append(integer: Int32(0))
+        bytes.append(value)
+        let length = Int32(truncatingIfNeeded: bytes.count - place - 4)
+        withUnsafeBytes(of: length.bigEndian) { bytes.replaceSubrange(place..<place + 4, with: $0) }
+    }
+}
