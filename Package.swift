@@ -70,6 +70,11 @@ let package = Package(
             pkgConfig: "libargon2",
             providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]
         ),
+        .systemLibrary(
+            name: "CCrypt",
+            pkgConfig: "libxcrypt",
+            providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]
+        ),
         .target(name: "Vocabulary", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
         .target(
@@ -99,7 +104,7 @@ let package = Package(
         ),
         .target(
             name: "Passwords",
-            dependencies: ["CArgon2", "Vocabulary", nioLocks],
+            dependencies: ["CArgon2", "CCrypt", "Vocabulary", crypto, cryptoExtras, nioLocks],
             resources: [.embedInCode("common-passwords.txt")],
             swiftSettings: strict
         ),

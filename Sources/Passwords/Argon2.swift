@@ -10,11 +10,6 @@ enum Argon2 {
     static let saltBytes = 16
     static let tagBytes = 32
 
-    /// The most memory that a stored hash may ask for, in KiB: more is none of ours.
-    private static let mostMemoryKiB: UInt32 = 4 * memoryKiB
-    /// Bytes of the longest encoded hash that is read.
-    private static let longestEncoding = 256
-
     /// Salt, tag and parameters as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`; nil when memory is
     /// short.
     static func hash(_ password: [UInt8], salt: [UInt8]) -> String? {
@@ -35,40 +30,76 @@ enum Argon2 {
         guard status == ARGON2_OK.rawValue else { return nil }
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
+}
 
-    /// Whether it is the hash of the password; nil when it is no hash of Argon2id that can be computed.
-    static func verify(_ password: [UInt8], against encoded: String) -> Bool? {
-        guard let parameters = Parameters(encoded), parameters.memoryKiB <= mostMemoryKiB else { return nil }
-        switch argon2id_verify(encoded, password, password.count) {
-        case ARGON2_OK.rawValue: return true
-        case ARGON2_VERIFY_MISMATCH.rawValue: return false
-        default: return nil
+/// A hash of Argon2i, Argon2d or Argon2id: ours, and those of other systems that write it as libargon2 does.
+struct Argon2Hash: PasswordHash {
+    private let type: Argon2_type
+    private let version: UInt32
+    private let memoryKiB: UInt32
+    private let passes: UInt32
+    private let lanes: UInt32
+    private let salt: [UInt8]
+    private let tag: [UInt8]
+
+    /// 64 MiB.
+    private static let mostMemoryKiB = 65_536
+    /// Memory times passes: 1 GiB takes something like a second.
+    private static let mostWorkKiB = 1_048_576
+
+    /// The version of 2016; a text without a version is of the one before.
+    private static let versions: [String: UInt32] = ["v=16": 0x10, "v=19": 0x13]
+
+    init(_ fields: HashFields) throws(ForeignHashProblem) {
+        type = fields.scheme == "$argon2id" ? Argon2_id : fields.scheme == "$argon2i" ? Argon2_i : Argon2_d
+        var rest = fields.rest
+        if rest.count == 4 {
+            guard let version = Self.versions[String(rest.removeFirst())] else { throw .malformed("its version is unknown") }
+            self.version = version
+        } else {
+            version = 0x10
+        }
+        guard rest.count == 3 else { throw .malformed("it has another number of fields than \(fields.scheme) has") }
+        let parameters = try HashFields.parameters(rest[0], ["m", "t", "p"])
+        let lanes = try parameters.number("p", in: 1...16)
+        let memory = try parameters.number("m", in: 8 * lanes...Self.mostMemoryKiB)
+        let passes = try parameters.number("t", in: 1...Self.mostWorkKiB / memory)
+        (self.lanes, memoryKiB, self.passes) = (UInt32(lanes), UInt32(memory), UInt32(passes))
+        salt = try HashFields.bytes(rest[1])
+        tag = try HashFields.bytes(rest[2])
+        guard (8...64).contains(salt.count), (16...64).contains(tag.count) else {
+            throw .malformed("its salt or its tag has another length than is used")
         }
     }
 
-    /// Whether a hash was made with weaker parameters than those of new ones.
-    static func isOutdated(_ encoded: String) -> Bool {
-        guard let parameters = Parameters(encoded) else { return true }
-        return parameters.memoryKiB < memoryKiB || parameters.passes < passes
+    /// Other parameters count as outdated, even if they are stronger: one login takes as long as another, and as much
+    /// memory as operators reckon with.
+    var isCurrent: Bool {
+        type == Argon2_id && version == 0x13 && memoryKiB == Argon2.memoryKiB && passes == Argon2.passes
+            && lanes == Argon2.lanes && salt.count == Argon2.saltBytes && tag.count == Argon2.tagBytes
     }
 
-    /// What an encoded hash says of its making.
-    private struct Parameters {
-        var memoryKiB: UInt32 = 0
-        var passes: UInt32 = 0
-
-        init?(_ encoded: String) {
-            guard encoded.utf8.count <= longestEncoding else { return nil }
-            let parts = encoded.utf8.split(separator: UInt8(ascii: "$"))
-            guard parts.count == 5, parts[0].elementsEqual("argon2id".utf8) else { return nil }
-            for part in parts[2].split(separator: UInt8(ascii: ",")) {
-                guard let number = UInt32(String(decoding: part.dropFirst(2), as: UTF8.self)) else { return nil }
-                switch part.first {
-                case UInt8(ascii: "m"): memoryKiB = number
-                case UInt8(ascii: "t"): passes = number
-                default: break
+    func matches(_ password: [UInt8]) -> Bool? {
+        var (password, salt) = (password, salt)
+        var computed = [UInt8](repeating: 0, count: tag.count)
+        let status = password.withUnsafeMutableBufferPointer { password in
+            salt.withUnsafeMutableBufferPointer { salt in
+                computed.withUnsafeMutableBufferPointer { computed in
+                    var context = argon2_context()
+                    context.out = computed.baseAddress
+                    context.outlen = UInt32(computed.count)
+                    context.pwd = password.baseAddress
+                    context.pwdlen = UInt32(password.count)
+                    context.salt = salt.baseAddress
+                    context.saltlen = UInt32(salt.count)
+                    (context.t_cost, context.m_cost, context.version) = (passes, memoryKiB, version)
+                    // All lanes on this thread: how much is computed at once is what HashingThreads say.
+                    (context.lanes, context.threads) = (lanes, 1)
+                    return argon2_ctx(&context, type)
                 }
             }
         }
+        guard status == ARGON2_OK.rawValue else { return nil }
+        return computed.isEqualInConstantTime(to: tag)
     }
 }

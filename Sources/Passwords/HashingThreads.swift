@@ -135,6 +135,6 @@ final class HashingThreads: Sendable {
     private static let failed = Failure(
         .internal,
         "The service could not compute the hash of a password.",
-        cause: "libargon2 found too little memory, or the stored hash is none of Argon2id"
+        cause: "there was too little memory, or a library refused what the stored hash asks for"
     )
 }

@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// What a password is to a stored hash.
 package enum Verdict: Sendable, Equatable {
-    /// It is the password; `outdated` when the hash was made with weaker parameters than those of new ones.
+    /// It is the password; `outdated` when the hash was made in another way than new ones are.
     case matches(outdated: Bool)
     case differs
 }
@@ -17,7 +17,7 @@ package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let random: RandomSource
     /// Nobody's hash: what is computed when there is none, so that it takes as long.
-    private let dummy: String
+    private let dummy: ForeignHash?
 
     /// Makes a hasher.
     ///
@@ -28,7 +28,8 @@ package final class PasswordHasher: Sendable {
     package init(slots: Int = 1, queue: Int = 256, random: RandomSource) {
         threads = HashingThreads(count: max(slots, 1), queue: queue)
         self.random = random
-        dummy = Argon2.hash(random.bytes(Argon2.tagBytes), salt: random.bytes(Argon2.saltBytes)) ?? ""
+        let text = Argon2.hash(random.bytes(Argon2.tagBytes), salt: random.bytes(Argon2.saltBytes))
+        dummy = text.flatMap { try? ForeignHash(Secret($0)) }
     }
 
     /// The hash of a new password with a fresh salt, as libargon2 writes it.
@@ -49,22 +50,52 @@ package final class PasswordHasher: Sendable {
 
     /// Whether the hash is that of the password.
     ///
+    /// It takes at least as long as where there is no hash: what another system has made may be checked faster.
+    ///
     /// - Parameters:
     ///   - password: At most `PasswordPolicy.mostBytes` long.
-    ///   - hash: Nil where there is none: the same work is done, and nothing matches.
+    ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and nothing matches.
     ///   - deadline: When nobody waits for it any more.
     /// - Returns: Whether it matches.
-    /// - Throws: `overloaded`; `internal` when memory is short or the hash is none of Argon2id.
+    /// - Throws: `overloaded`; `internal` when memory is short or the hash is none (`ForeignHash`).
     package func verify(
         _ password: Secret,
         against hash: String?,
         deadline: ContinuousClock.Instant = .now + .seconds(5)
     ) async throws(Failure) -> Verdict {
-        let bytes = try Self.bytes(of: password)
-        let encoded = hash ?? dummy
-        let matches = try await threads.run(before: deadline) { Argon2.verify(bytes, against: encoded) }
-        guard let hash, matches else { return .differs }
-        return .matches(outdated: Argon2.isOutdated(hash))
+        let forms = try Self.forms(of: password)
+        let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
+        let dummy = dummy
+        return try await threads.run(before: deadline) {
+            if stored?.isCurrent != true {
+                for form in forms where dummy?.matches(form) == nil { return nil }
+            }
+            guard let stored else { return .differs }
+            for form in forms {
+                guard let matches = stored.matches(form) else { return nil }
+                if matches { return .matches(outdated: !stored.isCurrent) }
+            }
+            return .differs
+        }
+    }
+
+    private static func read(_ hash: String) throws(Failure) -> ForeignHash {
+        do throws(ForeignHashProblem) { return try ForeignHash(Secret(hash)) } catch {
+            throw Failure(
+                .internal,
+                "The service cannot check the password of this account. Its operator has to look into it.",
+                cause: error.description
+            )
+        }
+    }
+
+    /// The bytes to hold against a hash, however many of them there are.
+    ///
+    /// Ours are of the password in NFC, those of other systems of what the person sent there. Both are tried on every
+    /// hash, and where there is none, so that the time says nothing of which it is.
+    private static func forms(of password: Secret) throws(Failure) -> [[UInt8]] {
+        let (normalized, sent) = (try bytes(of: password), Array(password.reveal().utf8))
+        return normalized == sent ? [sent] : [normalized, sent]
     }
 
     private static func bytes(of password: Secret) throws(Failure) -> [UInt8] {

@@ -15,7 +15,9 @@ enum ModuleRules {
         "Upstream": ["Curl", "Logging", "NIOConcurrencyHelpers", "Providers", "Vocabulary"],
         "Facebook": provider.union(["SignedTokens"]),
         "Twitter": provider,
-        "Passwords": ["CArgon2", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary"],
+        "Passwords": [
+            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
+        ],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
         "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],

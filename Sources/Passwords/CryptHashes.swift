@@ -1,0 +1,74 @@
+import CCrypt
+import Vocabulary
+
+/// A hash of bcrypt: `$2b$12$`, 22 characters of salt and 31 of the hash.
+///
+/// It reads 72 bytes of a password and no more, which is the source's doing: who has typed more there got in by the
+/// first 72 and does so here, once.
+struct BcryptHash: PasswordHash {
+    private let setting: String
+    private let hash: [UInt8]
+
+    private static let characters = 22 + 31
+
+    init(_ fields: HashFields) throws(ForeignHashProblem) {
+        let rest = try fields.rest(2)
+        guard let cost = Int(rest[0]), rest[0].utf8.count == 2, rest[1].utf8.count == Self.characters,
+            rest[1].utf8.allSatisfy(Crypt.isCharacter)
+        else { throw .malformed("it is not a cost of two digits and \(Self.characters) characters") }
+        // 14 takes something like a second, and each further one twice as long.
+        guard (4...14).contains(cost) else { throw .costly("its cost is outside 4 to 14") }
+        // The three letters stand for one computation. libxcrypt departs from it for some passwords under `a`, to
+        // protect users of a fault of its own long ago; other systems that write `a` never had that fault.
+        setting = "$2y$\(rest[0])$\(rest[1].prefix(22))"
+        hash = Array(rest[1].utf8.suffix(31))
+    }
+
+    func matches(_ password: [UInt8]) -> Bool? {
+        Crypt.crypt(password, setting).map { $0.suffix(31).isEqualInConstantTime(to: hash) }
+    }
+}
+
+/// A hash of SHA-crypt, `$5$` with SHA-256 and `$6$` with SHA-512: `$6$rounds=5000$`, salt and hash.
+struct SHACryptHash: PasswordHash {
+    private let setting: String
+    private let hash: [UInt8]
+
+    init(_ fields: HashFields) throws(ForeignHashProblem) {
+        var rest = fields.rest
+        var setting = fields.scheme + "$"
+        if rest.count == 3 {
+            let rounds = try HashFields.parameters(rest.removeFirst(), ["rounds"]).number("rounds", in: 1000...500_000)
+            setting += "rounds=\(rounds)$"
+        }
+        let length = fields.scheme == "$5" ? 43 : 86
+        guard rest.count == 2, rest[0].utf8.count <= 16, rest[1].utf8.count == length,
+            rest.allSatisfy({ $0.utf8.allSatisfy(Crypt.isCharacter) })
+        else { throw .malformed("it is not a salt of up to 16 characters and \(length) characters") }
+        self.setting = setting + rest[0] + "$"
+        hash = Array(rest[1].utf8)
+    }
+
+    func matches(_ password: [UInt8]) -> Bool? {
+        Crypt.crypt(password, setting).map { $0.suffix(hash.count).isEqualInConstantTime(to: hash) }
+    }
+}
+
+/// libxcrypt.
+private enum Crypt {
+    /// What salts and hashes are written with.
+    static func isCharacter(_ byte: UInt8) -> Bool {
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
+    }
+
+    /// The setting and the hash of a password behind it; nil when libxcrypt refuses the setting.
+    static func crypt(_ password: [UInt8], _ setting: String) -> [UInt8]? {
+        let size = MemoryLayout<crypt_data>.size
+        let data = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<crypt_data>.alignment)
+        defer { data.deallocate() }
+        data.initializeMemory(as: UInt8.self, repeating: 0, count: size)
+        let phrase = password.map { CChar(bitPattern: $0) } + [0]
+        guard let result = crypt_rn(phrase, setting, data, Int32(size)) else { return nil }
+        return Array(String(cString: result).utf8)
+    }
+}
