@@ -77,6 +77,7 @@ let package = Package(
         ),
         .target(name: "Vocabulary", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
+        .target(name: "Import", dependencies: ["Mapping", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "SignedTokens",
             dependencies: ["Vocabulary", crypto, cryptoExtras, logging, nioLocks],
@@ -148,21 +149,29 @@ let package = Package(
         .target(
             name: "Accounts",
             dependencies: [
-                "Applications", "KeptTokens", "Logins", "Notifications", "Mailing", "Mapping", "Passwords", "Secrets",
+                "Applications", "Deletions", "KeptTokens", "Logins", "Notifications", "Mailing", "Mapping", "Passwords",
+                "Secrets",
                 "Store",
-                "Vocabulary", logging,
+                "Vocabulary", logging, nioLocks,
             ],
             swiftSettings: strict
         ),
         .target(
+            name: "Deletions",
+            dependencies: ["Applications", "KeptTokens", "Providers", "Store", "Vocabulary", logging],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Callbacks",
-            dependencies: ["Applications", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging],
+            dependencies: [
+                "Applications", "Deletions", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Maintenance",
             dependencies: [
-                "Applications", "Callbacks", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
+                "Applications", "Deletions", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
                 nioLocks,
             ],
             swiftSettings: strict
@@ -170,14 +179,16 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Applications", "KeptTokens", "Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
+                "Applications", "Import", "KeptTokens", "Mapping", "Passwords", "Providers", "Secrets", "Store",
+                "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Federation",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "KeptTokens", "Logins", "Notifications", "Mailing",
+                "Accounts", "Applications", "Callbacks", "Deletions", "KeptTokens", "Logins", "Notifications",
+                "Mailing",
                 "Passwords",
                 "Secrets", "Store", "Vocabulary", logging,
             ],
@@ -213,7 +224,9 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
-                "KeptTokens", "Mailing", "Maintenance", "Notifications", "Observability", "Passwords", "Postgres",
+                "Import",
+                "KeptTokens", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability", "Passwords",
+                "Postgres",
                 "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary", argumentParser,
                 configuration,
                 hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
@@ -263,6 +276,12 @@ let package = Package(
         .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
         .testTarget(name: "MappingTests", dependencies: ["Facebook", "Mapping", "Vocabulary"], swiftSettings: strict),
         .testTarget(
+            name: "ImportTests",
+            dependencies: ["Import", "Mapping", "Vocabulary"],
+            exclude: ["Exports"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SignedTokensTests",
             dependencies: [
                 "SignedTokens", "Vocabulary", crypto, cryptoExtras,
@@ -305,8 +324,10 @@ let package = Package(
         .testTarget(
             name: "FederationTests",
             dependencies: [
-                "Administration", "Applications", "Callbacks", "Curl", "Facebook", "Federation", "KeptTokens", "Logins",
-                "Mailing", "Mapping", "Notifications", "Postgres", "Providers", "Secrets", "SignedTokens", "Store",
+                "Accounts", "Administration", "Applications", "Callbacks", "Curl", "Facebook", "Federation", "Import",
+                "KeptTokens", "Logins",
+                "Mailing", "Mapping", "Notifications", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens",
+                "Store",
                 "TestSupport", "Twitter", "Vocabulary",
                 logging, nioLocks,
             ],

@@ -190,6 +190,26 @@ create table if not exists federation.properties (
     client_mappable boolean not null,
     primary key (application_id, name)
 );
+-- Who sees it in replies: the user, other users as well, or servers alone.
+alter table federation.properties add column if not exists
+    visible_to text not null default 'self' check (visible_to in ('self', 'users', 'server'));
+
+-- Whether the column has an index of its own, which the service builds in the background, and what stood in the way of
+-- that last.
+alter table federation.properties add column if not exists indexed boolean not null default false;
+alter table federation.properties add column if not exists index_problem text;
+
+-- Searches of users that took long, by the application and the properties that an index of one of would have served;
+-- bounded, since clients choose what they search by.
+create table if not exists federation.index_advice (
+    application_id text collate "C" not null references federation.applications on delete cascade,
+    properties text[] collate "C" not null check (array_length(properties, 1) between 1 and 100),
+    first timestamptz not null default now(),
+    last timestamptz not null default now(),
+    searches bigint not null,
+    slowest_milliseconds bigint not null,
+    primary key (application_id, properties)
+);
 
 -- Names of properties that clients' mappings brought in undeclared; their values are in the column users.dynamic.
 create table if not exists federation.dynamic_properties (
@@ -197,6 +217,26 @@ create table if not exists federation.dynamic_properties (
     name text collate "C" not null check (name ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
     created timestamptz not null default now(),
     primary key (application_id, name)
+);
+
+-- Tables that were there before the application and hold its users (`federation adopt`): `users` of its schema is a view
+-- of the table then. A row without the view is of an adoption that has begun.
+create table if not exists federation.adopted_tables (
+    application_id text collate "C" primary key references federation.applications on delete cascade,
+    relation regclass not null unique,
+    adopted timestamptz not null default now()
+);
+
+-- Which column of the adopted table each column of the view is, in the view's order. Those that were added for it may
+-- be dropped with their property; the others are the table's own.
+create table if not exists federation.adopted_columns (
+    application_id text collate "C" not null references federation.adopted_tables on delete cascade,
+    name text collate "C" not null,
+    column_name text collate "C" not null,
+    position bigint not null generated always as identity,
+    added boolean not null,
+    primary key (application_id, name),
+    unique (application_id, column_name)
 );
 
 -- Who may administer, and with which role.
@@ -266,6 +306,8 @@ create index if not exists deletion_requests_due on federation.deletion_requests
 -- SHA-256 of the call: it has a request for each provider that has the app, and is done when all of them are.
 alter table federation.deletion_requests add column if not exists call_hash bytea;
 create index if not exists deletion_requests_call on federation.deletion_requests (application_id, call_hash);
+-- The user who wants the account deleted; null where a provider has called about an identity.
+alter table federation.deletion_requests add column if not exists object_id uuid;
 
 -- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so
 -- that no service takes a token of another application. The secret is the private key, AES-256-GCM under the master key
@@ -294,6 +336,32 @@ create table if not exists federation.ban_key (
     secret bytea not null,
     secret_key_id text not null,
     created timestamptz not null default now()
+);
+
+-- Files of users from other systems, each known by its SHA-256: how many of its records are done. It is noted in the
+-- transaction that does them, so an import that died goes on where it was.
+create table if not exists federation.imports (
+    application_id text collate "C" not null references federation.applications on delete cascade,
+    file_hash bytea not null check (octet_length(file_hash) = 32),
+    source text collate "C" not null,
+    records bigint not null default 0,
+    imported bigint not null default 0,
+    existing bigint not null default 0,
+    started timestamptz not null default now(),
+    finished timestamptz,
+    primary key (application_id, file_hash)
+);
+
+-- Records that became no user, for the report; holds no value of them.
+create table if not exists federation.import_refusals (
+    application_id text collate "C" not null,
+    file_hash bytea not null,
+    record bigint not null,
+    line bigint not null,
+    reason text not null,
+    message text not null,
+    primary key (application_id, file_hash, record),
+    foreign key (application_id, file_hash) references federation.imports on delete cascade
 );
 
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
@@ -359,8 +427,122 @@ begin
 end
 $body$;
 
+-- Whether a user has room for the session that is about to be opened: it is there already, or of the others that live,
+-- but for the one that the client had, there are fewer than allowed. It is called under the lock on the user, and sees
+-- what a simultaneous login has committed before it gave up that lock.
+create or replace function federation.has_room_for_session(
+    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
+) returns boolean
+language plpgsql volatile as $body$
+declare
+    result boolean;
+begin
+    execute format($sql$
+        select exists (select from %1$I.sessions where token_hash = $2 and object_id = $1) or $5 > (
+            select count(*) from (
+                select from %1$I.sessions
+                where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
+                    and least(expires, last_seen + make_interval(secs => $4)) > now()
+                limit $5
+            ) others
+        )$sql$, schema_name)
+        into result using object_id, opened, previous, idle_seconds, most;
+    return result;
+end
+$body$;
+
 -- Versions 2 and 3 had this one.
 drop function if exists federation.end_other_sessions(text, uuid, bytea);
+
+-- The table that an application's users are in: `users` of its schema, or the adopted one that `users` is a view of.
+create or replace function federation.users_table(schema_name text) returns regclass
+language sql stable as $body$
+select case u.relkind when 'v' then t.relation else u.oid::regclass end
+from pg_class u
+left join federation.applications a on a.schema_name = users_table.schema_name
+left join federation.adopted_tables t on t.application_id = a.id
+where u.oid = to_regclass(format('%I.users', users_table.schema_name))
+$body$;
+
+-- The columns of the table that an application's users are in, with the names that statements use; columns of an adopted
+-- table that are none of the users' have none. There a type that holds less than a property's counts as the property's:
+-- what does not fit is refused when it is written.
+create or replace function federation.user_columns(schema_name text)
+returns table (
+    name text, column_name text, relation oid, number bigint, type text,
+    not_null boolean, has_default boolean, is_generated boolean
+)
+language sql stable as $body$
+select case when t.relation is null then a.attname else c.name end, a.attname, a.attrelid, a.attnum,
+    case
+        when t.relation is null then format_type(a.atttypid, null)
+        when a.atttypid = 'varchar'::regtype then 'text'
+        when a.atttypid in ('smallint'::regtype, 'integer'::regtype) then 'bigint'
+        else format_type(a.atttypid, null)
+    end,
+    a.attnotnull, a.atthasdef or a.attidentity <> '', a.attgenerated <> '' or a.attidentity = 'a'
+from pg_attribute a
+left join federation.adopted_tables t on t.relation = a.attrelid
+left join federation.adopted_columns c on c.application_id = t.application_id and c.column_name = a.attname
+where a.attrelid = federation.users_table(user_columns.schema_name) and a.attnum > 0 and not a.attisdropped
+$body$;
+
+-- Makes the view `users` of an adopted table as federation.adopted_columns has it. It takes the place of a former view,
+-- whose columns a change of the table may be in the way of, or of a users table that nobody is in; who was granted
+-- something has it again, of the whole or of columns that are in the new one.
+create or replace function federation.create_users_view(schema_name text, change text default null) returns void
+language plpgsql as $body$
+declare
+    users constant text := format('%I.users', schema_name);
+    former "char";
+    is_used boolean;
+    grants text[];
+    command text;
+begin
+    execute format('lock table %s in access exclusive mode', users);
+    select c.relkind into strict former from pg_class c where c.oid = users::regclass;
+    if former <> 'v' then
+        execute format('select exists (select from %s)', users) into is_used;
+        if is_used then
+            raise exception '% has users already', users using errcode = 'object_not_in_prerequisite_state';
+        end if;
+    end if;
+    select array_agg(format(
+        'grant %s%s on %s to %s%s', g.privilege_type, ' (' || quote_ident(acl.column_name) || ')', users,
+        case g.grantee when 0 then 'public' else g.grantee::regrole::text end,
+        case when g.is_grantable then ' with grant option' else '' end
+    )) into grants
+    from pg_class r
+    cross join lateral (
+        select null, r.relacl
+        union all
+        select a.attname, a.attacl from pg_attribute a
+        join federation.adopted_columns c on c.name = a.attname
+        join federation.applications p on p.id = c.application_id and p.schema_name = create_users_view.schema_name
+        where a.attrelid = r.oid
+    ) acl (column_name, list), aclexplode(acl.list) g
+    where r.oid = users::regclass and g.grantee <> r.relowner;
+
+    execute format('drop %s %s', case former when 'v' then 'view' else 'table' end, users);
+    if change is not null then
+        execute change;
+    end if;
+    select format(
+        'create view %s as select %s from %s', users,
+        string_agg(format('%I as %I', c.column_name, c.name), ', ' order by c.position), t.relation
+    ) into strict command
+    from federation.applications a
+    join federation.adopted_tables t on t.application_id = a.id
+    join federation.adopted_columns c on c.application_id = a.id
+    where a.schema_name = create_users_view.schema_name
+    group by t.relation;
+    execute command;
+    execute format('alter view %s alter column created set default now()', users);
+    foreach command in array coalesce(grants, '{}') loop
+        execute command;
+    end loop;
+end
+$body$;
 
 -- Makes the schema of an application, or brings it up to this file.
 create or replace function federation.create_application_schema(schema_name text) returns void
@@ -371,6 +553,8 @@ declare
     single_use_kinds constant text :=
         $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge')$$;
     email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
+    -- What refers to a user does so by this column.
+    users text := format('%I.users', schema_name);
 begin
     execute format('create schema if not exists %I', schema_name);
 
@@ -391,26 +575,35 @@ begin
             dynamic jsonb not null default '{}'
         )$ddl$, schema_name);
 
-    -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept,
-    -- but takes no update that leaves it so large.
-    if not exists (
-        select from pg_constraint
-        where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
-    ) then
-        execute format(
-            'alter table %I.users add constraint dynamic_is_bounded check (octet_length(dynamic::text) <= 262144) not valid',
-            schema_name
-        );
-    end if;
+    -- An adopted table has got all of this from `federation adopt`.
+    if federation.users_table(schema_name) is distinct from users::regclass then
+        select format('%s (%I)', c.relation::regclass, c.column_name) into users
+        from federation.user_columns(schema_name) c where c.name = 'object_id';
+        if users is null then
+            raise exception 'schema % has a view users of no adopted table', schema_name using errcode = 'wrong_object_type';
+        end if;
+    else
+        -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept,
+        -- but takes no update that leaves it so large.
+        if not exists (
+            select from pg_constraint
+            where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
+        ) then
+            execute format(
+                'alter table %I.users add constraint dynamic_is_bounded check (octet_length(dynamic::text) <= 262144) not valid',
+                schema_name
+            );
+        end if;
 
-    -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins
-    -- before it looks.
-    if to_regclass(format('%I.users_email', schema_name)) is null then
-        execute format('create index users_email on %I.users (lower(email))', schema_name);
-    end if;
-    -- Guests who have lost their session are looked for among all guests, a part of them at a time.
-    if to_regclass(format('%I.users_guests', schema_name)) is null then
-        execute format($ddl$create index users_guests on %I.users (object_id) where user_status = 'GUEST'$ddl$, schema_name);
+        -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins
+        -- before it looks.
+        if to_regclass(format('%I.users_email', schema_name)) is null then
+            execute format('create index users_email on %I.users (lower(email))', schema_name);
+        end if;
+        -- Guests who have lost their session are looked for among all guests, a part of them at a time.
+        if to_regclass(format('%I.users_guests', schema_name)) is null then
+            execute format($ddl$create index users_guests on %I.users (object_id) where user_status = 'GUEST'$ddl$, schema_name);
+        end if;
     end if;
 
     -- Who a person is at a provider. Subjects are scoped to the provider's app and compared as bytes.
@@ -419,7 +612,7 @@ begin
             provider text collate "C" not null,
             provider_app text collate "C" not null,
             subject text collate "C" not null,
-            object_id uuid not null references %1$I.users on delete cascade,
+            object_id uuid not null references %2$s on delete cascade,
             created timestamptz not null default now(),
             last_used timestamptz not null default now(),
             granted_scopes text[] not null default '{}',
@@ -427,7 +620,7 @@ begin
             -- What the mapping wrote last into properties that it writes until they are edited.
             written jsonb not null default '{}',
             primary key (provider, provider_app, subject)
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     if to_regclass(format('%I.identities_object_id', schema_name)) is null then
         execute format('create index identities_object_id on %I.identities (object_id)', schema_name);
     end if;
@@ -472,11 +665,11 @@ begin
     execute format($ddl$
         create table if not exists %1$I.sessions (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
-            object_id uuid not null references %1$I.users on delete cascade,
+            object_id uuid not null references %2$s on delete cascade,
             created timestamptz not null default now(),
             last_seen timestamptz not null default now(),
             expires timestamptz not null
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     -- The sessions of a user in their order: the oldest of too many end.
     if to_regclass(format('%I.sessions_user', schema_name)) is null then
         execute format('create index sessions_user on %I.sessions (object_id, created)', schema_name);
@@ -504,12 +697,12 @@ begin
     -- column.
     execute format($ddl$
         create table if not exists %1$I.passwords (
-            object_id uuid primary key references %1$I.users on delete cascade,
+            object_id uuid primary key references %2$s on delete cascade,
             login text collate "C" not null unique check (octet_length(login) between 1 and 255),
             hash bytea not null,
             hash_key_id text not null,
             changed timestamptz not null default now()
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     -- Hashes are found by the key that they are under when keys are rotated.
     if to_regclass(format('%I.passwords_hash_key', schema_name)) is null then
         execute format('create index passwords_hash_key on %I.passwords (hash_key_id)', schema_name);
@@ -537,12 +730,12 @@ begin
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
-            object_id uuid not null references %1$I.users on delete cascade,
+            object_id uuid not null references %3$s on delete cascade,
             purpose text not null check (%2$s),
             email text not null,
             created timestamptz not null default now(),
             expires timestamptz not null
-        )$ddl$, schema_name, email_proof_purposes);
+        )$ddl$, schema_name, email_proof_purposes, users);
     if exists (
         select from pg_constraint
         where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
@@ -553,6 +746,11 @@ begin
             schema_name, email_proof_purposes
         );
     end if;
+    -- What the identity property said before the change that a reversal undoes, where people log in by another property
+    -- than the address.
+    perform federation.add_column(format('%I.email_proofs', schema_name), 'login', 'text');
+    -- Whether the link was made for somebody who may not read the mail: it confirms the address, and sets no password.
+    perform federation.add_column(format('%I.email_proofs', schema_name), 'only_confirms', 'boolean not null default false');
     if to_regclass(format('%I.email_proofs_object_id', schema_name)) is null then
         execute format('create index email_proofs_object_id on %I.email_proofs (object_id)', schema_name);
     end if;
@@ -567,12 +765,12 @@ begin
             provider text collate "C" not null,
             provider_app text collate "C" not null,
             subject text collate "C" not null,
-            object_id uuid not null references %1$I.users on delete cascade,
+            object_id uuid not null references %2$s on delete cascade,
             -- When it became the user's.
             created timestamptz not null,
             removed timestamptz not null,
             primary key (provider, provider_app, subject, object_id)
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     if to_regclass(format('%I.removed_identities_object_id', schema_name)) is null then
         execute format('create index removed_identities_object_id on %I.removed_identities (object_id)', schema_name);
     end if;
@@ -587,7 +785,7 @@ begin
             id uuid primary key default gen_random_uuid(),
             -- What it is about, once; the same event again changes nothing.
             event text collate "C" not null unique,
-            object_id uuid references %1$I.users on delete cascade,
+            object_id uuid references %2$s on delete cascade,
             content bytea not null,
             content_key_id text not null,
             created timestamptz not null default now(),
@@ -598,7 +796,7 @@ begin
             -- What the mail server said last, without addresses.
             problem text,
             done timestamptz
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     if to_regclass(format('%I.mails_due', schema_name)) is null then
         execute format('create index mails_due on %I.mails (due) where state in (''waiting'', ''sending'')', schema_name);
     end if;
@@ -609,11 +807,11 @@ begin
     -- The roles that users were given; which there are is a setting of the application.
     execute format($ddl$
         create table if not exists %1$I.user_roles (
-            object_id uuid not null references %1$I.users on delete cascade,
+            object_id uuid not null references %2$s on delete cascade,
             role text collate "C" not null check (octet_length(role) between 1 and 100),
             given timestamptz not null default now(),
             primary key (object_id, role)
-        )$ddl$, schema_name);
+        )$ddl$, schema_name, users);
     if to_regclass(format('%I.user_roles_role', schema_name)) is null then
         execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
     end if;

@@ -1,7 +1,8 @@
 // Accounts — accounts beside their identities: passwords, addresses, properties, roles.
 //
-// It owns registration, changes of one's own record, passwords and the links that go by mail, guesses and how they are
-// counted, and what servers do to users.
+// It owns registration, changes of one's own record, the users as a collection that is searched, what others and servers
+// may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they are
+// counted.
 //
 // It must not know of providers, nor of how a client's protocol spells a record.
 
@@ -10,7 +11,7 @@ package import Vocabulary
 extension Failure {
     package static let loginInvalid = Failure(
         .loginInvalid,
-        "The e-mail address or the password is wrong. If you have forgotten the password, ask for a link to set another one."
+        "The login or the password is wrong. If you have forgotten the password, ask for a link to set another one."
     )
 
     package static let linkInvalid = Failure(

@@ -21,10 +21,12 @@ package struct Administration: Sendable {
     package let keys: KeyAdministration
     package let providers: ProviderAdministration
     package let properties: PropertyAdministration
+    package let adoptions: AdoptionAdministration
     package let mappings: MappingAdministration
     package let mappingPreviews: MappingPreviews
     package let documents: DocumentAdministration
     package let users: UserAdministration
+    package let userImport: UserImport
     package let bans: BanAdministration
     package let operators: OperatorAdministration
     package let audit: AuditAdministration
@@ -55,6 +57,7 @@ package struct Administration: Sendable {
         random: RandomSource
     ) {
         let changes = ApplicationChanges(store: store, kinds: kinds, directory: directory)
+        let banKey = BanKey(store: store, masterKeys: masterKeys, random: random)
         applications = ApplicationAdministration(store: store, kinds: kinds, changes: changes)
         keys = KeyAdministration(random: random, changes: changes)
         providers = ProviderAdministration(
@@ -65,6 +68,7 @@ package struct Administration: Sendable {
             changes: changes
         )
         properties = PropertyAdministration(kinds: kinds, changes: changes)
+        adoptions = AdoptionAdministration(store: store, changes: changes)
         mappings = MappingAdministration(store: store, kinds: kinds, changes: changes)
         mappingPreviews = MappingPreviews(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
         documents = DocumentAdministration(
@@ -78,9 +82,17 @@ package struct Administration: Sendable {
             store: store,
             kinds: kinds,
             masterKeys: masterKeys,
-            banKey: BanKey(store: store, masterKeys: masterKeys, random: random),
+            banKey: banKey,
             clock: clock,
             changes: changes
+        )
+        userImport = UserImport(
+            store: store,
+            masterKeys: masterKeys,
+            banKey: banKey,
+            kinds: kinds,
+            changes: changes,
+            random: random
         )
         bans = BanAdministration(store: store, changes: changes)
         operators = OperatorAdministration(store: store, callers: callers ?? store, clock: clock, random: random)

@@ -20,7 +20,8 @@ package struct ApplicationAdministration: Sendable {
         return page.page(of: found, cursor: \.id.text) { .object($0.overview) }
     }
 
-    /// `{"application", "name", "schema", "settings": {…all of them…}, "revision", "created", "updated"}`.
+    /// `{"application", "name", "schema", "settings": {…all of them…}, "revision", "created", "updated", "warnings":
+    /// [text]}`.
     package func read(_ id: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(id)
         return stored.resource(.object(stored.overview))
@@ -59,7 +60,7 @@ package struct ApplicationAdministration: Sendable {
             let merged = reader.merge(
                 patch,
                 into: current,
-                fixed: ["application", "schema", "revision", "created", "updated"]
+                fixed: ["application", "schema", "revision", "created", "updated", "warnings"]
             )
             let settings = JSONPointer() / "settings"
             // What is set to null is gone from the merged settings, known or not.
@@ -128,6 +129,7 @@ extension StoredApplication {
             "application": .string(id.text), "name": .string(name), "schema": .string(schema),
             "settings": SettingsDocument.document(of: settings), "revision": .integer(revision),
             "created": .integer(created), "updated": updated.map(JSONValue.integer) ?? .null,
+            "warnings": .array(settings.warnings.map(JSONValue.string)),
         ]
     }
 }

@@ -91,6 +91,7 @@ extension ConfigurationDifference {
                 "must not be longer than sessionAbsoluteSeconds, which ends a session in any case"
             )
         }
+        checkIdentityProperty(desired, at: document / "settings" / "identityProperty", &problems)
         checkKeys(desired, at: document / "keys", &problems)
         let count = desired.providers.count
         // Where there are more already, each change that makes no further one goes through.
@@ -171,6 +172,24 @@ extension ConfigurationDifference {
         }
     }
 
+    private static func checkIdentityProperty(
+        _ desired: DesiredApplication,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        let name = desired.settings.identityProperty
+        // What always exists is looked at with the properties.
+        guard !name.isBuiltIn else { return }
+        guard let property = desired.properties.first(where: { $0.name == name }) else {
+            return problems.add(
+                place,
+                "is \(name), by which people log in, and there is no such property: declare it, or let it stay"
+            )
+        }
+        guard ![.string, .text].contains(property.type) else { return }
+        problems.add(place, "is \(name), by which people log in: it must be of type STRING or TEXT")
+    }
+
     private static func checkKeys(
         _ desired: DesiredApplication,
         at place: JSONPointer,
@@ -245,6 +264,9 @@ extension ConfigurationDifference {
             let place = place / property.name.text
             if !seen.insert(property.name).inserted { problems.add(place, "exists already") }
             if property.name.isReserved { problems.add(place, "is reserved for the system") }
+            if property.indexed, property.type == .json {
+                problems.add(place / "indexed", "must be false: a JSON value is not searched by")
+            }
             guard let old = desired.formerly(property.name, in: stored) else { continue }
             checkType(of: property, replacing: old.type, at: place / "type", &problems)
         }

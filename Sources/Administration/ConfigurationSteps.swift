@@ -282,13 +282,15 @@ enum PropertySteps {
             let (from, to) = (JSONValue.string(old.type.rawValue), JSONValue.string(new.type.rawValue))
             steps.append(step(change, "property.widen", new, from: from, to: to))
         }
-        if old.required != new.required || old.clientMappable != new.clientMappable {
-            let change = ConfigurationChange.changeProperty(
-                new.name,
-                required: new.required,
-                clientMappable: new.clientMappable
+        if old.rules != new.rules {
+            steps.append(
+                step(.changeProperty(new), "property.change", new, from: .object(old.rules), to: .object(new.rules))
             )
-            steps.append(step(change, "property.change", new, from: old.rules, to: new.rules))
+        }
+        if old.indexed != new.indexed {
+            let change = ConfigurationChange.indexProperty(new.name, new.indexed)
+            let (from, to) = (JSONValue.bool(old.indexed), JSONValue.bool(new.indexed))
+            steps.append(step(change, "property.index", new, from: from, to: to))
         }
         return steps
     }
@@ -319,13 +321,17 @@ extension DesiredApplication {
 extension Property {
     /// As documents declare it.
     var declaration: JSONValue {
-        .object([
-            "type": .string(type.rawValue), "required": .bool(required), "clientMappable": .bool(clientMappable),
-        ])
+        var members = [JSONObject.Member("type", .string(type.rawValue))] + rules.members
+        if indexed { members.append(.init("indexed", .bool(true))) }
+        return .object(JSONObject(members))
     }
 
-    fileprivate var rules: JSONValue {
-        .object(["required": .bool(required), "clientMappable": .bool(clientMappable)])
+    /// What can be changed of it besides its name and type.
+    var rules: JSONObject {
+        [
+            "required": .bool(required), "clientMappable": .bool(clientMappable),
+            "visibleTo": .string(visibleTo.rawValue),
+        ]
     }
 }
 

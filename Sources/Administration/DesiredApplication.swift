@@ -138,7 +138,9 @@ package struct DesiredApplication: Sendable {
             name: new,
             type: property.type,
             required: property.required,
-            clientMappable: property.clientMappable
+            clientMappable: property.clientMappable,
+            visibleTo: property.visibleTo,
+            indexed: property.indexed
         )
         renamed.append((from: old, to: new))
         mappings = mappings.mapValues { $0.renamingTarget(old.text, to: new.text) }

@@ -68,6 +68,9 @@ package struct DocumentAdministration: Sendable {
         let columns = try await store.liveColumns(ofSchema: stored?.schema ?? document.schema)
         let plan = try plan(document, stored, columns, environment)
         try await store.refuseTakenHostNames(document.settings.hostNames, of: document.id)
+        if let stored {
+            try await store.refuseIdentityChange(to: SettingsDocument.document(of: document.settings), of: stored)
+        }
         return plan
     }
 
@@ -121,7 +124,7 @@ package struct DocumentAdministration: Sendable {
             application: document.id,
             changes: try ConfigurationDifference.changes(from: stored, to: desired, columns: columns),
             undeclared: document.undeclared(in: stored).map(\.name),
-            warnings: desired.endings(on: clock.today)
+            warnings: desired.settings.warnings + desired.endings(on: clock.today)
         )
     }
 }

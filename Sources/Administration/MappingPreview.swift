@@ -73,7 +73,7 @@ package struct MappingPreviews: Sendable {
             user: user?.user,
             written: user?.lastWritten(for: subject, at: provider) ?? JSONObject(),
             // As PropertyWrites has it.
-            kept: user.map { $0.password != nil || $0.user.emailVerified } == true ? [.email] : []
+            kept: user.map { loaded.application.kept(of: $0) } ?? []
         )
         var refusal = tracer.refusal ?? trace.refusal
         if refusal == nil, user?.user.status == .disabled { refusal = Store.accountDisabled }
@@ -187,5 +187,13 @@ extension StoredPerson {
         let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
         return (same ?? ours.max { $0.lastUsed < $1.lastUsed })?.written
+    }
+}
+
+extension Application {
+    /// What no mapping writes of a person: what they log in by, and the address to which their mails go.
+    fileprivate func kept(of person: StoredPerson) -> Set<PropertyName> {
+        guard person.password == nil else { return [.email, settings.identityProperty] }
+        return person.user.emailVerified ? [.email] : []
     }
 }

@@ -212,7 +212,7 @@ package struct UserAdministration: Sendable {
 
     // MARK: What all of them need
 
-    private func owner(_ id: String) async throws(Failure) -> Application {
+    func owner(_ id: String) async throws(Failure) -> Application {
         try Application(try await changes.existing(id))
     }
 

@@ -57,7 +57,7 @@ extension User {
             "accountType": socialAccount.map(JSONValue.string) ?? .null,
             "blUserLocale": locale.map(JSONValue.string) ?? .null,
         ]
-        for (name, value) in properties { object.append(name.text, value?.json ?? .null) }
+        for (name, value, _) in properties { object.append(name.text, value?.json ?? .null) }
         for member in dynamic.members { object.append(member.key, member.value) }
         if object["emailVerified"] == nil { object.append("emailVerified", .bool(emailVerified)) }
         return .object(object)

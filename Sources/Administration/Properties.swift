@@ -12,16 +12,37 @@ package struct PropertyAdministration: Sendable {
     /// them.
     package func list(of application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
-        return stored.list(stored.properties.map { .object($0.document) })
+        let searching = try await PropertySearching(of: stored, store: changes.store)
+        return stored.list(stored.properties.map { .object(searching.document(of: $0)) })
     }
 
-    /// `{"name", "type", "required", "clientMappable", "builtIn"}`.
+    /// `{"name", "type", "required", "clientMappable", "visibleTo", "indexed", "builtIn", "index"?, "slowSearches"?}`.
     package func read(_ name: String, of application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
-        return stored.resource(.object(try stored.property(name).document))
+        let property = try stored.property(name)
+        let searching = try await PropertySearching(of: stored, store: changes.store)
+        return stored.resource(.object(searching.document(of: property)))
     }
 
-    /// Declares a property from `{"name", "type", "required"?, "clientMappable"?}`: adds the typed column.
+    /// Builds and drops indexes until they are those that are declared, and answers the list.
+    ///
+    /// - Throws: `conflict` while somebody else does that, and with what stands in the way.
+    package func index(_ application: String) async throws(Failure) -> Resource {
+        let stored = try await changes.existing(application)
+        switch try await changes.store.reconcileIndexes(of: stored.place) {
+        case .done: return try await list(of: application)
+        case .elsewhere: throw Failure(.conflict, "Another instance is building indexes. Look at the list later.")
+        case .hindered(let cause):
+            throw Failure(
+                .conflict,
+                "Not every index could be built or dropped: \(cause). The list says which.",
+                cause: cause
+            )
+        }
+    }
+
+    /// Declares a property from `{"name", "type", "required"?, "clientMappable"?, "visibleTo"?, "indexed"?}`: adds the
+    /// typed column.
     package func declare(
         of application: String,
         _ document: JSONValue,
@@ -31,7 +52,7 @@ package struct PropertyAdministration: Sendable {
         let property: Property
         do throws(DocumentProblems) {
             var reader = DocumentReader(origin: .request)
-            let known = ["name", "type", "required", "clientMappable"]
+            let known = ["name", "type"] + PropertyDeclaration.rules
             guard let object = reader.object(document, at: JSONPointer(), known: known) else { throw reader.problems }
             property = try PropertyDeclaration(object, replacing: nil, reader: &reader).property
         } catch {
@@ -44,10 +65,11 @@ package struct PropertyAdministration: Sendable {
             return try desired.steps(from: stored, columns: columns, part: property.place)
         }
         guard let changed else { throw .noSuchApplication }
-        return changed.resource(.object(try changed.property(property.name.text).document))
+        return await resource(try changed.property(property.name.text), of: changed)
     }
 
-    /// Changes `name`, `type` (to a wider one), `required` and `clientMappable` by a merge patch.
+    /// Changes `name`, `type` (to a wider one), `required`, `clientMappable`, `visibleTo` and `indexed` by a merge
+    /// patch.
     ///
     /// A mapping that writes the property follows its name.
     package func change(
@@ -60,7 +82,7 @@ package struct PropertyAdministration: Sendable {
         let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             let old = try stored.property(name)
             var reader = DocumentReader(origin: .request)
-            let merged = reader.merge(patch, into: old.document, fixed: ["builtIn"])
+            let merged = reader.merge(PropertySearching.removed(from: patch), into: old.document, fixed: ["builtIn"])
             let new = try PropertyDeclaration(merged, replacing: old, reader: &reader).property
             var desired = DesiredApplication(stored, kinds: kinds)
             if new.name != old.name {
@@ -72,7 +94,15 @@ package struct PropertyAdministration: Sendable {
         }
         guard let changed else { throw .noSuchApplication }
         let newName = patch.object?["name"]?.string ?? name
-        return changed.resource(.object(try changed.property(newName).document))
+        return await resource(try changed.property(newName), of: changed)
+    }
+
+    /// A property as a change has left it.
+    ///
+    /// The change has been made, so a database that is away since then keeps nobody from hearing of it.
+    private func resource(_ property: Property, of changed: StoredApplication) async -> Resource {
+        let searching = try? await PropertySearching(of: changed, store: changes.store)
+        return changed.resource(.object(searching?.document(of: property) ?? property.document))
     }
 
     /// Drops a property with all its values.

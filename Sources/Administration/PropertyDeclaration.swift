@@ -5,6 +5,9 @@ package import Vocabulary
 struct PropertyDeclaration {
     let property: Property
 
+    /// The members of a declaration besides name and type.
+    static let rules = ["required", "clientMappable", "visibleTo", "indexed"]
+
     /// Reads the members of a declaration; the property that it replaces is nil when it makes one.
     ///
     /// - Throws: Every problem, those that the reader has noted before included.
@@ -31,12 +34,16 @@ struct PropertyDeclaration {
         }
         let isRequired = reader.bool(object["required"], at: document / "required")
         let clientMappable = reader.bool(object["clientMappable"], at: document / "clientMappable")
+        let visibleTo = reader.word(Visibility.self, object["visibleTo"], at: document / "visibleTo")
+        let indexed = reader.bool(object["indexed"], at: document / "indexed")
         guard reader.problems.isEmpty, let name, let type else { throw reader.problems }
         property = Property(
             name: name,
             type: type,
             required: isRequired ?? false,
-            clientMappable: clientMappable ?? false
+            clientMappable: clientMappable ?? false,
+            visibleTo: visibleTo ?? .owner,
+            indexed: indexed ?? false
         )
     }
 }
@@ -44,9 +51,9 @@ struct PropertyDeclaration {
 extension Property {
     /// As operators see it.
     package var document: JSONObject {
-        [
-            "name": .string(name.text), "type": .string(type.rawValue), "required": .bool(required),
-            "clientMappable": .bool(clientMappable), "builtIn": .bool(name.isBuiltIn),
-        ]
+        JSONObject(
+            [.init("name", .string(name.text)), .init("type", .string(type.rawValue))] + rules.members
+                + [.init("indexed", .bool(indexed)), .init("builtIn", .bool(name.isBuiltIn))]
+        )
     }
 }

@@ -109,6 +109,12 @@ package final class LoadedApplication: Sendable {
     /// cannot be read.
     package func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
 
+    /// Days for which a provider lets erasures wait that people ask for; nil where it is not configured, or reports no
+    /// removals.
+    package func eraseAfterDays(of name: ProviderName) -> Int64? {
+        (configured(name) as? any RemovalReporting)?.eraseAfterDays
+    }
+
     /// The providers that are configured and can be read, by their names.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
 

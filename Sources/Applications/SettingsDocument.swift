@@ -65,7 +65,19 @@ package enum SettingsDocument {
                     problems.take(value, at: place, into: &most, mostSessions, "sessions")
                     settings.mostSessions = most
                 }
+            case "excessLogins": problems.take(value, at: place, into: &settings.excessLogins)
             case "banDays": problems.take(value, at: place, into: &settings.banDays, banDays, "days")
+            case "passwords": settings.passwords = PasswordRules(value, at: place, problems: &problems)
+            case "reauthentication": problems.take(value, at: place, into: &settings.reauthentication)
+            case "lock": settings.lock = LoginLock(value, at: place, problems: &problems)
+            case "tellUnknownLogins": problems.take(value, at: place, into: &settings.tellUnknownLogins)
+            case "clientKeys": settings.clientKeys = clientKeys(value, at: place, problems: &problems)
+            case "identityProperty":
+                if let name = value.string.flatMap({ PropertyName($0) }) {
+                    settings.identityProperty = name
+                } else {
+                    problems.add(place, "must be the name of a property")
+                }
             case "tokens": settings.tokens = TokenSettings(value, at: place, problems: &problems)
             case "allowedOrigins":
                 settings.allowedOrigins = problems.texts(value, at: place, most: mostOrigins) { text in
@@ -79,9 +91,11 @@ package enum SettingsDocument {
             case "roles":
                 settings.roles = problems.texts(value, at: place, most: mostRoles) { roleProblem($0) }
                 if Set(settings.roles).count != settings.roles.count { problems.add(place, "names a role twice") }
+            case "collection": settings.collection = CollectionRights(value, at: place, problems: &problems)
             default: problems.add(place, "is not a setting")
             }
         }
+        settings.collection.check(roles: settings.roles, at: place / "collection", problems: &problems)
         if object["sessionIdleSeconds"] == nil {
             settings.sessionIdleSeconds = min(settings.sessionIdleSeconds, settings.sessionAbsoluteSeconds)
         }
@@ -99,7 +113,14 @@ package enum SettingsDocument {
             "sessionAbsoluteSeconds": .integer(settings.sessionAbsoluteSeconds),
             "multipleLogins": .bool(settings.multipleLogins),
             "mostSessions": settings.mostSessions.map(JSONValue.integer) ?? .null,
+            "excessLogins": .string(settings.excessLogins.rawValue),
             "banDays": .integer(settings.banDays),
+            "passwords": settings.passwords.document,
+            "reauthentication": .string(settings.reauthentication.rawValue),
+            "lock": settings.lock.document,
+            "tellUnknownLogins": .bool(settings.tellUnknownLogins),
+            "clientKeys": .array(settings.clientKeys.map { .string($0.rawValue) }),
+            "identityProperty": .string(settings.identityProperty.text),
             "tokens": settings.tokens.document,
             "allowedOrigins": .array(settings.allowedOrigins.map(JSONValue.string)),
             "hostNames": .array(settings.hostNames.map(JSONValue.string)),
@@ -110,6 +131,7 @@ package enum SettingsDocument {
                 "mostPerHourInAll": .integer(settings.registration.mostPerHourInAll),
             ]),
             "roles": .array(settings.roles.map(JSONValue.string)),
+            "collection": settings.collection.document,
         ])
     }
 
@@ -140,6 +162,19 @@ package enum SettingsDocument {
             }
         }
         return registration
+    }
+
+    private static func clientKeys(
+        _ document: JSONValue,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> [ClientKeyRight] {
+        let known = ClientKeyRight.allCases.map(\.rawValue)
+        let words = problems.texts(document, at: place, most: known.count) { word in
+            known.contains { $0.hasSameBytes(as: word) } ? nil : "must be one of " + known.joined(separator: ", ")
+        }
+        if Set(words).count != words.count { problems.add(place, "names a right twice") }
+        return words.compactMap { ClientKeyRight(rawValue: $0) }
     }
 
     /// What is wrong with the name of a role; it stands in paths, so it is plain.

@@ -80,7 +80,12 @@ package struct Backendless: ClientProtocol {
         IdentityRoutes(linking: federation.linking, providerTokens: federation.providerTokens).mount(on: routes)
         ReverseAuthRoutes(reverseAuthorization: federation.reverseAuthorization).mount(on: routes)
         CollectionRoutes(collection: federation.collection).mount(on: routes)
-        UserRoutes(accountUpdate: federation.accountUpdate).mount(on: routes)
+        UserRoutes(
+            accountUpdate: federation.accountUpdate,
+            otherRecords: federation.otherRecords,
+            deletions: federation.accountDeletions
+        ).mount(on: routes)
+        OutsideRoutes().mount(on: routes)
         RoleRoutes(roles: federation.roles).mount(on: routes)
         ServerRoutes(roles: federation.roles).mount(on: routes)
         CallbackRoutes(

@@ -24,12 +24,25 @@ struct Installation {
     }
 
     /// One on a new database of the cluster, with the schema in it.
-    static func make(_ database: String, _ setting: Setting, program: String?) async throws -> Installation {
+    static func make(
+        _ database: String,
+        _ setting: Setting,
+        program: String?,
+        _ further: [String: String] = [:]
+    ) async throws -> Installation {
         _ = try await Database(url: setting.databaseURL).rows(of: "create database \(database)")
-        let installation = Installation(setting.with(database: database), program: program)
+        let installation = Installation(setting.with(database: database), further, program: program)
         try await installation.migrate()
         return installation
     }
+
+    private init(_ other: Installation, _ further: [String: String]) {
+        (setting, program) = (other.setting, other.program)
+        environment = other.environment.merging(further) { $1 }
+    }
+
+    /// The same with other settings.
+    func with(_ further: [String: String]) -> Installation { Installation(self, further) }
 
     var database: Database { Database(url: setting.databaseURL) }
 
@@ -47,7 +60,17 @@ struct Installation {
         try await ServiceProcess.start(program: program, environment: environment)
     }
 
-    private func run(_ arguments: [String]) async throws {
+    /// Starts a command.
+    func begin(_ arguments: [String]) async throws -> ManagedProcess {
+        try await ManagedProcess.start(
+            try program ?? PackageLayout.executable("federation"),
+            arguments,
+            environment: environment
+        )
+    }
+
+    /// Runs a command, which must succeed.
+    func run(_ arguments: [String]) async throws {
         let command = try await runFederation(arguments, program: program, environment: environment)
         guard command.exitStatus == .exited(0) else {
             throw WrongReplies(name: "federation \(arguments[0])", replies: [:], output: command.standardError)

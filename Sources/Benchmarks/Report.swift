@@ -108,6 +108,24 @@ struct Report {
         ])
     }
 
+    /// Latencies of logins without, beside and after an import.
+    func logins(_ name: String, _ outcome: Load.Outcome) {
+        func milliseconds(_ percentile: Double) -> String {
+            figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
+        }
+        line([
+            name, "\(outcome.count) logins", "p50 \(milliseconds(50)) ms", "p99 \(milliseconds(99)) ms",
+            "p99.9 \(milliseconds(99.9)) ms",
+        ])
+    }
+
+    func imported(_ users: Int, in seconds: Double, peakBytes: Int) {
+        line([
+            "imported", "\(users) users", "\(figure(seconds, 1)) s", "\(figure(Double(users) / seconds, 0)) a second",
+            "peak memory \(figure(Double(peakBytes) / 1_048_576, 0)) MiB",
+        ])
+    }
+
     /// Latencies of Facebook logins without and with password logins beside them.
     func passwords(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
         func milliseconds(_ percentile: Double) -> String {
@@ -116,6 +134,29 @@ struct Report {
         line([
             name, "\(outcome.count) logins", "p50 \(milliseconds(50)) ms", "p99 \(milliseconds(99)) ms",
             "by password: \(beside.replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))",
+        ])
+    }
+
+    /// What searches take without and with an index, one after the other.
+    func searches(_ costs: [(name: String, costs: [Load.Outcome])], users: Int) {
+        print("\nSearches among \(users) users, one at a time, in ms")
+        line(["", "p50 without", "p99 without", "p50 with index", "p99 with index"])
+        for (name, costs) in costs {
+            let cells = costs.flatMap { cost in
+                [50.0, 99.0].map { figure(Double(cost.latency.valueAtPercentile($0)) / 1000, 2) }
+            }
+            line([name] + cells)
+        }
+    }
+
+    /// Latencies of logins without and with slow searches beside them.
+    func searches(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
+        func milliseconds(_ percentile: Double) -> String {
+            figure(Double(outcome.latency.valueAtPercentile(percentile)) / 1000, 2)
+        }
+        line([
+            name, "\(outcome.count) logins", "p50 \(milliseconds(50)) ms", "p99 \(milliseconds(99)) ms",
+            "searches: \(beside.replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))",
         ])
     }
 

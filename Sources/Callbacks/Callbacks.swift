@@ -1,7 +1,7 @@
 // Callbacks — what providers call when a person has removed the app, wants their data deleted, or changed a permission.
 //
-// It owns deauthorization, requests for deletion and how far they are, the erasures themselves, and events of
-// permissions. They come whether people can log in by the provider or not, since what a provider demands of an app
+// It owns deauthorization, providers' requests for deletion and how far they are, and events of permissions.
+// They come whether people can log in by the provider or not, since what a provider demands of an app
 // outlasts logins.
 //
 // It must not know how a call is signed or spelt: its provider does.

@@ -1,4 +1,5 @@
 package import Applications
+package import Deletions
 package import Logging
 import Providers
 import Secrets
@@ -102,7 +103,7 @@ package struct DeletionRequests: Sendable {
                 ]
             )
             if stored.done == nil, stored.due <= stored.requested {
-                _ = await erasures.erase(code: stored.code, by: name, of: loaded, logger: logger)
+                _ = await erasures.erase(code: stored.code, by: .provider(name), of: loaded, logger: logger)
             }
         }
         guard let receipt = zip(all, stored).first(where: { $0.0.identity.provider == provider })?.1 else {
@@ -131,19 +132,5 @@ package struct DeletionRequests: Sendable {
             received: stored.requested,
             state: state
         )
-    }
-}
-
-/// The code of a request for deletion: 26 characters of base32, 130 random bits.
-private enum DeletionCode {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
-    private static let length = 26
-
-    static func make(_ random: RandomSource) -> String {
-        String(decoding: random.bytes(length).map { alphabet[Int($0 & 31)] }, as: UTF8.self)
-    }
-
-    static func isCode(_ text: String) -> Bool {
-        text.utf8.count == length && text.utf8.allSatisfy(alphabet.contains)
     }
 }

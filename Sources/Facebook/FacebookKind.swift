@@ -14,6 +14,7 @@ package struct FacebookKind: ProviderKind {
     package let name = ProviderName.facebook
     package let title = FacebookProvider.title
     package let fields = ProfileFields.facebook
+    package let subjects = SubjectRule(isDecimal: true)
     package let appTerms = AppTerms(
         id: "appId",
         secret: "appSecret",

@@ -9,6 +9,7 @@
 package import Accounts
 package import Applications
 package import Callbacks
+import Deletions
 import KeptTokens
 package import Logging
 package import Logins
@@ -35,6 +36,8 @@ package struct Federation: Sendable {
     // Accounts.
     package let registrations: Registrations
     package let accountUpdate: AccountUpdate
+    package let otherRecords: OtherRecords
+    package let accountDeletions: AccountDeletions
     package let collection: UserCollection
     package let roles: Roles
     package let reauthentication: Reauthentication
@@ -61,6 +64,7 @@ package struct Federation: Sendable {
     ///
     /// - Parameters:
     ///   - store: The database.
+    ///   - searches: The same for searches, on connections of their own: one that takes long keeps no login waiting.
     ///   - directory: The applications.
     ///   - masterKeys: What secrets are sealed under.
     ///   - passwords: Hashes passwords; one with the default limits when nil.
@@ -74,6 +78,7 @@ package struct Federation: Sendable {
     ///   - logger: Of what no request causes.
     package init(
         store: Store,
+        searches: Store? = nil,
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         passwords: PasswordHasher? = nil,
@@ -236,9 +241,37 @@ package struct Federation: Sendable {
             limits: limits,
             random: random
         )
-        collection = UserCollection(store: store, sessions: sessions)
+        collection = UserCollection(
+            store: store,
+            searches: UserSearches(store: searches ?? store, logger: logger),
+            sessions: sessions
+        )
+        otherRecords = OtherRecords(
+            store: store,
+            directory: directory,
+            collection: collection,
+            verifier: verifier,
+            notices: notices,
+            confirmation: confirmation,
+            registrations: registrations,
+            limits: limits,
+            random: random
+        )
+        let erasures = Erasures(store: store, revoker: revoker, banKey: banKey)
+        accountDeletions = AccountDeletions(
+            store: store,
+            sessions: sessions,
+            collection: collection,
+            notices: notices,
+            erasures: erasures,
+            revoker: revoker,
+            banKey: banKey,
+            clock: clock,
+            random: random
+        )
         accountUpdate = AccountUpdate(
             store: store,
+            others: otherRecords,
             directory: directory,
             sessions: sessions,
             verifier: verifier,
@@ -255,7 +288,7 @@ package struct Federation: Sendable {
         deauthorizations = Deauthorizations(store: store)
         deletions = DeletionRequests(
             store: store,
-            erasures: Erasures(store: store, revoker: revoker, banKey: banKey),
+            erasures: erasures,
             clock: clock,
             random: random
         )

@@ -67,6 +67,7 @@ package struct RefusalLog: Sendable {
         .userActionRequired, .loginCancelled, .loginStateInvalid, .callbackRefused, .permissionMissing, .sessionInvalid,
         .accountDisabled, .loginInvalid, .tooManyAttempts, .emailUnconfirmed, .registrationDisabled, .notOwnRecord,
         .reauthenticationRequired, .guestInvalid, .linkInvalid, .roleAssignmentForbidden, .objectLoginForbidden,
-        .serverKeyRequired, .operatorTokenInvalid, .operatorForbidden, .rateLimited,
+        .serverKeyRequired, .queryForbidden, .creationForbidden, .deletionForbidden, .operatorTokenInvalid,
+        .operatorForbidden, .rateLimited,
     ]
 }

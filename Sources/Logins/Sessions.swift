@@ -82,14 +82,19 @@ package struct Sessions: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
         let user = try await user(of: token, in: loaded)
-        guard let id, id == user.objectID else {
-            throw Failure(
-                .notFound,
-                "There is no such user, or it is not the one of this session.",
-                cause: "the record of another than the session's user \(user.objectID)"
-            )
-        }
+        guard let id, id == user.objectID else { throw .notOwnUser(user) }
         return user
+    }
+}
+
+extension Failure {
+    /// The same for every id that is not that of the session's user, whether it exists or not (T-117).
+    package static func notOwnUser(_ user: User) -> Failure {
+        Failure(
+            .notFound,
+            "There is no such user, or it is not the one of this session.",
+            cause: "the record of another than the session's user \(user.objectID)"
+        )
     }
 }
 

@@ -14,14 +14,19 @@ package enum Mail: Sendable {
     case identityLinked(provider: String, name: String?)
     /// The address is another one; the link, if there is one, undoes that and what has followed.
     case emailChanged(link: Secret?, days: Int, name: String?)
+    /// What the person logs in by is another one; the link does the same.
+    case loginChanged(link: Secret?, days: Int, name: String?)
     /// A provider's identity, or the password where none is named, is no login method any more; the link does the same.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
+    /// The account is gone, or will be in so many days.
+    case accountDeleted(days: Int64, name: String?)
     /// Whether mail works at all.
     case test
 
     /// The names of the templates, by which operators have files of their own.
     package enum Template: String, Sendable, CaseIterable {
-        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, test
+        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
+            accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
         /// What a template may show; `application` is the name of the application.
@@ -31,8 +36,9 @@ package enum Mail: Sendable {
             case .emailConfirmation: ["application", "name", "link", "hours"]
             case .passwordChanged: ["application", "name"]
             case .identityLinked: ["application", "name", "provider"]
-            case .emailChanged: ["application", "name", "link", "days"]
+            case .emailChanged, .loginChanged: ["application", "name", "link", "days"]
             case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
+            case .accountDeleted: ["application", "name", "days"]
             case .test: ["application"]
             }
         }
@@ -45,7 +51,9 @@ package enum Mail: Sendable {
         case .passwordChanged: .passwordChanged
         case .identityLinked: .identityLinked
         case .emailChanged: .emailChanged
+        case .loginChanged: .loginChanged
         case .loginMethodRemoved: .loginMethodRemoved
+        case .accountDeleted: .accountDeleted
         case .test: .test
         }
     }
@@ -55,8 +63,11 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
-        case .emailChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _): Int64(clamping: days) &* 86_400
-        case .passwordChanged, .identityLinked, .emailChanged, .loginMethodRemoved, .test: 86_400
+        case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _):
+            Int64(clamping: days) &* 86_400
+        case .passwordChanged, .identityLinked, .emailChanged, .loginChanged, .loginMethodRemoved, .accountDeleted,
+            .test:
+            86_400
         }
     }
 
@@ -69,10 +80,11 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
         case .passwordChanged(let name): Self.values(name: name, [:])
         case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
-        case .emailChanged(let link, let days, let name):
+        case .emailChanged(let link, let days, let name), .loginChanged(let link, let days, let name):
             Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
         case .loginMethodRemoved(let provider, let link, let days, let name):
             Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
+        case .accountDeleted(let days, let name): Self.values(name: name, ["days": days > 0 ? String(days) : nil])
         case .test: [:]
         }
     }

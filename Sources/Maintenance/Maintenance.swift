@@ -6,7 +6,7 @@
 // It must not know how any of it is done.
 
 package import Applications
-import Callbacks
+import Deletions
 import FoundationEssentials
 import KeptTokens
 package import Logging
@@ -88,6 +88,14 @@ package struct Maintenance: Sendable {
     /// A round checks one batch of each application at most, so that however much there is to check, what is promised
     /// for a time is done in time: erasures, removals, and the checks of other applications.
     package func run() async {
+        // A build takes as long as it takes, and erasures and checks do not wait for it.
+        let indexes = IndexUpkeep(store: store, directory: directory, interval: settings.interval, logger: logger)
+        async let indexing: Void = indexes.run()
+        await work()
+        await indexing
+    }
+
+    private func work() async {
         var line: [ApplicationID] = []
         var untilPurge = 0
         while !Task.isCancelled {

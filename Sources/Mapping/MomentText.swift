@@ -31,12 +31,12 @@ package enum MomentText {
     }
 
     /// Whether so many milliseconds after 1970 are within the years 1 to 9999.
-    static func isMoment(_ milliseconds: Int64) -> Bool {
+    package static func isMoment(_ milliseconds: Int64) -> Bool {
         (-62_135_596_800_000...253_402_300_799_999).contains(milliseconds)
     }
 
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`; nil outside the years 1 to 9999.
-    static func write(_ moment: Int64) -> String? {
+    package static func write(_ moment: Int64) -> String? {
         guard let date = CalendarDate(ofMoment: moment) else { return nil }
         let rest = moment - Int64(date.daysSince1970) * 86_400_000
         let clock = [

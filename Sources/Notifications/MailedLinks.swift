@@ -65,17 +65,25 @@ package struct MailedLinks: Sendable {
 
     /// Makes a link for a user, and keeps its e-mail token.
     ///
+    /// - Parameters:
+    ///   - purpose: What the link is for.
+    ///   - user: Whose address it is about.
+    ///   - email: The address as it is stored.
+    ///   - onlyConfirms: Whether it sets no password, since who gets it need not read the mail.
+    ///   - loaded: The application.
+    /// - Returns: The link, and the address of its page.
     /// - Throws: `mail_off`, `store_unavailable` and its like.
     package func makeLink(
         _ purpose: EmailTokenPurpose,
         for user: ObjectID,
         at email: String,
+        onlyConfirming onlyConfirms: Bool = false,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (link: MailedLink, address: Secret) {
         let base = try base()
         let link = MailedLink(purpose: purpose, token: OneTimeToken(random))
         try await store.addEmailToken(
-            EmailToken(user: user, email: email),
+            EmailToken(user: user, email: email, onlyConfirms: onlyConfirms),
             for: purpose,
             tokenHash: link.token.hash,
             of: loaded.application
@@ -109,7 +117,7 @@ package struct MailedLinks: Sendable {
     }
 
     /// Sends a link to the owner of a login, if there is one whom it concerns, after the caller has had the answer: so
-    /// neither the answer nor its time says whether there is (T-83).
+    /// neither the answer nor its time says whether there is (T-83), unless the application wants that said.
     ///
     /// - Parameters:
     ///   - purpose: What the link is for.
@@ -117,43 +125,61 @@ package struct MailedLinks: Sendable {
     ///   - source: Where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Gets a line when nothing comes of it, with the pseudonym of what is claimed.
+    ///   - tellsUnknown: Whether the caller learns that there is nobody.
     ///   - concerns: Whether the link is for that user.
-    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` where that is told.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
         toLogin identity: String,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger,
+        tellingUnknown tellsUnknown: Bool = false,
         if concerns: @escaping @Sendable (User) -> Bool
     ) async throws(Failure) {
         try requireMail()
-        let login = pseudonyms.pseudonym(ofLogin: identity, in: loaded.application.id)
+        let pseudonym = pseudonyms.pseudonym(ofLogin: identity, in: loaded.application.id)
         let facts: Logger.Metadata = [
-            "application": "\(loaded.application.id)", "purpose": "\(purpose.rawValue)", "login": "\(login)",
+            "application": "\(loaded.application.id)", "purpose": "\(purpose.rawValue)", "login": "\(pseudonym)",
         ]
         @Sendable func nothingComes(of outcome: String) {
             logger.notice("link asked for", metadata: facts.merging(["outcome": "\(outcome)"]) { own, _ in own })
         }
+        func findsNobody() throws(Failure) {
+            nothingComes(of: "nobody")
+            if tellsUnknown { throw Failure(.loginUnknown, "There is no account with this login.").logged }
+        }
         // Nobody logs in with any other text, and so nobody learns anything.
-        guard let email = EmailAddress(identity) else { return nothingComes(of: "nobody") }
+        guard let login = loaded.application.login(identity) else { return try findsNobody() }
         do throws(Failure) {
-            try await countLink(purpose, to: email, from: source, in: loaded)
+            try await counted(AttemptCount.mails(purpose.rawValue, to: login, from: source.name), in: loaded)
         } catch {
             nothingComes(of: error.reason.rawValue)
             throw error.logged
         }
+        @Sendable func addressee() async throws(Failure) -> User? {
+            guard let user = try await store.user(ofLogin: login.key, in: loaded.application),
+                user.status != .disabled, concerns(user), let address = user.email.flatMap({ EmailAddress($0) })
+            else { return nil }
+            // Mail goes to the address that is stored: the one that logs in (T-38), or, where something else does, one
+            // that no provider has told (decision D6).
+            guard login.email == nil else { return address.login.hasSameBytes(as: login.key) ? user : nil }
+            let isOwn = try await !store.hasIdentities(user.objectID, in: loaded.application)
+            return user.emailVerified || isOwn ? user : nil
+        }
+        // Counted already, so that nobody asks about many.
+        if tellsUnknown, try await addressee() == nil { return try findsNobody() }
         guard afterReplies.enter() else {
             throw Failure(.overloaded, "Too many mails are being asked for. Try again shortly.", retryAfter: 1)
         }
         Task {
             defer { afterReplies.leave() }
             do throws(Failure) {
-                guard let user = try await store.user(ofLogin: email.login, in: loaded.application),
-                    user.status != .disabled, concerns(user),
-                    // Mail goes to the address that is stored, which is the one that logs in (T-38).
-                    user.email.flatMap({ EmailAddress($0) })?.login.hasSameBytes(as: email.login) == true
-                else { return nothingComes(of: "nobody") }
+                guard let user = try await addressee() else { return nothingComes(of: "nobody") }
+                // Several logins may have one mailbox.
+                if login.email == nil, let address = user.email.flatMap({ EmailAddress($0) }) {
+                    try await counted(AttemptCount.mails(purpose.rawValue, to: address, from: nil), in: loaded)
+                }
                 try await mailLink(purpose, to: user, in: loaded)
             } catch {
                 logger.warning(
@@ -220,5 +246,14 @@ extension AttemptCount {
     package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
         let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
         return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
+    }
+
+    /// The same for a login, behind which a mailbox may be.
+    static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
+        if let email = login.email { return mails(kind, to: email, from: source) }
+        return [
+            AttemptCount(for: Digest.sha256("mails " + source), by: .mailsFromSource),
+            AttemptCount(for: Digest.sha256("mails \(kind) to login \(login.key)"), by: .mailsToMailbox),
+        ]
     }
 }

@@ -75,6 +75,23 @@ package struct Notices: Sendable {
         }
     }
 
+    /// What a user is told whose account goes, at every address that must know; the mails outlast the account.
+    ///
+    /// - Returns: None when no mail can be sent.
+    /// - Throws: `store_unavailable` and its like.
+    package func farewell(
+        _ mail: Mail,
+        to user: User,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [Notice] {
+        guard queue.canSendMail else { return [] }
+        var notices: [Notice] = []
+        for address in try await noticeAddresses(of: user, in: loaded) {
+            if let notice = try notice(mail, to: address, of: user, in: loaded) { notices.append(notice) }
+        }
+        return notices
+    }
+
     /// What a user is told of a change that is yet to come, with a link by which whoever reads the mail of the address
     /// of before takes it back, if that is confirmed: nobody else could be trusted with it.
     ///

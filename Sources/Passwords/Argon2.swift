@@ -54,7 +54,9 @@ struct Argon2Hash: PasswordHash {
         type = fields.scheme == "$argon2id" ? Argon2_id : fields.scheme == "$argon2i" ? Argon2_i : Argon2_d
         var rest = fields.rest
         if rest.count == 4 {
-            guard let version = Self.versions[String(rest.removeFirst())] else { throw .malformed("its version is unknown") }
+            guard let version = Self.versions[String(rest.removeFirst())] else {
+                throw .malformed("its version is unknown")
+            }
             self.version = version
         } else {
             version = 0x10

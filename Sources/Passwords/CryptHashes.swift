@@ -13,8 +13,8 @@ struct BcryptHash: PasswordHash {
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {
         let rest = try fields.rest(2)
-        guard let cost = Int(rest[0]), rest[0].utf8.count == 2, rest[1].utf8.count == Self.characters,
-            rest[1].utf8.allSatisfy(Crypt.isCharacter)
+        guard rest[0].utf8.count == 2, rest[0].utf8.allSatisfy(\.isASCIIDigit), let cost = Int(rest[0]),
+            rest[1].utf8.count == Self.characters, rest[1].utf8.allSatisfy(Crypt.isCharacter)
         else { throw .malformed("it is not a cost of two digits and \(Self.characters) characters") }
         // 14 takes something like a second, and each further one twice as long.
         guard (4...14).contains(cost) else { throw .costly("its cost is outside 4 to 14") }

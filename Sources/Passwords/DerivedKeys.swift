@@ -91,7 +91,7 @@ private struct ScryptCost {
     }
 }
 
-/// A hash of PBKDF2 with HMAC (RFC 8018), in one of three forms:
+/// A hash of PBKDF2 with HMAC (RFC 8018), in one of three forms.
 ///
 /// - `$pbkdf2-sha256$i=600000,l=32$`, salt and key, as Auth0 and the PHC have it,
 /// - `$pbkdf2-sha256$600000$`, salt and key, as passlib has it, where `$pbkdf2` is with SHA-1,

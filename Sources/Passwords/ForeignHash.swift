@@ -24,7 +24,9 @@ package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvert
 ///
 /// A check takes at most about a second of a core and 64 MiB: what would take more is refused when it is read.
 package struct ForeignHash: Sendable {
-    /// What is sealed and stored. With a hash of Firebase's it holds the signer key of the project.
+    /// What is sealed and stored.
+    ///
+    /// With a hash of Firebase's it holds the signer key of the project.
     package let text: Secret
     private let hash: any PasswordHash
 

@@ -12,7 +12,8 @@ struct HashFields {
     ///
     /// - Throws: `unknownForm` for what is too long, or is not ASCII that prints.
     init(_ text: Secret) throws(ForeignHashProblem) {
-        guard (1...Self.longestText).contains(text.byteCount), text.reveal().utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        guard (1...Self.longestText).contains(text.byteCount),
+            text.reveal().utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw .unknownForm }
         fields = text.reveal().split(separator: "$", omittingEmptySubsequences: false)
     }

@@ -10,9 +10,9 @@ package enum Verdict: Sendable, Equatable {
 /// Hashes passwords with Argon2id, a bounded number at once, on threads of its own.
 ///
 /// One hash takes tens of milliseconds of a core and 19 MiB, so what comes at once takes `slots` × 19 MiB at most,
-/// whoever sends it. What has no slot waits in a queue of bounded length, no longer than its own deadline. The threads
-/// are less urgent to the system than all others of the process: logins that need no hash do not wait for those that
-/// do.
+/// whoever sends it; the check of a hash that another system made takes up to 64 MiB. What has no slot waits in a queue
+/// of bounded length, no longer than its own deadline. The threads are less urgent to the system than all others of the
+/// process: logins that need no hash do not wait for those that do.
 package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let random: RandomSource
@@ -102,6 +102,6 @@ package final class PasswordHasher: Sendable {
         guard PasswordPolicy.canBePassword(password) else {
             throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordPolicy.mostBytes) bytes and no NUL.")
         }
-        return password.normalizedBytes
+        return Array(password.reveal().normalized.utf8)
     }
 }

@@ -4,8 +4,6 @@ package import Vocabulary
 ///
 /// Nothing else is asked: no kinds of characters, no hints, no end.
 package struct PasswordPolicy: Sendable {
-    /// Code points of the shortest password, in NFC.
-    package static let fewestCharacters = 15
     /// Bytes of the longest password that is hashed, in UTF-8.
     package static let mostBytes = 256
 
@@ -18,20 +16,21 @@ package struct PasswordPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - password: What the person chose.
+    ///   - fewest: Code points of the shortest password, in NFC.
     ///   - names: What an attacker would try first: the login, names of the person, the application.
     /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
-    package static func check(_ password: Secret, names: [String]) throws(Failure) {
+    package static func check(_ password: Secret, fewest: Int64, names: [String]) throws(Failure) {
         guard password.byteCount <= mostBytes else {
             throw refusal("tooLong", "This password has more than \(mostBytes) bytes. Choose a shorter one.")
         }
         guard !password.reveal().utf8.contains(0) else {
             throw refusal("character", "A password must not hold the character NUL.")
         }
-        let normalized = String(decoding: password.normalizedBytes, as: UTF8.self)
-        guard normalized.unicodeScalars.count >= fewestCharacters else {
+        let normalized = password.reveal().normalized
+        guard normalized.unicodeScalars.count >= fewest else {
             throw refusal(
                 "tooShort",
-                "This password has fewer than \(fewestCharacters) characters. Choose a longer one: a few words will do."
+                "This password has fewer than \(fewest) characters. Choose a longer one: a few words will do."
             )
         }
         guard !CommonPasswords.shared.makeUp(normalized, or: names) else {

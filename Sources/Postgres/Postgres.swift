@@ -15,4 +15,4 @@
 //     PipelineStateMachine, DispatchStateMachine, LeaseStateMachine, ListenStateMachine, ReconnectGate,
 //     LaneShares, PreparedStatements, NotificationQueue                                                     pure
 //     EventLoop                                one thread on epoll; the executor of ConnectionPool
-//     Statement, Bind, CopyRows, ResultSet, ResultExcess, PostgresError                                              values
+//     Statement, Bind, CopyRows, ResultSet, ResultExcess, PostgresError                                     values

@@ -23,7 +23,7 @@ extension ResultSet {
     func excess(overRow rowBytes: Int, overAll resultBytes: Int) -> ResultExcess? {
         // Of all rows; almost every result ends here.
         let memory = PQresultMemorySize(result)
-        guard memory > rowBytes else { return nil }
+        guard memory > min(rowBytes, resultBytes) else { return nil }
         for row in 0..<Int32(clamping: count) {
             let lengths = (0..<Int32(clamping: columnCount)).map { Int(PQgetlength(result, row, $0)) }
             guard lengths.reduce(0, +) > rowBytes, let widest = lengths.indices.max(by: { lengths[$0] < lengths[$1] })

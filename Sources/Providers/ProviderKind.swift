@@ -11,6 +11,8 @@ package protocol ProviderKind: Sendable {
     var title: String { get }
     /// What a mapping can read of a person.
     var fields: ProfileFields { get }
+    /// How it tells people apart.
+    var subjects: SubjectRule { get }
     /// How documents speak of the application's apps.
     var appTerms: AppTerms { get }
     /// The members of its settings beside `enabled`, the apps and the secret options.
@@ -29,6 +31,11 @@ package protocol ProviderKind: Sendable {
     ///
     /// - Throws: `DocumentProblems` for options that another version wrote.
     func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider
+}
+
+extension ProviderKind {
+    /// Texts of any form, for each app others, as OpenID Connect has it.
+    package var subjects: SubjectRule { SubjectRule() }
 }
 
 /// What an operator has set of a provider, ready to work with.

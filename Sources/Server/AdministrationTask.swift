@@ -23,7 +23,16 @@ extension AdministrationCommand {
 /// Runs one command of an operator and ends.
 enum AdministrationTask {
     /// Opens what the use cases need for as long as the closure runs, and turns what it throws into an exit code.
-    static func run(_ body: @Sendable @escaping (Administration, Actor) async throws -> Void) async throws {
+    ///
+    /// - Parameters:
+    ///   - limit: How long a statement may take, and wait for locks, where that is longer than operators' questions
+    ///     may.
+    ///   - body: The command.
+    /// - Throws: An exit code.
+    static func run(
+        statementsWithin limit: Duration = .zero,
+        _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
+    ) async throws {
         let configuration: AdministrationConfiguration
         do { configuration = try await ConfigurationReader.readAdministration() } catch let problems
             as ConfigurationProblems
@@ -35,7 +44,7 @@ enum AdministrationTask {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
         let kinds = ProviderKinds(configuration.providers, curl: curl, logger: Logger(label: "federation"))
-        try await DatabaseTask.run(configuration.postgres) { store in
+        try await DatabaseTask.run(configuration.postgres, statementsWithin: limit) { store in
             let administration = Administration(
                 store: store,
                 kinds: kinds,

@@ -51,6 +51,10 @@ struct ConfigurationReader: UpstreamSettings {
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
         let limits = reader.limits()
+        let searches = (
+            atOnce: reader.integer("concurrent.searches", default: 2, in: 1...64),
+            time: reader.milliseconds("search", default: 1000)
+        )
         let maintenance = reader.maintenance()
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
@@ -75,6 +79,7 @@ struct ConfigurationReader: UpstreamSettings {
             curl: curl,
             providers: providers,
             limits: limits,
+            searches: searches,
             maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
             passwordQueue: passwordQueue,

@@ -8,12 +8,15 @@ enum DatabaseTask {
     /// Opens connections for as long as the closure runs, and turns what it throws into an exit code.
     static func run(
         _ configuration: PostgresConfiguration,
+        statementsWithin limit: Duration = .zero,
         _ body: @Sendable @escaping (Store) async throws -> Void
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
         // A person waits for the command, not a crowd for a login: give a starting server the time to come up.
         configuration.leaseTimeout = .seconds(10)
+        configuration.statementTimeout = max(configuration.statementTimeout, limit)
+        configuration.lockTimeout = max(configuration.lockTimeout, limit)
         let client = PostgresClient(configuration: configuration)
         async let life: Void = client.run()
         let outcome: Result<Void, any Error>
@@ -43,4 +46,19 @@ extension PostgresConfiguration {
         preparedBytes = 0
         statementTimeout = max(statementTimeout, .seconds(20))
     }
+
+    /// A connection for each search that may be under way, and one for notes of those that took long.
+    ///
+    /// A further search waits for a connection, as long as for any, and is then refused. Each is planned for its
+    /// values.
+    mutating func limitToSearches(atOnce: Int, time: Duration) {
+        pipelinedConnections = 1
+        exclusiveConnections = atOnce
+        preparedBytes = 0
+        statementTimeout = time
+        resultBytes = Self.searchedBytes
+    }
+
+    /// A reply is held in memory until its client has read it, and who may search may do that in many connections.
+    private static let searchedBytes = 8 << 20
 }

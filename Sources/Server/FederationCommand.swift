@@ -72,7 +72,7 @@ struct FederationCommand: AsyncParsableCommand {
                 name: "Application",
                 subcommands: [
                     ApplicationCommand.self, KeyCommand.self, ProviderCommand.self, PropertyCommand.self,
-                    MappingCommand.self,
+                    MappingCommand.self, AdoptCommand.self,
                 ]
             ),
             CommandGroup(name: "User", subcommands: [UserCommand.self, SessionCommand.self, BanCommand.self]),

@@ -16,6 +16,8 @@ struct ServerConfiguration: Sendable {
     /// The kinds of providers.
     var providers: [UpstreamSetup]
     var limits: Limits
+    /// Searches of users at once, and how long one may take.
+    var searches: (atOnce: Int, time: Duration)
     /// Nil when this instance does no work in the background.
     var maintenance: Maintenance.Settings?
     /// Hashes of passwords computed at once.

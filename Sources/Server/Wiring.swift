@@ -49,9 +49,13 @@ enum Wiring {
             clock: .system,
             random: .system
         )
+        var searching = configuration.postgres
+        searching.limitToSearches(atOnce: configuration.searches.atOnce, time: configuration.searches.time)
+        let searchPostgres = PostgresClient(configuration: searching)
         let mailer = try configuration.mail.map { try $0.mailer() }
         let federation = Federation(
             store: store,
+            searches: Store(postgres: searchPostgres),
             directory: directory,
             masterKeys: configuration.masterKeys,
             passwords: PasswordHasher(
@@ -103,7 +107,7 @@ enum Wiring {
         }
         let backendless = Backendless(federation: federation, directory: directory)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
-        let databases = [DatabaseService(client: postgres), DatabaseService(client: administrationPostgres)]
+        let databases = [postgres, administrationPostgres, searchPostgres].map(DatabaseService.init)
         return databases + background + [
             listener(
                 ManagementAPI.router(

@@ -16,6 +16,7 @@ struct PropertyWrites<Input> {
     private let cleared: Parameter<Input>
     private let written: SQL<Input>
     private let passwords: SQL<Input>
+    private let identityProperty: PropertyName
 
     /// Prepares the parts.
     ///
@@ -25,14 +26,14 @@ struct PropertyWrites<Input> {
     ///   - dynamic: The jsonb object of undeclared properties.
     ///   - cleared: The names of properties that are emptied, declared or not, as `text[]`; never NULL.
     ///   - written: What the identity has in `written`, as SQL in `before`.
-    ///   - schema: The application's schema.
+    ///   - application: Whose users they are.
     init(
         targets: [Target],
         values: @escaping @Sendable (Input) -> [PropertyValue?],
         dynamic: SQL<Input>,
         cleared: Parameter<Input>,
         written: SQL<Input>,
-        schema: String
+        application: Application
     ) {
         self.targets = targets
         parameters = targets.enumerated().map { index, target in
@@ -40,7 +41,8 @@ struct PropertyWrites<Input> {
             // With the dot no name of a property is that of another parameter, like `token`.
             return Parameter("property.\(target.name)", as: target.type.sqlType) { values($0)[index]?.bind ?? null }
         }
-        passwords = "\(identifier: schema).passwords"
+        passwords = "\(identifier: application.schema).passwords"
+        identityProperty = application.settings.identityProperty
         self.dynamic = dynamic
         self.cleared = cleared
         self.written = written
@@ -139,9 +141,19 @@ struct PropertyWrites<Input> {
     /// The value that a repetition gives a property; NULL where it is emptied, by rules that write over what is there.
     ///
     /// The address by which somebody logs in, or that they have confirmed, is theirs to change, not a provider's
-    /// (decision D6, T-30): mails that guard the account go there.
+    /// (decision D6, T-30): mails that guard the account go there. So is what they log in by where that is another
+    /// property.
     private func newValue(_ index: Int) -> SQL<Input> {
-        guard targets[index].name == .email else { return ruledValue(index) }
+        guard targets[index].name == .email else {
+            guard targets[index].name == identityProperty else { return ruledValue(index) }
+            return """
+                case
+                    when (select true from \(passwords) p where p.object_id = u.object_id)
+                        then u.\(column(targets[index]))
+                    else \(ruledValue(index))
+                end
+                """
+        }
         return """
             case
                 when u.email_verified or (select true from \(passwords) p where p.object_id = u.object_id)

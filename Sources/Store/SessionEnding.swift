@@ -2,12 +2,15 @@ import Postgres
 import Vocabulary
 
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may
-/// have so many only.
+/// have so many only; or whether there is room for another, where the application refuses logins beyond them.
 ///
 /// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them.
 /// Where an application allows fewer, they are ended in a function, whose statements see what has been committed since
 /// the login's own began: of two simultaneous logins the one that waited for the lock on the user ends the other's
 /// session, too.
+///
+/// Room is looked for in a function, too, once the user is locked: of two simultaneous logins the one that waited sees
+/// the other's session.
 ///
 /// Which sessions are too many is found by the index that has a user's sessions in their order, and they are ended by
 /// their key.
@@ -16,7 +19,10 @@ struct SessionEnding<Input> {
     static var mostOfAll: Int { 1000 }
 
     private let application: Application
+    /// How many are left; nil where the application names no number.
     private let most: Int64?
+    /// Whether logins beyond them are refused.
+    private let refuses: Bool
     private let opened: Parameter<Input>
     private let previous: Parameter<Input>
 
@@ -27,8 +33,27 @@ struct SessionEnding<Input> {
     init(application: Application, opened: Parameter<Input>, previous: Parameter<Input>) {
         self.application = application
         most = application.settings.multipleLogins ? application.settings.mostSessions : 1
+        refuses = application.settings.excessLogins == .refuse && most != nil
         self.opened = opened
         self.previous = previous
+    }
+
+    /// A CTE, to go in front of whatever a login writes, over one that has locked the user and whose `object_id` is the
+    /// user's; nil where no login is refused.
+    ///
+    /// `room.room` is false when the user has no room for the session; there is no row where there is no such user.
+    func room(of user: SQL<Input>) -> SQL<Input>? {
+        guard let most, refuses else { return nil }
+        return """
+            room as (
+                select
+                    federation.has_room_for_session(
+                        \(literal: application.schema), object_id, \(opened), \(previous),
+                        \(unsafeRaw: String(application.settings.sessionIdleSeconds)), \(unsafeRaw: String(most))
+                    ) as room
+                from \(user)
+            )
+            """
     }
 
     /// CTEs over `person`, whose `object_id` is the user's.
@@ -37,7 +62,7 @@ struct SessionEnding<Input> {
     /// otherwise.
     var expressions: SQL<Input> {
         let sessions: SQL<Input> = "\(identifier: application.schema).sessions"
-        guard let most else {
+        guard let most, !refuses else {
             return """
                 previous as (
                     delete from \(sessions)
@@ -62,5 +87,20 @@ struct SessionEnding<Input> {
                 from person
             )
             """
+    }
+}
+
+extension ApplicationSettings {
+    /// That a login is refused because of the sessions that there are.
+    var excessLogin: Failure {
+        multipleLogins
+            ? Failure(
+                .tooManySessions,
+                "This account is logged in as often as the app allows. Log out somewhere else, and log in again."
+            )
+            : Failure(
+                .alreadyLoggedIn,
+                "This account is logged in somewhere else, and the app allows that once. Log out there, and log in again."
+            )
     }
 }

@@ -7,6 +7,7 @@ struct SignInText {
     private let provider: ProviderName
     private let tokens: TokenKeeping?
     private let isOnce: Bool
+    private let ending: SessionEnding<SignInWrite>
     private let columns: String
     private let writes: PropertyWrites<SignInWrite>
     private let schema: SQL<SignInWrite>
@@ -22,6 +23,7 @@ struct SignInText {
         self.provider = provider
         self.tokens = tokens
         isOnce = use == .once
+        ending = SessionEnding(application: application, opened: .tokenHash, previous: .previousTokenHash)
         columns = UserColumns(application: application).list(of: "u")
         schema = "\(identifier: application.schema)"
         writes = PropertyWrites(
@@ -30,23 +32,25 @@ struct SignInText {
             dynamic: "\(.dynamic)",
             cleared: .cleared,
             written: "(select known.written from known)",
-            schema: application.schema
+            application: application
         )
     }
 
     /// The whole.
     var statement: SQL<SignInWrite> {
-        let ending = SessionEnding(application: application, opened: .tokenHash, previous: .previousTokenHash)
-        let expressions =
-            (isOnce ? [seen, nonce] : [])
-            + [known, before, identity, created, changed, person, session, ending.expressions]
-        let refusals =
+        var expressions = (isOnce ? [seen, nonce] : []) + [known, before]
+        if let room { expressions.append(room) }
+        expressions += [identity, created, changed, person, session, ending.expressions]
+        var refusals =
             (isOnce ? onceRefusals : []) + [
                 """
                 when (select before.status from before) = 'DISABLED' or \(isBanned)
                     then \(Self.word(.disabled))
                 """
             ]
+        if room != nil {
+            refusals.append("when (select room.room from room) is false then \(Self.word(.excess))")
+        }
         return """
             with \(expressions.joined(separator: ", "))
             select
@@ -58,6 +62,8 @@ struct SignInText {
             from (select) one left join person on true left join previous on true
             """
     }
+
+    private var room: SQL<SignInWrite>? { ending.room(of: "before") }
 
     /// The condition on a row of `identities` that it is this identity's.
     private func isIdentity(_ row: String = "") -> SQL<SignInWrite> {
@@ -83,14 +89,16 @@ struct SignInText {
     }
 
     private var before: SQL<SignInWrite> {
-        """
-        before as (
-            select
-                \((["u.user_status as status"] + writes.current).joined(separator: ",\n"))
-            from \(schema).users u where u.object_id = (select known.object_id from known)
-            for no key update of u
-        )
-        """
+        let status: [SQL<SignInWrite>] = ["u.user_status as status"]
+        let id: [SQL<SignInWrite>] = room == nil ? [] : ["u.object_id"]
+        return """
+            before as (
+                select
+                    \((status + id + writes.current).joined(separator: ",\n"))
+                from \(schema).users u where u.object_id = (select known.object_id from known)
+                for no key update of u
+            )
+            """
     }
 
     private var identity: SQL<SignInWrite> {
@@ -100,6 +108,7 @@ struct SignInText {
         var changes = token.map { "\($0.column) = excluded.\($0.column)" as SQL<SignInWrite> }
         if let written = writes.nextWritten { changes.append("written = \(written)") }
         let isOwner: SQL<SignInWrite> = isOnce ? "\nand \(self.isOwner)" : ""
+        let hasRoom: SQL<SignInWrite> = room == nil ? "" : "\nand (select room.room from room) is not false"
         let stands: SQL<SignInWrite> = isOnce ? "\n    and (i.revoked is null or i.revoked < \(Self.issued))" : ""
         return """
             identity as (
@@ -115,7 +124,7 @@ struct SignInText {
                     and (
                         before.status is not null
                         or not \(isBanned) and not \(wasThere)
-                    )\(isOwner)
+                    )\(isOwner)\(hasRoom)
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), revoked = null, revoked_by = null,
                     granted_scopes = coalesce(\(.scopes), i.granted_scopes),

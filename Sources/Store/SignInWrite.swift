@@ -144,7 +144,8 @@ extension Store {
     func outcome(of result: ResultSet, by statement: SignInStatement) throws -> WrittenSignIn? {
         guard let row = result.first else { return nil }
         if let refusal = try row.decode(0, as: String?.self) {
-            throw SignInStatement.Refusal(rawValue: refusal)?.failure ?? Self.accountDisabled
+            guard let refusal = SignInStatement.Refusal(rawValue: refusal) else { throw Self.accountDisabled }
+            throw refusal.failure(in: statement.application)
         }
         guard let created = try row.decode(1, as: Bool?.self) else { return nil }
         return WrittenSignIn(user: try statement.columns.user(in: row, from: 2), created: created)
@@ -157,10 +158,12 @@ extension Store {
 }
 
 extension SignInStatement.Refusal {
-    fileprivate var failure: Failure {
+    fileprivate func failure(in application: Application) -> Failure {
         switch self {
         case .disabled:
             Store.accountDisabled
+        case .excess:
+            application.settings.excessLogin
         case .replayed:
             Failure(
                 .credentialReplayed,
@@ -215,6 +218,7 @@ extension PropertyValue {
 ///   alone, so a user who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the
 ///   lock: whoever deletes a user locks it first and its identities after that, and who locks in another order ends in
 ///   a deadlock;
+/// - `room`: whether the user may have another session, where the application refuses logins beyond a number;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a
 ///   fresh `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does
 ///   not come back, nor is one that was revoked since a credential that counts once was issued, nor one that is not the
@@ -322,6 +326,8 @@ package struct SignInStatement: Sendable {
         case nonceUnusable
         /// The provider issued it before it ended our access.
         case ended
+        /// The user has as many sessions as the application allows, and they stay.
+        case excess
     }
 }
 

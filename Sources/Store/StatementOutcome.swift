@@ -51,7 +51,7 @@ extension Store {
     /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like.
     func current<Value>(
         _ application: Application,
-        explain: (PostgresError) -> Failure? = { _ in nil },
+        explain: (PostgresError) async -> Failure? = { _ in nil },
         _ body: () async throws -> Value
     ) async throws(Failure) -> StatementOutcome<Value> {
         do {
@@ -59,7 +59,7 @@ extension Store {
         } catch let failure as Failure {
             throw failure
         } catch let error as PostgresError {
-            if let failure = explain(error) { throw failure }
+            if let failure = await explain(error) { throw failure }
             switch await diagnosis(of: error, in: application) {
             case .outdated(let failure): return .outdated(failure)
             case .failed(let failure): throw failure

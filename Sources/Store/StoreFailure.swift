@@ -84,15 +84,13 @@ extension Store {
         if case .server(let server) = error, server.sqlState == "23505", server.table == "passwords" {
             return Self.loginTakenByOther
         }
-        guard case .server(let server) = error, let application, server.table == "users" else {
+        guard case .server(let server) = error, let application,
+            let columns = await self.columns(of: server, in: application)
+        else {
             return Failure(.internal, "The service could not write its data.", cause: "\(error)")
         }
         if server.constraint == "dynamic_is_bounded" {
             return .dynamicTooLarge(over: JSONObject.mostStoredDynamicBytes)
-        }
-        var columns = server.column.map { [$0] } ?? []
-        if columns.isEmpty, let constraint = server.constraint {
-            columns = await columnsOf(constraint: constraint, schema: application.schema)
         }
         let named = columns.joined(separator: ", ")
         var details = JSONObject()
@@ -107,21 +105,42 @@ extension Store {
         return Failure(.constraintViolation, message, details: details, cause: "\(error)")
     }
 
-    /// The columns of a constraint or unique index; empty when it cannot be told.
-    private func columnsOf(constraint: String, schema: String) async -> [String] {
+    /// What an error of a statement means that writes what a client gave, where that is more than it means of others:
+    /// the column of a property that every user must have was left empty.
+    func userWriteFailure(of error: PostgresError, in application: Application) async -> Failure? {
+        guard case .server(let server) = error, server.sqlState == "23502",
+            let column = await columns(of: server, in: application)?.first
+        else { return nil }
+        return Failure(
+            .propertyMissing,
+            "Every user must have the property \"\(column)\". Give it a value.",
+            details: ["property": .string(column)]
+        )
+    }
+
+    /// The properties whose columns an error is about, as far as it can be told; nil when it is about another table
+    /// than the users'.
+    ///
+    /// Where those are in an adopted table, what it calls its columns is told of those that are no property.
+    private func columns(of error: ServerError, in application: Application) async -> [String]? {
+        let isOwnTable = error.table == "users" && error.schema == application.schema
+        if isOwnTable, let column = error.column { return [column] }
+        guard let schema = error.schema, let table = error.table else { return nil }
         let statement: Statement = """
-            select coalesce(array_agg(distinct a.attname::text), '{}')
-            from pg_class t
+            select coalesce(array_agg(distinct coalesce(u.name, u.column_name)) filter (
+                where u.column_name = \(error.column)::text or u.number = any (c.conkey) or u.number = any (i.indkey)
+            ), '{}')
+            from federation.user_columns(\(application.schema)) u
+            join pg_class t on t.oid = u.relation
             join pg_namespace n on n.oid = t.relnamespace
-            left join pg_constraint c on c.conrelid = t.oid and c.conname = \(constraint)
+            left join pg_constraint c on c.conrelid = t.oid and c.conname = \(error.constraint)
             left join pg_index i on i.indrelid = t.oid
-                and i.indexrelid = (select oid from pg_class where relname = \(constraint) and relnamespace = n.oid)
-            join pg_attribute a on a.attrelid = t.oid and a.attnum > 0
-                and (a.attnum = any (c.conkey) or a.attnum = any (i.indkey))
-            where n.nspname = \(schema) and t.relname = 'users'
+                and i.indexrelid = (select oid from pg_class where relname = \(error.constraint) and relnamespace = n.oid)
+            where n.nspname = \(schema) and t.relname = \(table)
+            group by t.oid
             """
         let row = try? await postgres.query(statement).first
-        return (try? row?.decode(0, as: [String].self)) ?? []
+        return (try? row?.decode(0, as: [String].self)) ?? (isOwnTable ? [] : nil)
     }
 }
 

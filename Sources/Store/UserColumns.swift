@@ -37,14 +37,24 @@ struct UserColumns: Sendable {
         (Self.system + properties.map(\.name.text)).map { alias + "." + quoted($0) }.joined(separator: ", ")
     }
 
+    /// The same, with nothing in place of what a query does not want.
+    func list(of alias: String, for query: UserQuery) -> String {
+        let system = Self.system.map { $0 == "dynamic" && !query.readsUndeclared ? "null" : alias + "." + quoted($0) }
+        let properties = properties.map {
+            query.unread.contains($0.name) ? "null" : alias + "." + quoted($0.name.text)
+        }
+        return (system + properties).joined(separator: ", ")
+    }
+
     /// The user in a row whose columns from `first` on are those of `list`.
     func user(in row: Row, from first: Int) throws(PostgresError) -> User {
         let dynamic = try row.decode(first + 7, as: JSONValue?.self)
-        var values: [(name: PropertyName, value: PropertyValue?)] = []
+        var values: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)] = []
         values.reserveCapacity(properties.count)
         for (offset, property) in properties.enumerated() {
             let column = first + Self.system.count + offset
-            values.append((property.name, try value(of: property.type, in: row, at: column)))
+            let value = try value(of: property.type, in: row, at: column)
+            values.append((property.name, value, property.visibleTo))
         }
         return User(
             objectID: ObjectID(try row.decode(first, as: UUID.self)),

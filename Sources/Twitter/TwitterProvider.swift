@@ -13,6 +13,7 @@ package struct TwitterKind: ProviderKind {
     package let name = ProviderName.twitter
     package let title = TwitterProvider.title
     package let fields = ProfileFields.twitter
+    package let subjects = SubjectRule(isDecimal: true, isGlobal: true)
     package let appTerms = AppTerms(
         id: "consumerKey",
         secret: "consumerSecret",

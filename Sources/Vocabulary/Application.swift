@@ -43,13 +43,26 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var sessionIdleSeconds: Int64 = 14 * 86_400
     /// Seconds after its creation at which a session ends in any case.
     package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
-    /// Whether a user may have several sessions at once; if not, a login ends the others.
+    /// Whether a user may have several sessions at once.
     package var multipleLogins = true
-    /// How many sessions a user may have at once, 1 to 1000: a login ends the oldest beyond them; nil for as many as
-    /// any user may have.
+    /// How many sessions a user may have at once, 1 to 1000; nil for as many as any user may have.
     package var mostSessions: Int64?
+    /// What becomes of the sessions of a user who has as many as are allowed, when there is another login.
+    package var excessLogins = ExcessLogins.endOldest
     /// Days for which an identity that was a disabled user's stays banned when it is erased, 0 to 3650.
     package var banDays: Int64 = 730
+    /// What a password is held to when somebody chooses one.
+    package var passwords = PasswordRules()
+    /// What a session must have shown before the password or the e-mail address changes by it.
+    package var reauthentication = ReauthenticationRule.recent
+    /// When wrong passwords lock a login.
+    package var lock = LoginLock()
+    /// Whether somebody who asks for a mail that restores the password of an unknown login is told that it is unknown.
+    package var tellUnknownLogins = false
+    /// What is a server's, and open to every API key here.
+    package var clientKeys: [ClientKeyRight] = []
+    /// The property by whose value people log in with a password: `email`, or a declared STRING or TEXT.
+    package var identityProperty = PropertyName.email
     /// The signed tokens by which other services check users.
     package var tokens = TokenSettings()
     /// Origins of browser pages that may call the public API; empty means every origin, which is safe because no cookie
@@ -61,6 +74,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var registration = Registration()
     /// The roles that users can be given, besides those that the system gives.
     package var roles: [String] = []
+    /// Who may do what in the users collection.
+    package var collection = CollectionRights()
 
     package init() {}
 }

@@ -10,6 +10,10 @@ package struct Failure: Error, Sendable {
         case malformedRequest = "malformed_request"
         case queryInvalid = "query_invalid"
         case queryForbidden = "query_forbidden"
+        case creationForbidden = "creation_forbidden"
+        case deletionForbidden = "deletion_forbidden"
+        case tableUnknown = "table_unknown"
+        case notOffered = "not_offered"
         case unsupportedMediaType = "unsupported_media_type"
         case payloadTooLarge = "payload_too_large"
         case notFound = "not_found"
@@ -41,10 +45,15 @@ package struct Failure: Error, Sendable {
         case providerBadReply = "provider_bad_reply"
         case storeUnavailable = "store_unavailable"
         case overloaded = "overloaded"
+        case queryTooSlow = "query_too_slow"
+        case queryTooLarge = "query_too_large"
         case storedValueUnreadable = "stored_value_unreadable"
         case sessionInvalid = "session_invalid"
         case accountDisabled = "account_disabled"
         case loginInvalid = "login_invalid"
+        case alreadyLoggedIn = "already_logged_in"
+        case tooManySessions = "too_many_sessions"
+        case loginUnknown = "login_unknown"
         case loginIncomplete = "login_incomplete"
         case tooManyAttempts = "too_many_attempts"
         case emailUnconfirmed = "email_unconfirmed"
@@ -98,6 +107,17 @@ package struct Failure: Error, Sendable {
 
     /// Whether the log has it already.
     package private(set) var isLogged = false
+
+    /// The same failure with more members of `errorData`.
+    package func adding(_ details: JSONObject) -> Failure {
+        Failure(
+            reason,
+            message,
+            details: JSONObject(self.details.members + details.members),
+            retryAfter: retryAfter,
+            cause: cause
+        )
+    }
 
     /// The same failure for those above the place where it has been logged.
     package var logged: Failure {

@@ -32,6 +32,13 @@ package struct FormFields: Sendable {
         return values.first
     }
 
+    /// The fields but for those of a name.
+    package func without(_ name: String) -> FormFields {
+        var others = self
+        others.fields.removeAll { $0.name.hasSameBytes(as: name) }
+        return others
+    }
+
     private static let malformed = Failure(
         .malformedRequest,
         "A form or query must be percent-encoded UTF-8 without NUL, of at most \(mostFields) fields."

@@ -31,6 +31,16 @@ package enum PropertyType: String, Sendable, CaseIterable {
     }
 }
 
+/// Who sees a property in replies and can search by it; the raw value is the word of documents.
+package enum Visibility: String, Sendable, CaseIterable {
+    /// Servers and operators alone.
+    case server
+    /// The user as well, in the own record.
+    case owner = "self"
+    /// Other users as well, as far as the application lets them see others at all.
+    case users
+}
+
 /// A property that the operator declared: a name, a type, and who may write it.
 package struct Property: Sendable, Equatable {
     package let name: PropertyName
@@ -39,12 +49,24 @@ package struct Property: Sendable, Equatable {
     package let required: Bool
     /// Whether a client's own mapping may target it (decision D4).
     package let clientMappable: Bool
+    package let visibleTo: Visibility
+    /// Whether its column has an index of its own, for searches of the users collection.
+    package let indexed: Bool
 
-    package init(name: PropertyName, type: PropertyType, required: Bool = false, clientMappable: Bool = false) {
+    package init(
+        name: PropertyName,
+        type: PropertyType,
+        required: Bool = false,
+        clientMappable: Bool = false,
+        visibleTo: Visibility = .owner,
+        indexed: Bool = false
+    ) {
         self.name = name
         self.type = type
         self.required = required
         self.clientMappable = clientMappable
+        self.visibleTo = visibleTo
+        self.indexed = indexed
     }
 
     /// The properties that exist in every application without being declared.

@@ -91,6 +91,22 @@ package struct ProviderApp: Sendable {
     }
 }
 
+/// How a kind of provider tells people apart.
+package struct SubjectRule: Sendable {
+    /// Whether subjects are numbers.
+    package let isDecimal: Bool
+    /// Whether a subject stands for the same person in every app.
+    package let isGlobal: Bool
+
+    package init(isDecimal: Bool = false, isGlobal: Bool = false) {
+        self.isDecimal = isDecimal
+        self.isGlobal = isGlobal
+    }
+
+    /// The subject that a text is; nil for none.
+    package func subject(_ text: String) -> Subject? { isDecimal ? Subject(decimal: text) : Subject(text) }
+}
+
 /// What makes a person one of an application's (decision D1).
 package struct IdentityKey: Sendable, Hashable {
     package let provider: ProviderName

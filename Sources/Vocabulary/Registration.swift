@@ -32,3 +32,11 @@ package enum SystemRole: String, Sendable, CaseIterable {
         self = found
     }
 }
+
+/// Which users have a role.
+package enum RoleHolders: Sendable, Equatable {
+    /// Those to whom it was given.
+    case given(String)
+    /// Those who have it by what they are.
+    case system(SystemRole)
+}

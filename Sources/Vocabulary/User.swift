@@ -14,7 +14,7 @@ package struct User: Sendable {
     /// Whether the e-mail address has been verified by a mail; a provider's word does not count (decision D6).
     package let emailVerified: Bool
     /// The declared and built-in properties, in the order of the application, nil where empty.
-    package let properties: [(name: PropertyName, value: PropertyValue?)]
+    package let properties: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)]
     /// Undeclared properties by name.
     package let dynamic: JSONObject
 
@@ -27,7 +27,7 @@ package struct User: Sendable {
         socialAccount: String?,
         locale: String?,
         emailVerified: Bool,
-        properties: [(name: PropertyName, value: PropertyValue?)],
+        properties: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)],
         dynamic: JSONObject
     ) {
         self.objectID = objectID
@@ -48,7 +48,8 @@ extension User {
     package var email: String? { text(of: .email) }
     package var name: String? { text(of: .name) }
 
-    private func text(of name: PropertyName) -> String? {
+    /// The value of a property that is a text.
+    package func text(of name: PropertyName) -> String? {
         guard case .text(let text) = properties.first(where: { $0.name == name })?.value else { return nil }
         return text
     }

@@ -26,6 +26,7 @@ package indirect enum UserFilter: Sendable, Equatable {
     /// A pattern in which `%` stands for any text and `_` for any character; `\` takes that meaning from what follows.
     case like(UserColumn, pattern: String)
     case isNull(UserColumn)
+    case hasRole(RoleHolders)
 
     package enum Sign: Sendable, Equatable, CaseIterable {
         case equal
@@ -62,6 +63,12 @@ package struct UserQuery: Sendable {
     package var order: [UserOrder] = []
     package var offset: Int64 = 0
     package var limit: Int64
+    /// Of users who are alike in all of these only the first is found; none: every user for itself.
+    package var distinct: [UserColumn] = []
+    /// Properties whose values nobody wants: they are not read, and are nil in the users.
+    package var unread: Set<PropertyName> = []
+    /// Whether undeclared properties are read.
+    package var readsUndeclared = true
 
     package init(limit: Int64) {
         self.limit = limit

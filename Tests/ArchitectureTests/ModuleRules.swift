@@ -4,8 +4,9 @@
 enum ModuleRules {
     /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
     static let allowed: [String: Set<String>] = [
-        "Vocabulary": ["FoundationEssentials"],
+        "Vocabulary": ["FoundationEssentials", "Swift"],
         "Mapping": ["Vocabulary"],
+        "Import": ["Crypto", "FoundationEssentials", "Mapping", "Vocabulary"],
         "SignedTokens": [
             "Crypto", "CryptoExtras", "FoundationEssentials", "Logging", "NIOConcurrencyHelpers", "Vocabulary",
         ],
@@ -32,16 +33,21 @@ enum ModuleRules {
             "Crypto", "FoundationEssentials", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers",
             "SignedTokens",
         ]),
-        "Accounts": useCases.union(["KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords"]),
-        "Callbacks": useCases.union(["KeptTokens", "Providers"]),
+        "Accounts": useCases.union([
+            "Deletions", "KeptTokens", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers", "Notifications",
+            "Passwords",
+        ]),
+        "Deletions": useCases.union(["KeptTokens", "Providers"]),
+        "Callbacks": useCases.union(["Deletions", "KeptTokens", "Providers"]),
         "Maintenance": useCases.union([
-            "Callbacks", "FoundationEssentials", "KeptTokens", "NIOConcurrencyHelpers", "Providers",
+            "Deletions", "FoundationEssentials", "KeptTokens", "NIOConcurrencyHelpers", "Providers",
         ]),
         "Administration": useCases.union([
-            "FoundationEssentials", "KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Providers",
+            "FoundationEssentials", "Import", "KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Passwords",
+            "Providers",
         ]),
         "Federation": useCases.union([
-            "Accounts", "Callbacks", "KeptTokens", "Logins", "Mailing", "Notifications", "Passwords",
+            "Accounts", "Callbacks", "Deletions", "KeptTokens", "Logins", "Mailing", "Notifications", "Passwords",
         ]),
         "HTTP": [
             "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
@@ -102,14 +108,15 @@ enum ModuleRules {
 
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Facebook",
+        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Deletions",
+        "Facebook",
         "Federation",
-        "HTTP", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
+        "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
         "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Vocabulary", "Mapping", "Providers"]
+    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "Providers"]
 
     /// The modules that know no word of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]

@@ -34,6 +34,35 @@ struct DocumentProblemTests {
             (#"{"application":"a","settings":{"mostSessions":1001}}"#, ["/settings/mostSessions"]),
             (#"{"application":"a","settings":{"mostSessions":"2"}}"#, ["/settings/mostSessions"]),
             (#"{"application":"a","settings":{"tokens":true}}"#, ["/settings/tokens"]),
+            (#"{"application":"a","settings":{"excessLogins":"end"}}"#, ["/settings/excessLogins"]),
+            (#"{"application":"a","settings":{"identityProperty":7}}"#, ["/settings/identityProperty"]),
+            (#"{"application":"a","settings":{"identityProperty":"login"}}"#, ["/settings/identityProperty"]),
+            (
+                #"{"application":"a","settings":{"identityProperty":"age"},"properties":{"age":{"type":"INT"}}}"#,
+                ["/settings/identityProperty"]
+            ),
+            (#"{"application":"a","settings":{"passwords":8}}"#, ["/settings/passwords"]),
+            (#"{"application":"a","settings":{"reauthentication":"never"}}"#, ["/settings/reauthentication"]),
+            (#"{"application":"a","settings":{"lock":10}}"#, ["/settings/lock"]),
+            (
+                #"{"application":"a","settings":{"lock":{"failures":2,"seconds":59,"x":1}}}"#,
+                ["/settings/lock/failures", "/settings/lock/seconds", "/settings/lock/x"]
+            ),
+            (
+                #"{"application":"a","settings":{"lock":{"failures":101,"seconds":86401}}}"#,
+                ["/settings/lock/failures", "/settings/lock/seconds"]
+            ),
+            (#"{"application":"a","settings":{"tellUnknownLogins":"no"}}"#, ["/settings/tellUnknownLogins"]),
+            (#"{"application":"a","settings":{"clientKeys":["findByRole","all"]}}"#, ["/settings/clientKeys/1"]),
+            (#"{"application":"a","settings":{"clientKeys":["findByRole","findByRole"]}}"#, ["/settings/clientKeys"]),
+            (
+                #"{"application":"a","settings":{"passwords":{"fewestCharacters":7,"x":1}}}"#,
+                ["/settings/passwords/fewestCharacters", "/settings/passwords/x"]
+            ),
+            (
+                #"{"application":"a","settings":{"passwords":{"fewestCharacters":65}}}"#,
+                ["/settings/passwords/fewestCharacters"]
+            ),
             (
                 #"{"application":"a","settings":{"tokens":{"enabled":1,"seconds":59,"audience":"a b","x":1}}}"#,
                 [

@@ -79,6 +79,15 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{"sessionIdleSeconds":31622400,"sessionAbsoluteSeconds":31622400}"#),
             Self.whole(#""settings":{"undeclaredProperties":"store","offsetlessTimes":"utc"}"#),
             Self.whole(#""settings":{"undeclaredProperties":null,"offsetlessTimes":"refuse"}"#),
+            Self.whole(#""settings":{"passwords":{"fewestCharacters":8}}"#),
+            Self.whole(#""settings":{"passwords":{"fewestCharacters":64}}"#),
+            Self.whole(#""settings":{"excessLogins":"refuse"}"#),
+            Self.whole(#""settings":{"excessLogins":"endOldest"}"#),
+            Self.whole(#""settings":{"reauthentication":"session","lock":{"failures":3,"seconds":60}}"#),
+            Self.whole(#""settings":{"lock":{"failures":100,"seconds":86400},"tellUnknownLogins":true}"#),
+            Self.whole(#""settings":{"clientKeys":["confirmationURL","findByRole"]}"#),
+            Self.whole(#""settings":{"identityProperty":"email"}"#),
+            Self.whole(#""settings":{"identityProperty":"login"},"properties":{"login":{"type":"TEXT"}}"#),
             Self.whole(#""settings":{"allowedOrigins":["http://localhost:8080","https://[::1]:80"]}"#),
             Self.whole(#""settings":{"hostNames":["a","a-b.c","\#(long).x","1.2.3.4"]}"#),
             Self.whole(#""keys":[{"label":"\#(String(repeating: "l", count: 100))","key":{"env":"_9aZ"}}]"#),
@@ -88,7 +97,7 @@ struct DocumentSchemaTests {
                 #""providers":{"facebook":{"graphVersion":"v999.99","proof":"classic","pkce":"off","apps":[{"appId":"00","appSecret":{"env":"A"},"configId":"007"},{"appId":"01","appSecret":{"env":"A"},"configId":null}]}}"#
             ),
             Self.whole(
-                #""properties":{"\#(long)":{"type":"INT","required":false,"clientMappable":true},"Name":{"type":"JSON"}}"#
+                #""properties":{"\#(long)":{"type":"INT","required":false,"clientMappable":true,"indexed":true},"Name":{"type":"JSON"}}"#
             ),
             Self.whole(#""properties":{"email":{"type":"STRING","clientMappable":false},"roles2":{"type":"TEXT"}}"#),
             Self.whole(#""providers":{"twitter":{"enabled":false}}"#),
@@ -210,7 +219,17 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":[]"#), Self.whole(#""settings":{"speed":9}"#),
             Self.whole(#""settings":{"clientMapping":"yes"}"#), Self.whole(#""settings":{"multipleLogins":null}"#),
             Self.whole(#""settings":{"mostSessions":0}"#), Self.whole(#""settings":{"mostSessions":1001}"#),
+            Self.whole(#""settings":{"excessLogins":"end"}"#), Self.whole(#""settings":{"excessLogins":null}"#),
             Self.whole(#""settings":{"banDays":-1}"#), Self.whole(#""settings":{"banDays":3651}"#),
+            Self.whole(#""settings":{"passwords":{"fewestCharacters":7}}"#),
+            Self.whole(#""settings":{"passwords":{"fewestCharacters":65}}"#),
+            Self.whole(#""settings":{"passwords":{"x":1}}"#),
+            Self.whole(#""settings":{"reauthentication":"never"}"#), Self.whole(#""settings":{"lock":{"failures":2}}"#),
+            Self.whole(#""settings":{"lock":{"failures":101}}"#), Self.whole(#""settings":{"lock":{"seconds":59}}"#),
+            Self.whole(#""settings":{"lock":{"seconds":86401}}"#), Self.whole(#""settings":{"lock":{"x":1}}"#),
+            Self.whole(#""settings":{"tellUnknownLogins":1}"#), Self.whole(#""settings":{"clientKeys":["all"]}"#),
+            Self.whole(#""settings":{"clientKeys":["findByRole","findByRole"]}"#),
+            Self.whole(#""settings":{"identityProperty":"a b"}"#), Self.whole(#""settings":{"identityProperty":null}"#),
             Self.whole(#""settings":{"tokens":null}"#), Self.whole(#""settings":{"tokens":{"seconds":59}}"#),
             Self.whole(#""settings":{"tokens":{"audience":"a b"}}"#), Self.whole(#""settings":{"tokens":{"x":1}}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":59}"#),
@@ -332,7 +351,7 @@ struct DocumentSchemaTests {
                             + object(
                                 [
                                     "clientMapping", "multipleLogins", "sessionIdleSeconds", "allowedOrigins",
-                                    "hostNames", "mostSessions", "tokens", "undeclaredProperties",
+                                    "hostNames", "mostSessions", "passwords", "tokens", "undeclaredProperties",
                                 ]
                             ) { _ in piece() }
                     )

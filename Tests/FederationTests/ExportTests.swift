@@ -60,7 +60,7 @@ struct ExportTests {
             apps: ["111", "222", "333"],
             proof: .classic,
             properties:
-                #"{"b":{"type":"DATETIME"},"email":{"type":"STRING","required":true},"a":{"type":"INT","required":true,"clientMappable":true}}"#,
+                #"{"b":{"type":"DATETIME"},"email":{"type":"STRING","required":true},"a":{"type":"INT","required":true,"clientMappable":true,"indexed":true}}"#,
             mapping: #"{"email":"email","id":"a"}"#,
             dynamicNames: ["dyn"]
         ),
@@ -133,7 +133,7 @@ struct ExportTests {
         let text = try DocumentExport.document(of: sample.stored(), kinds: .outOfReach()).text
         #expect(
             text == #"""
-                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"undeclaredProperties":null,"offsetlessTimes":"refuse","sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"banDays":730,"tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100,"mostPerHourInAll":10000},"roles":[]},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
+                {"application":"demo","name":"Demo","settings":{"clientMapping":true,"dynamicProperties":false,"undeclaredProperties":null,"offsetlessTimes":"refuse","sessionIdleSeconds":1209600,"sessionAbsoluteSeconds":2592000,"multipleLogins":true,"mostSessions":null,"excessLogins":"endOldest","banDays":730,"passwords":{"fewestCharacters":15},"reauthentication":"recent","lock":{"failures":100,"seconds":3600},"tellUnknownLogins":false,"clientKeys":[],"identityProperty":"email","tokens":{"enabled":false,"seconds":300,"audience":null},"allowedOrigins":[],"hostNames":[],"registration":{"enabled":true,"confirmEmail":false,"mostPerHour":100,"mostPerHourInAll":10000},"roles":[],"collection":{"find":[],"readOthers":[],"updateOthers":[],"deleteOwn":["users","guests"]}},"keys":[{"label":"ios","key":{"env":"DEMO_IOS_API_KEY"}}],"providers":{"facebook":{"enabled":true,"apps":[{"appId":"1234567890","appSecret":{"env":"DEMO_FACEBOOK_APP_SECRET"}},{"appId":"2","appSecret":{"env":"DEMO_FACEBOOK_2_APP_SECRET"}}],"graphVersion":"v25.0"}},"properties":{"birthday":{"type":"DATE"},"nick":{"type":"STRING","clientMappable":true}},"mapping":{"facebook":[{"from":"name","to":"name"}]}}
                 """#
         )
     }
@@ -227,7 +227,7 @@ struct ExportTests {
         ).map(\.line)
         #expect(
             lines == [
-                #"property.declare d: nil -> {"type":"INT","required":false,"clientMappable":false}"#,
+                #"property.declare d: nil -> {"type":"INT","required":false,"clientMappable":false,"visibleTo":"self"}"#,
                 #"property.order : ["a","b","c","d"] -> ["d","b","a","c"]"#,
             ]
         )

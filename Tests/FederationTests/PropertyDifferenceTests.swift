@@ -48,8 +48,12 @@ struct PropertyDifferenceTests {
     func properties() throws {
         #expect(
             try Self.lines { $0.properties.append(try Self.property("new", .json, clientMappable: true)) } == [
-                #"property.declare new: nil -> {"type":"JSON","required":false,"clientMappable":true}"#
+                #"property.declare new: nil -> {"type":"JSON","required":false,"clientMappable":true,"visibleTo":"self"}"#
             ]
+        )
+        #expect(
+            try Self.lines { $0.properties[3] = Property(name: try Self.name("points"), type: .double, indexed: true) }
+                == [#"property.widen points: "INT" -> "DOUBLE""#, "property.index points: false -> true"]
         )
         #expect(
             try Self.lines { $0.properties[3] = try Self.property("points", .double) } == [
@@ -59,7 +63,7 @@ struct PropertyDifferenceTests {
         #expect(
             try Self.lines { $0.properties[2] = try Self.property("nick", .text) } == [
                 #"property.widen nick: "STRING" -> "TEXT""#,
-                #"property.change nick: {"required":false,"clientMappable":true} -> {"required":false,"clientMappable":false}"#,
+                #"property.change nick: {"required":false,"clientMappable":true,"visibleTo":"self"} -> {"required":false,"clientMappable":false,"visibleTo":"self"}"#,
             ]
         )
         #expect(
@@ -70,7 +74,7 @@ struct PropertyDifferenceTests {
         )
         #expect(
             try Self.lines { $0.properties.remove(at: 3) } == [
-                #"property.remove points: {"type":"INT","required":false,"clientMappable":false} -> nil"#
+                #"property.remove points: {"type":"INT","required":false,"clientMappable":false,"visibleTo":"self"} -> nil"#
             ]
         )
         #expect(
@@ -100,7 +104,7 @@ struct PropertyDifferenceTests {
                 desired.properties[3] = try Self.property("score", .string, clientMappable: true)
             } == [
                 #"property.rename points: "points" -> "score""#, #"property.widen score: "INT" -> "STRING""#,
-                #"property.change score: {"required":false,"clientMappable":false} -> {"required":false,"clientMappable":true}"#,
+                #"property.change score: {"required":false,"clientMappable":false,"visibleTo":"self"} -> {"required":false,"clientMappable":true,"visibleTo":"self"}"#,
             ]
         )
         var dictionary = Self.sample

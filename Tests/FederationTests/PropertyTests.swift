@@ -1,6 +1,7 @@
 import Administration
 import Facebook
 import Federation
+import Store
 import TestSupport
 import Testing
 import Vocabulary
@@ -39,7 +40,7 @@ struct PropertyTests {
             let made = try await Self.declare(office, #"{"name":"points","type":"INT","clientMappable":true}"#)
             #expect(
                 made.body.text
-                    == #"{"name":"points","type":"INT","required":false,"clientMappable":true,"builtIn":false}"#
+                    == #"{"name":"points","type":"INT","required":false,"clientMappable":true,"visibleTo":"self","indexed":false,"builtIn":false}"#
             )
             _ = try await administration.mappings.put(
                 for: .facebook,
@@ -56,7 +57,7 @@ struct PropertyTests {
             )
             #expect(
                 changed.body.text
-                    == #"{"name":"score","type":"DOUBLE","required":true,"clientMappable":false,"builtIn":false}"#
+                    == #"{"name":"score","type":"DOUBLE","required":true,"clientMappable":false,"visibleTo":"self","indexed":false,"builtIn":false}"#
             )
             #expect(try await Self.columns(office) == ["score double precision not null"])
             let mapping = try await administration.mappings.read(for: .facebook, of: "demo")
@@ -103,6 +104,50 @@ struct PropertyTests {
                 by: Office.actor
             )
             #expect(try await Self.columns(office).isEmpty)
+        }
+    }
+
+    @Test("an index is declared, built, told of, and given up again; a JSON property has none")
+    func index() async throws {
+        try await Office.lend { office in
+            let administration = office.administration
+            func property(_ name: String) async throws -> JSONObject? {
+                try await administration.properties.read(name, of: "demo").body.object
+            }
+            let made = try await Self.declare(office, #"{"name":"city","type":"STRING","indexed":true}"#)
+            #expect(made.body.object?["index"] == .object(["state": .string("building")]))
+            let name = try await Self.patch(office, "name", #"{"indexed":true}"#)
+            #expect(name.body.object?["clientMappable"] == .bool(true), "a built-in property keeps what it is")
+            let list = try await administration.properties.index("demo").body.object?["items"]?.array ?? []
+            #expect(
+                list.filter { $0.object?["index"] == .object(["state": .string("ready")]) }
+                    .compactMap { $0.object?["name"]?.string } == ["city", "name"]
+            )
+
+            let declared = try await failure {
+                try await Self.declare(office, #"{"name":"x","type":"JSON","indexed":true}"#)
+            }
+            #expect(declared?.reason == .documentInvalid)
+            let widened = try await failure { try await Self.patch(office, "city", #"{"type":"JSON"}"#) }
+            for refused in [declared, widened] {
+                #expect(refused?.details["problems"]?.text.contains("/indexed") == true)
+            }
+
+            _ = try await Self.patch(office, "city", #"{"indexed":false,"index":{"state":"gone"},"slowSearches":{}}"#)
+            #expect(try await property("city")?["index"] == nil)
+            var tally = SlowSearchTally()
+            tally.add(700)
+            let names = ["city", "name"].compactMap { PropertyName($0) }
+            let demo = try #require(ApplicationID("demo"))
+            try await office.store.noteSlowSearches(tally, by: names, of: demo)
+            let slow = try #require(try await property("city")?["slowSearches"]?.object)
+            #expect(slow["count"] == .integer(1) && slow["slowestMilliseconds"] == .integer(700))
+            #expect(try await property("name")?["slowSearches"] == nil, "it has its index by now")
+            _ = try await administration.properties.index("demo")
+            #expect(
+                try await office.audit().filter { $0.contains(".index") }
+                    == ["property.index name", "property.index city"]
+            )
         }
     }
 

@@ -107,7 +107,8 @@ struct Sample {
                 name: try #require(PropertyName(member.key)),
                 type: try #require(member.value.object?["type"]?.string.flatMap(PropertyType.init(rawValue:))),
                 required: member.value.object?["required"]?.bool ?? false,
-                clientMappable: member.value.object?["clientMappable"]?.bool ?? false
+                clientMappable: member.value.object?["clientMappable"]?.bool ?? false,
+                indexed: member.value.object?["indexed"]?.bool ?? false
             )
         }
         return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared

@@ -8,7 +8,7 @@ struct SettingsDocumentTests {
     @Test("what is written back reads as the same settings, and all of them are written")
     func roundTrip() throws {
         let text = #"""
-            {"clientMapping":false,"dynamicProperties":true,"undeclaredProperties":"drop","offsetlessTimes":"utc","sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"banDays":0,"tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"roles":["Editor","a.b-c_d"]}
+            {"clientMapping":false,"dynamicProperties":true,"undeclaredProperties":"drop","offsetlessTimes":"utc","sessionIdleSeconds":60,"sessionAbsoluteSeconds":31622400,"multipleLogins":false,"mostSessions":1000,"excessLogins":"refuse","banDays":0,"passwords":{"fewestCharacters":8},"reauthentication":"session","lock":{"failures":3,"seconds":86400},"tellUnknownLogins":true,"clientKeys":["findByRole","confirmationURL"],"identityProperty":"phone","tokens":{"enabled":true,"seconds":3600,"audience":"https://orders.example"},"allowedOrigins":["https://a.example:8443"],"hostNames":["a.example","b"],"registration":{"enabled":false,"confirmEmail":true,"mostPerHour":7,"mostPerHourInAll":70},"roles":["Editor","a.b-c_d"],"collection":{"find":["users"],"readOthers":["guests","role:Editor"],"updateOthers":["role:a.b-c_d"],"deleteOwn":[]}}
             """#
         let settings = try SettingsDocument.parse(try json(text))
         #expect(SettingsDocument.document(of: settings).text == text)
@@ -97,6 +97,22 @@ struct SettingsDocumentTests {
         let places = problems?.problems.map(\.pointer.description)
         let wrong = ["enabled", "confirmEmail", "mostPerHour", "mostPerHourInAll", "more"]
         #expect(places == wrong.map { "/settings/registration/" + $0 })
+    }
+
+    @Test(
+        "what is weaker than it need be is a warning",
+        arguments: [
+            ("{}", []), (#"{"passwords":{"fewestCharacters":12}}"#, []),
+            (#"{"passwords":{"fewestCharacters":11}}"#, ["passwords.fewestCharacters"]),
+            (#"{"reauthentication":"session","tellUnknownLogins":true}"#, ["reauthentication", "tellUnknownLogins"]),
+            (#"{"clientKeys":["findByRole"]}"#, ["clientKeys"]),
+            (#"{"clientKeys":["findByRole","confirmationURL"]}"#, ["clientKeys", "clientKeys"]),
+            (#"{"reauthentication":"recent","lock":{"failures":100,"seconds":60},"clientKeys":[]}"#, []),
+        ]
+    )
+    func warnings(text: String, named: [String]) throws {
+        let warnings = try SettingsDocument.parse(try json(text)).warnings
+        #expect(warnings.compactMap { $0.split(separator: " ").first.map(String.init) } == named)
     }
 
     @Test("at most 20 host names and 100 origins")

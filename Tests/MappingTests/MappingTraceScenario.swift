@@ -74,7 +74,7 @@ extension User {
             socialAccount: "FACEBOOK",
             locale: nil,
             emailVerified: false,
-            properties: try properties.map { (name: try #require(PropertyName($0.0)), value: $0.1) },
+            properties: try properties.map { (name: try #require(PropertyName($0.0)), value: $0.1, visibleTo: .owner) },
             dynamic: dynamic
         )
     }

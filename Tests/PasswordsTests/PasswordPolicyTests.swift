@@ -4,9 +4,9 @@ import Vocabulary
 
 @Suite("What a password may be")
 struct PasswordPolicyTests {
-    private func rule(_ password: String, names: [String] = []) -> String? {
+    private func rule(_ password: String, fewest: Int64 = 15, names: [String] = []) -> String? {
         do throws(Failure) {
-            try PasswordPolicy.check(Secret(password), names: names)
+            try PasswordPolicy.check(Secret(password), fewest: fewest, names: names)
             return nil
         } catch {
             #expect(error.reason == .passwordNotAllowed)
@@ -27,6 +27,17 @@ struct PasswordPolicyTests {
     )
     func bounds(password: String, expected: String?) {
         #expect(rule(password) == expected, "\(password)")
+    }
+
+    @Test(
+        "the application says how short one may be, and what is guessed first is refused at any length",
+        arguments: [
+            ("xylopho", 8, "tooShort"), ("xylophon", 8, nil), ("football", 8, "common"), ("iloveyou", 8, "common"),
+            ("Passw0rd", 8, "common"), ("xylophon xylophon", 18, "tooShort"), ("xylophon xylophon!", 18, nil),
+        ]
+    )
+    func fewest(password: String, fewest: Int64, expected: String?) {
+        #expect(rule(password, fewest: fewest) == expected, "\(password)")
     }
 
     @Test("characters are counted in NFC, so decomposed ones gain nothing")

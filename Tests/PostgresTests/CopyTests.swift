@@ -93,15 +93,18 @@ extension WithPostgreSQL {
                     #expect(server.row == 3)
                     #expect(server.description.contains("row 3") && !server.description.contains("canary"))
                     #expect(try await connection.query("SELECT FROM checked").count == 0)
-                    // A row of another form, a table that is not there, and a text that PostgreSQL does not take.
-                    for (bind, table, code) in [
-                        (Bind.text("x"), "checked", "22P03"), (.int64(1), "nowhere", "42P01"),
-                        (.bytes([0]), "checked", "22P03"),
-                    ] as [(Bind, String, SQLState)] {
+                    // A value that is too long, a table that is not there, and a text that PostgreSQL does not take.
+                    for (bind, table, column, code) in [
+                        (Bind.text("longer than a number"), "checked", "n", "22P03"),
+                        (.int64(1), "nowhere", "n", "42P01"),
+                        (.bytes([0]), "checked", "t", "22021"),
+                    ] as [(Bind, String, String, SQLState)] {
                         var rows = CopyRows()
                         rows.append([bind])
-                        let error = await postgresError { try await connection.copy(rows, into: table, columns: ["n"]) }
-                        #expect(error?.sqlState == code)
+                        let error = await postgresError {
+                            try await connection.copy(rows, into: table, columns: [column])
+                        }
+                        #expect(error?.sqlState == code, "\(String(describing: error))")
                     }
                     #expect(try await connection.query("SELECT 1").count == 1)
                 }

@@ -60,6 +60,25 @@ struct AttemptTests {
         }
     }
 
+    @Test("the application says how many lock a login, and for how long")
+    func lock() async throws {
+        try await Tenant.lend { tenant in
+            var tenant = tenant
+            tenant.application.settings.lock.failures = 3
+            tenant.application.settings.lock.seconds = 600
+            for _ in 1...3 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
+            let wait = try #require(try await tenant.attempt(Self.keys(1)))
+            #expect((590...600).contains(wait))
+            #expect(try await tenant.attempt(Self.keys(2)) == nil, "another login of the same source")
+            let key = "key = '\\x\(String(repeating: "01", count: 32))'"
+            try await tenant.database.psql(
+                "update \(Tenant.schema).attempts set counted_since = now() - interval '601 s' where \(key)"
+            )
+            #expect(try await tenant.attempt(Self.keys(1)) == nil)
+            #expect(try await tenant.failures(of: Self.key(1)) == "4 1")
+        }
+    }
+
     @Test("T-82: a success clears the own login, and of the source neither the other failures nor the wait")
     func success() async throws {
         try await Tenant.lend { tenant in
@@ -94,7 +113,7 @@ struct AttemptTests {
     func takenBack() async throws {
         try await Tenant.lend { tenant in
             for _ in 1...2 { #expect(try await tenant.attempt(Self.keys(1)) == nil) }
-            try await tenant.store.withdrawAttempt(for: Self.keys(1).counts, of: tenant.application)
+            try await tenant.store.withdrawAttempt(for: Self.keys(1).counts(by: LoginLock()), of: tenant.application)
             #expect(try await tenant.failures(of: Self.key(1)) == "1 1")
             #expect(try await tenant.failures(of: Self.key(200)) == "1 1")
             try await tenant.database.psql(
@@ -110,7 +129,7 @@ struct AttemptTests {
 
 extension Tenant {
     fileprivate func attempt(_ keys: AttemptKeys) async throws -> Int? {
-        try await store.countAttempt(for: keys.counts, of: application)?.seconds
+        try await store.countAttempt(for: keys.counts(by: application.settings.lock), of: application)?.seconds
     }
 
     fileprivate func letWaitsPass() async throws {

@@ -169,7 +169,7 @@ extension Tenant {
     /// Makes a user, disables and erases them; or takes the one identity from them, as Facebook's deletion does where a
     /// password is left.
     @discardableResult
-    fileprivate func ban(_ subject: String, keepingUser: Bool = false) async throws -> ObjectID {
+    func ban(_ subject: String, keepingUser: Bool = false) async throws -> ObjectID {
         let id = try await signIn(subject, writing: nil, to: "nick", .always).user.objectID
         _ = try await person(id, .setStatus(.disabled))
         guard keepingUser else {

@@ -347,7 +347,7 @@ extension Tenant {
             login: UserUpdate.LoginChange(login: email, password: nil, formerHash: hash),
             announcement: announcement(former, link: link)
         )
-        _ = try await store.update(update, bySession: openSession(of: user), of: application).get()
+        _ = try await store.update(update, by: .session(openSession(of: user)), of: application).get()
         return link
     }
 
@@ -391,6 +391,7 @@ extension Tenant {
             byLink: link,
             for: .passwordReset,
             to: password(of: user, login: login),
+            at: login,
             keepingIdentities: false,
             forgetting: Self.randomHash(),
             in: application

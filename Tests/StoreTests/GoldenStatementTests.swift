@@ -44,7 +44,8 @@ struct GoldenStatementTests {
 
     /// The variants of a login.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
-        case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions
+        case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
+            refused, refusedOnce
 
         var testDescription: String { rawValue }
 
@@ -63,6 +64,9 @@ struct GoldenStatementTests {
             case .exchangedToken: return try make(tokens: .exchanged, use: .once)
             case .lastLoginWins: return try make { $0.multipleLogins = false }
             case .mostSessions: return try make { $0.mostSessions = 5 }
+            case .refused: return try make { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
+            case .refusedOnce:
+                return try make([targets[0]], use: .once) { ($0.multipleLogins, $0.excessLogins) = (false, .refuse) }
             }
         }
 
@@ -105,6 +109,19 @@ struct GoldenStatementTests {
             columns: UserColumns(application: application)
         )
         try compare(text, with: "profile-refresh")
+    }
+
+    @Test("of a login by a password that may be refused for the sessions there are")
+    func refusedPassword() throws {
+        let application = try Self.application { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
+        let session = PasswordSession(
+            user: ObjectID(UUID()),
+            verifiedHash: SealedSecret(bytes: [], keyID: ""),
+            login: "",
+            tokenHash: [],
+            previousTokenHash: nil
+        )
+        try compare(session.text(UserColumns(application: application), of: application), with: "password-refused")
     }
 
     @Test("of a login by a password, and of one that was confirmed by mail", arguments: [true, false])

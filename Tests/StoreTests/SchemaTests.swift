@@ -32,7 +32,7 @@ struct SchemaTests {
             }
             #expect(
                 try await database.psql("select version from federation.schema_versions") == [
-                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"],
+                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"],
                 ]
             )
         }
@@ -126,6 +126,7 @@ struct SchemaTests {
                 drop function federation.identity_hash(text, text, text);
                 drop function federation.has_ended(text, bytea, timestamptz);
                 drop function federation.limit_sessions(text, uuid, bytea, bytea, bigint);
+                drop function federation.has_room_for_session(text, uuid, bytea, bytea, bigint, bigint);
                 drop index "old one".users_email, "old one".users_guests;
                 alter table "old one".users drop constraint dynamic_is_bounded;
                 drop index "old one".sessions_user;

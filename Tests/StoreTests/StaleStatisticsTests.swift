@@ -156,11 +156,11 @@ struct StaleStatisticsTests {
         #expect(try await store.loginMethods(of: user, session: other, in: application).count == 2)
         _ = try await store.update(
             UserUpdate(id: user, given: GivenProperties(), login: nil),
-            bySession: other,
+            by: .session(other),
             of: application
         ).get()
         let keys = AttemptKeys(source: Tenant.randomHash(), account: Tenant.randomHash())
-        _ = try await store.countAttempt(for: keys.counts, of: application)
+        _ = try await store.countAttempt(for: keys.counts(by: application.settings.lock), of: application)
         try await store.forgiveAttempt(keys, of: application)
         for purpose in [EmailTokenPurpose.confirmation, .passwordReset] {
             let link = Tenant.randomHash()
@@ -178,6 +178,7 @@ struct StaleStatisticsTests {
                     byLink: link,
                     for: purpose,
                     to: StoredPassword(objectID: user, login: address, hash: secret),
+                    at: address,
                     keepingIdentities: true,
                     forgetting: keys.account,
                     in: application

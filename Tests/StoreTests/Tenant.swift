@@ -282,3 +282,10 @@ extension User {
         properties.first { $0.name.text == name }?.value
     }
 }
+
+extension ConfigurationChange {
+    /// Changes the rules of a property; its type plays no part in that.
+    static func changeProperty(_ name: PropertyName, required: Bool, clientMappable: Bool) -> ConfigurationChange {
+        .changeProperty(Property(name: name, type: .string, required: required, clientMappable: clientMappable))
+    }
+}

@@ -1,8 +1,10 @@
 import FoundationEssentials
-import Store
+import Postgres
 import TestSupport
 import Testing
 import Vocabulary
+
+@testable import Store
 
 @Suite("Queries of the users collection")
 struct UserQueryTests {
@@ -67,7 +69,7 @@ struct UserQueryTests {
                 column,
                 of: try (0..<Int.random(in: 1...3, using: &random)).map { _ in try value(values, &random) }
             )
-        case 2 where name != "member" && name != "nick":
+        case 2 where name != "member":
             return .between(column, try value(values, &random), try value(values, &random))
         case 3 where name == "nick":
             return .like(
@@ -75,9 +77,7 @@ struct UserQueryTests {
                 pattern: try #require(["%", "a%", "_n_", "a\\%b", "", "%'%"].randomElement(using: &random))
             )
         default:
-            // In which order texts are is the database's to say.
-            let isOrdered = name != "member" && name != "nick"
-            let signs = isOrdered ? UserFilter.Sign.allCases : [.equal, .different]
+            let signs = name == "member" ? [.equal, .different] : UserFilter.Sign.allCases
             return .comparison(column, try #require(signs.randomElement(using: &random)), try value(values, &random))
         }
     }
@@ -88,22 +88,65 @@ struct UserQueryTests {
         var found = 0
         try await Tenant.lend { tenant in
             try await Self.fill(tenant, &random)
-            let everybody = try await tenant.store.users(matching: UserQuery(limit: 100), of: tenant.application)
+            let everybody = try await tenant.store.users(matching: UserQuery(limit: 100), of: tenant.application).value
             #expect(everybody.count == 40)
             for _ in 0..<1000 {
                 let filter = try Self.filter(3, &random)
                 var query = UserQuery(limit: 100)
                 query.filter = filter
-                let users = try await tenant.store.users(matching: query, of: tenant.application)
+                let users = try await tenant.store.users(matching: query, of: tenant.application).value
                 let expected = everybody.filter { filter.holds(of: $0) == true }
                 #expect(users.map(\.objectID) == expected.map(\.objectID), "\(filter)")
-                #expect(
-                    try await tenant.store.userCount(matching: filter, of: tenant.application) == Int64(expected.count)
-                )
+                let count = try await tenant.store.userCount(matching: filter, of: tenant.application).value
+                #expect(count == Int64(expected.count))
                 found += users.count
             }
         }
         #expect(found > 1000)
+    }
+
+    @Test("T-84: the statement of a filter is made of our own words and of columns alone, whatever the values are")
+    func words() throws {
+        var random = SeededRandom(13)
+        let ours = Set(
+            "u and or not is null true in between like collate C any array text numeric date_trunc milliseconds lower left"
+                .split(separator: " ").map(String.init)
+        )
+        let columns = Set(Tenant.properties.map(\.name.text))
+        for _ in 0..<10_000 {
+            let filter = try Self.filter(3, &random)
+            let sql = filter.condition(in: "tenant").sql
+            #expect(!sql.contains("'; ") && !sql.contains("--") && !sql.contains("%"), "\(sql)")
+            let words = sql.split { !$0.isLetter && $0 != "_" }.map(String.init)
+            #expect(Set(words).subtracting(ours).subtracting(columns).isEmpty, "\(sql)")
+        }
+    }
+
+    @Test("users of more bytes than a reply may have are refused; what nobody wants is not read")
+    func tooLarge() async throws {
+        try await Tenant.lend { tenant in
+            for _ in 0..<20 {
+                let user = try await tenant.insertUser(email: "\(UUID())@example.com")
+                try await tenant.set("nick", to: String(repeating: "x", count: 10_000), of: user)
+                try await tenant.set("points", to: "1", of: user)
+            }
+            let application = tenant.application
+            try await withStore(tenant.database.url, configure: { $0.resultBytes = 100_000 }) { store in
+                var query = UserQuery(limit: 20)
+                let failure = await #expect(throws: Failure.self) {
+                    try await store.users(matching: query, of: application)
+                }
+                #expect(failure?.reason == .queryTooLarge && failure?.details["mostBytes"]?.integer == 100_000)
+                query.unread = [Tenant.named("nick")]
+                query.readsUndeclared = false
+                let users = try await store.users(matching: query, of: application).value
+                #expect(users.count == 20)
+                #expect(users.allSatisfy { $0.value("nick") == nil && $0.value("points") == .integer(1) })
+                query.unread = []
+                query.limit = 5
+                #expect(try await store.users(matching: query, of: application).value.count == 5)
+            }
+        }
     }
 
     @Test("an address is found in whatever case, and an id that is none is nobody's")
@@ -114,7 +157,7 @@ struct UserQueryTests {
             func ids(_ filter: UserFilter) async throws -> [ObjectID] {
                 var query = UserQuery(limit: 10)
                 query.filter = filter
-                return try await tenant.store.users(matching: query, of: tenant.application).map(\.objectID)
+                return try await tenant.store.users(matching: query, of: tenant.application).value.map(\.objectID)
             }
             let email = try Self.column("email")
             let address = UserFilter.Value.property(.text("aNN@example.com"))
@@ -125,6 +168,54 @@ struct UserQueryTests {
             #expect(try await ids(.isOne(.objectID, of: [.objectID(nil), .objectID(ann)])) == [ann])
             #expect(try await ids(.comparison(.objectID, .equal, .objectID(nil))) == [])
             #expect(try await ids(.comparison(.objectID, .different, .objectID(nil))) == [])
+        }
+    }
+
+    @Test("of users who are alike in what is asked for one is found, and the rest of the query counts as ever")
+    func distinct() async throws {
+        var random = SeededRandom(14)
+        try await Tenant.lend { tenant in
+            try await Self.fill(tenant, &random)
+            let everybody = try await tenant.store.users(matching: UserQuery(limit: 100), of: tenant.application).value
+            for names in [["points"], ["member", "nick"], ["seen", "birthday", "ratio"]] {
+                var query = UserQuery(limit: 100)
+                query.distinct = try names.map(Self.column)
+                query.order = [UserOrder(by: query.distinct[0], isDescending: true)]
+                func key(_ user: User) -> String {
+                    names.map { user.value(of: $0)?.json.text ?? "-" }.joined(separator: "|")
+                }
+                let found = try await tenant.store.users(matching: query, of: tenant.application).value
+                #expect(Set(found.map(key)).count == found.count)
+                #expect(Set(found.map(key)) == Set(everybody.map(key)), "\(names)")
+                query.filter = .isNull(query.distinct[0])
+                #expect(
+                    try await tenant.store.users(matching: query, of: tenant.application).value.count
+                        == Set(everybody.filter { $0.value(of: names[0]) == nil }.map(key)).count
+                )
+            }
+        }
+    }
+
+    @Test("users of a role are those who were given it, or who are what it says; their roles come in their order")
+    func roles() async throws {
+        try await Tenant.lend { tenant in
+            let (ann, bob) = (
+                try await tenant.insertUser(email: "a@example.com"), try await tenant.insertUser(email: "b@example.com")
+            )
+            _ = try await tenant.change(ann, .giveRole("Editor"))
+            _ = try await tenant.change(ann, .giveRole("Author"))
+            func ids(_ filter: UserFilter) async throws -> [ObjectID] {
+                var query = UserQuery(limit: 10)
+                query.filter = filter
+                return try await tenant.store.users(matching: query, of: tenant.application).value.map(\.objectID)
+            }
+            #expect(try await ids(.hasRole(.given("Editor"))) == [ann])
+            #expect(try await ids(.not(.hasRole(.given("Editor")))) == [bob])
+            let holders = try await ids(.hasRole(.system(.authenticatedUser)))
+            #expect(Set(holders) == [ann, bob])
+            #expect(try await ids(.hasRole(.system(.guestUser))) == [])
+            let given = try await tenant.store.roles(of: [bob, ann], in: tenant.application)
+            #expect(given == [[], ["Author", "Editor"]])
         }
     }
 
@@ -139,7 +230,7 @@ struct UserQueryTests {
                 var users: [User] = []
                 repeat {
                     query.offset = Int64(users.count)
-                    users += try await tenant.store.users(matching: query, of: tenant.application)
+                    users += try await tenant.store.users(matching: query, of: tenant.application).value
                 } while users.count % 7 == 0 && users.count < 40
                 #expect(Set(users.map(\.objectID)).count == 40)
                 let points = users.map { user -> Int64 in
@@ -189,7 +280,7 @@ extension UserFilter {
             case .greater: order > 0
             case .atLeast: order >= 0
             }
-        case .comparison: return nil
+        case .comparison, .hasRole: return nil
         }
     }
 

@@ -237,6 +237,17 @@ struct JSONParserTests {
         #expect(Self.record(#"{"guestUser":{},"fieldsMapping":{"é":1}}"#, limits: limits) == .keyNotASCII)
     }
 
+    @Test("each user object of a list has them by itself")
+    func recordsOfList() {
+        var limits = JSONLimits.record
+        limits.inside?.depth = 2
+        let record = #"{"a":{"é":\#(Self.list(9999))}}"#
+        #expect(Self.record("[\(record),\(record)]", limits: limits) == nil)
+        #expect(Self.record(#"[{"a":[\#(Self.list(9999)),0]}]"#, limits: limits) == .tooManyMembers)
+        #expect(Self.record(#"[{"a":1,"é":2}]"#, limits: limits) == .keyNotASCII)
+        #expect(Self.record(#"[{"a":{}},{"é":2}]"#, limits: limits) == .keyNotASCII)
+    }
+
     @Test("T-94: ten thousand hostile keys of a value are read, compared and written in linear time")
     func manyHostileKeys() throws {
         // Canonically equal in pairs, so that each of them compared as a String with each other one would take minutes.

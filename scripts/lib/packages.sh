@@ -9,6 +9,7 @@ packages_for() {
 libpq-dev has_library:libpq
 libcurl4-openssl-dev has_library:libcurl
 libargon2-dev has_library:libargon2
+libcrypt-dev has_library:libxcrypt
 zlib1g-dev has_library:zlib'
     local run='postgresql has_postgres_server
 curl has_command:curl
@@ -30,6 +31,7 @@ pypi:aiosmtpd has_python_module:aiosmtpd'
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
 libargon2-1 has_shared_library:libargon2.so.1
+libcrypt1 has_shared_library:libcrypt.so.1
 zlib1g has_shared_library:libz.so.1
 libstdc++6 has_shared_library:libstdc++.so.6'
     case $1 in

@@ -58,8 +58,8 @@ struct LinkPage {
     private func hidden(_ token: String, _ account: LinkedAccount) -> String {
         """
         <input type="hidden" name="token" value="\(WebPage.escaped(token))">
-        <p><label>E-mail address<br>
-        <input type="email" autocomplete="username" value="\(WebPage.escaped(account.email))" readonly></label></p>
+        <p><label>\(account.login == nil ? "E-mail address" : "Login")<br>
+        <input type="\(account.login == nil ? "email" : "text")" autocomplete="username" value="\(WebPage.escaped(account.login ?? account.email))" readonly></label></p>
         """
     }
 
@@ -91,7 +91,7 @@ struct LinkPage {
             <input type="password" name="password" autocomplete="current-password" required></label></p>
             """ : ""
         let other =
-            account.hasPassword
+            account.hasPassword && account.setsPassword
             ? """
             <h2>Or set a new password</h2>
             <p>If somebody else made the account with your address, or you have forgotten the password, the account becomes yours by a new \

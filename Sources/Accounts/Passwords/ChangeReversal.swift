@@ -60,13 +60,14 @@ package struct ChangeReversal: Sendable {
         let undone = try await events.logging("change undone", of: loaded, logger, user: \.emailToken.user) {
             () throws(Failure) in
             let (hash, emailToken) = try await resets.emailToken(by: token, for: .reversal, in: loaded)
-            guard let email = EmailAddress(emailToken.email),
-                let before = try await store.person(emailToken.user, of: loaded.application)?.user
-            else { throw Failure.linkInvalid }
+            guard let before = try await store.person(emailToken.user, of: loaded.application)?.user else {
+                throw Failure.linkInvalid
+            }
+            let login = try await resets.login(by: emailToken, in: loaded)
             let told = try await notices.noticeAddresses(of: before, in: loaded)
             let stored = try await verifier.newPassword(
                 password,
-                email: email,
+                login: login,
                 of: emailToken.user,
                 in: loaded,
                 deadline: .now + limits.login
@@ -74,7 +75,7 @@ package struct ChangeReversal: Sendable {
             let undone = try await store.undoChange(
                 byLink: hash,
                 to: stored,
-                forgetting: PasswordGuess.accountKey(of: email.login),
+                forgetting: PasswordGuess.accountKey(of: login.key),
                 in: loaded.application
             )
             guard let undone else { throw Failure.linkInvalid }

@@ -46,7 +46,7 @@ package struct EmailConfirmation: Sendable {
     ///
     /// - Parameters:
     ///   - user: Whose address it is.
-    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already.
+    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already, and for a server.
     ///   - loaded: The application.
     ///   - logger: Gets a line when nothing comes of it.
     func sendConfirmation(
@@ -83,29 +83,48 @@ package struct EmailConfirmation: Sendable {
         }
     }
 
-    /// Makes the link that confirms a user's address, for a server that sends its own mails.
+    /// Makes the link that confirms a user's address, for a server that sends its own mails, or for whoever has a key
+    /// where the application lets them.
+    ///
+    /// These need not read the mail, so theirs is for users who wait for it alone, sets no password, and is counted
+    /// like a mail that somebody asks for.
     ///
     /// - Parameters:
     ///   - identity: The user's id, or the login.
-    ///   - server: Who asks.
+    ///   - server: Who asks; nil for a client.
+    ///   - source: Where the request comes from.
     ///   - loaded: The application.
     /// - Returns: The address of the page.
-    /// - Throws: `server_key_required`, `not_found`, `confirmation_off`, `mail_off` without a public URL.
+    /// - Throws: `server_key_required`, `not_found`, `confirmation_off`, `too_many_attempts`, `mail_off` without a
+    ///   public URL.
     package func makeConfirmationURL(
         for identity: String,
         by server: ServerCaller?,
+        from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Secret {
-        guard server != nil else { throw .serverKeyRequired }
+        guard server != nil || loaded.application.settings.clientKeys.contains(.confirmationURL) else {
+            throw .serverKeyRequired
+        }
         try Self.requireConfirmation(in: loaded)
         var user: User?
         if let id = ObjectID(identity) {
             user = try await store.person(id, of: loaded.application)?.user
-        } else if let email = EmailAddress(identity) {
-            user = try await store.user(ofLogin: email.login, in: loaded.application)
+        } else if let login = loaded.application.login(identity) {
+            user = try await store.user(ofLogin: login.key, in: loaded.application)
         }
         guard let user, let email = user.email else { throw .noSuchUser }
-        return try await links.makeLink(.confirmation, for: user.objectID, at: email, in: loaded).address
+        if server == nil {
+            guard user.status == .emailConfirmationPending, let address = EmailAddress(email) else { throw .noSuchUser }
+            try await links.countLink(.confirmation, to: address, from: source, in: loaded)
+        }
+        return try await links.makeLink(
+            .confirmation,
+            for: user.objectID,
+            at: email,
+            onlyConfirming: server == nil,
+            in: loaded
+        ).address
     }
 
     /// Notes that the person whose link it is owns the address, and lets a user in who waited for that.

@@ -9,7 +9,7 @@ extension PasswordVerifier {
     ///
     /// - Parameters:
     ///   - password: What the person chose.
-    ///   - email: What the person will log in with.
+    ///   - login: What the person will log in by.
     ///   - user: Whose it is.
     ///   - names: Of the person; whatever else an attacker would try first.
     ///   - loaded: The application.
@@ -18,20 +18,24 @@ extension PasswordVerifier {
     /// - Throws: `password_not_allowed`, `overloaded`.
     package func newPassword(
         _ password: Secret,
-        email: EmailAddress,
+        login: Login,
         of user: ObjectID,
         names: [String] = [],
         in loaded: LoadedApplication,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> StoredPassword {
-        let halves = email.login.split(separator: "@").map(String.init)
+        let halves = login.key.split(separator: "@").map(String.init)
         let application = loaded.application
-        let guesses = [email.login] + halves + names + [application.id.text, application.name]
-        try PasswordPolicy.check(password, names: guesses)
+        let guesses = [login.key] + halves + names + [application.id.text, application.name]
+        try PasswordPolicy.check(
+            password,
+            fewest: application.settings.passwords.fewestCharacters,
+            names: guesses
+        )
         let hash = try await passwords.hash(password, deadline: deadline)
         return StoredPassword(
             objectID: user,
-            login: email.login,
+            login: login.key,
             hash: masterKeys.seal(Secret(hash), for: .passwordHash(application: application.id, user: user))
         )
     }

@@ -25,7 +25,7 @@ package struct PasswordLogin: Sendable {
     }
 }
 
-/// Logins by e-mail address and password.
+/// Logins by the identity property, an e-mail address unless the application has another, and a password.
 package struct PasswordLogins: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -50,7 +50,7 @@ package struct PasswordLogins: Sendable {
         self.random = random
     }
 
-    /// Logs a person in by e-mail address and password.
+    /// Logs a person in by a password.
     ///
     /// Whether there is such an account shows in nothing, not in text, status or time, until the password is right: a
     /// login that is nobody's, and one of an account without a password, takes as long as a wrong password and is
@@ -81,15 +81,15 @@ package struct PasswordLogins: Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> SignedIn {
         guard !request.login.utf8.isEmpty, request.password.byteCount > 0 else {
-            throw Failure(.loginIncomplete, "A login needs the e-mail address as login, and the password.")
+            throw Failure(.loginIncomplete, "A login needs login and password.")
         }
         // Neither can be anybody's, so nothing is learnt from how fast that is said.
-        guard let email = EmailAddress(request.login), PasswordPolicy.canBePassword(request.password) else {
+        guard let login = loaded.application.login(request.login), PasswordPolicy.canBePassword(request.password) else {
             throw Failure.loginInvalid
         }
-        let guess = PasswordGuess(password: request.password, login: email.login, source: request.source)
+        let guess = PasswordGuess(password: request.password, login: login.key, source: request.source)
         let stored = try await verifier.check(guess, in: loaded.application, deadline: deadline) { () throws(Failure) in
-            try await store.password(ofLogin: email.login, in: loaded.application)
+            try await store.password(ofLogin: login.key, in: loaded.application)
         }
         guard let stored else { throw Failure.loginInvalid }
         let token = random.sessionToken()

@@ -11,10 +11,14 @@ package import Vocabulary
 /// Where a link of a mail leads.
 package struct LinkedAccount: Sendable {
     package let email: String
+    /// What it is logged in to by, where that is not the address.
+    package let login: String?
     /// Whether anybody can log in to it by a provider.
     package let hasIdentities: Bool
     /// Whether somebody has chosen a password.
     package let hasPassword: Bool
+    /// Whether the link gives it another one.
+    package let setsPassword: Bool
 }
 
 /// Passwords set anew by whoever reads the mail of an account.
@@ -47,19 +51,24 @@ package struct PasswordReset: Sendable {
 
     /// Sends the owner of a login a link under which to choose another password.
     ///
-    /// Whether there is one shows in nothing. Somebody without a password gets none: an address that a provider tells
-    /// is unverified (decision D6).
+    /// Whether there is one shows in nothing, unless the application wants it told. Somebody without a password gets
+    /// none: an address that a provider tells is unverified (decision D6).
     ///
-    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` where that is told.
     package func restorePassword(
         of identity: String,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        try await links.mailLink(.passwordReset, toLogin: identity, from: source, in: loaded, logger: logger) { _ in
-            true
-        }
+        try await links.mailLink(
+            .passwordReset,
+            toLogin: identity,
+            from: source,
+            in: loaded,
+            logger: logger,
+            tellingUnknown: loaded.application.settings.tellUnknownLogins
+        ) { _ in true }
     }
 
     /// The account to which a link leads; nothing is used up.
@@ -71,10 +80,13 @@ package struct PasswordReset: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkedAccount {
         let emailToken = try await emailToken(by: token, for: purpose, in: loaded).emailToken
+        let login = try await login(by: emailToken, in: loaded)
         return LinkedAccount(
             email: emailToken.email,
+            login: login.email == nil ? login.text : nil,
             hasIdentities: try await store.hasIdentities(emailToken.user, in: loaded.application),
-            hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil
+            hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil,
+            setsPassword: !emailToken.onlyConfirms
         )
     }
 
@@ -125,6 +137,9 @@ package struct PasswordReset: Sendable {
     }
 
     /// Sets the password of the user whose link it is.
+    ///
+    /// - Throws: `link_invalid`, also of a link that whoever has it got without the mail; `password_not_allowed`,
+    ///   `conflict`, `overloaded`.
     package func reset(
         by token: String,
         for purpose: EmailTokenPurpose,
@@ -133,10 +148,16 @@ package struct PasswordReset: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> EmailToken {
         let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
-        guard let email = EmailAddress(emailToken.email) else { throw Failure.linkInvalid }
+        guard !emailToken.onlyConfirms else {
+            throw Failure(
+                .linkInvalid,
+                "This link confirms the address and sets no password. To choose another password, use a link that was mailed to you."
+            )
+        }
+        let login = try await login(by: emailToken, in: loaded)
         let stored = try await verifier.newPassword(
             password,
-            email: email,
+            login: login,
             of: emailToken.user,
             in: loaded,
             deadline: .now + limits.login
@@ -145,8 +166,9 @@ package struct PasswordReset: Sendable {
             byLink: hash,
             for: purpose,
             to: stored,
+            at: emailToken.email,
             keepingIdentities: keepsIdentities,
-            forgetting: PasswordGuess.accountKey(of: email.login),
+            forgetting: PasswordGuess.accountKey(of: login.key),
             in: loaded.application
         )
         guard let lost else { throw Failure.linkInvalid }
@@ -157,6 +179,25 @@ package struct PasswordReset: Sendable {
             actor: Actor(name: "user:\(emailToken.user)", source: "password reset")
         )
         return emailToken
+    }
+
+    /// What an account gets a password for by a link.
+    ///
+    /// The address to which the link went; where people log in by another property, what the user logs in by, or else
+    /// the property's value, and for who has neither the address.
+    ///
+    /// - Throws: `link_invalid` where that is no login.
+    func login(by emailToken: EmailToken, in loaded: LoadedApplication) async throws(Failure) -> Login {
+        let application = loaded.application
+        if let login = emailToken.login.flatMap({ application.login($0) }) { return login }
+        if application.settings.identityProperty != .email {
+            let stored = try await store.password(of: emailToken.user, in: application)
+            if let login = stored.flatMap({ application.login($0.login) }) { return login }
+            let user = try await store.person(emailToken.user, of: application)?.user
+            if let login = user.flatMap({ application.login(of: $0) }) { return login }
+        }
+        guard let login = application.login(emailToken.email) else { throw Failure.linkInvalid }
+        return login
     }
 
     /// The e-mail token of a link that came back.

@@ -8,7 +8,7 @@ import Vocabulary
 /// A password that somebody claims to be that of a login.
 struct PasswordGuess: Sendable {
     let password: Secret
-    /// `EmailAddress.login`.
+    /// `Login.key`.
     let login: String
     let source: RequestSource
 
@@ -62,7 +62,8 @@ package struct PasswordVerifier: Sendable {
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
     ) async throws(Failure) -> StoredPassword? {
-        let refusal = try await attempts.count(guess.keys.counts, of: application, before: deadline)
+        let counts = guess.keys.counts(by: application.settings.lock)
+        let refusal = try await attempts.count(counts, of: application, before: deadline)
         if let seconds = refusal?.seconds {
             throw Failure(
                 .tooManyAttempts,
@@ -75,7 +76,7 @@ package struct PasswordVerifier: Sendable {
         do throws(Failure) {
             verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
         } catch {
-            try await attempts.withdraw(guess.keys.counts, of: application, before: .now + limits.login)
+            try await attempts.withdraw(counts, of: application, before: .now + limits.login)
             throw error
         }
         guard let stored, case .matches(let outdated) = verdict else { return nil }

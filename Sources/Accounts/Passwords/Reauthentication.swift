@@ -45,10 +45,12 @@ package struct Reauthentication: Sendable {
         return true
     }
 
-    /// Holds a session to an authentication of its person that is at most five minutes old.
+    /// Holds a session to an authentication of its person that is at most five minutes old, unless the application
+    /// takes any that lives.
     ///
     /// - Throws: `reauthentication_required`.
     package func require(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
+        guard loaded.application.settings.reauthentication == .recent else { return }
         let isAuthenticated = try await store.isAuthenticated(
             tokenHash: token.hash,
             within: Sessions.reauthenticationSeconds,

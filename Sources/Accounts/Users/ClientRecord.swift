@@ -5,11 +5,13 @@ package import Vocabulary
 
 /// A user's record as an application takes it: what it gives to properties, and what is no property.
 ///
-/// Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so whatever our own replies have
-/// is no mistake: the system's own members, in any spelling, are passed over, and so is what is not open to clients.
-/// What no reply has, since nobody has declared it, is refused, kept or dropped, as the application has it
-/// (decision D19).
+/// Who writes it decides what it can give: the user what is open to clients, another user only what others show of
+/// that, a server everything. Whole objects come back as they were received (docs/protocols/backendless.md §2.1), so
+/// whatever our own replies have is no mistake: the system's own members, in any spelling, are passed over, and so is
+/// what is not open to clients. What no reply has, since nobody has declared it, is refused, kept or dropped, as the
+/// application has it (decision D19).
 struct ClientRecord {
+    private let writer: Viewer
     private(set) var given = GivenProperties()
     /// Names of what the client gives and the user does not have, in the order of the record: nothing becomes of it.
     private(set) var ignored: [String] = []
@@ -28,15 +30,24 @@ struct ClientRecord {
     ///   - record: What the client writes.
     ///   - user: Who is to be changed by it; nil at a registration.
     ///   - loaded: The application.
+    ///   - writer: Who writes it.
     /// - Throws: `value_not_convertible` with the first property at fault; `property_undeclared`, or
     ///   `property_undeclared_in_update`, with all that are; `malformed_request` for a password that is no text.
-    init(_ record: UserRecord, for user: User? = nil, of loaded: LoadedApplication) throws(Failure) {
+    init(
+        _ record: UserRecord,
+        for user: User? = nil,
+        of loaded: LoadedApplication,
+        by writer: Viewer = .owner
+    ) throws(Failure) {
+        self.writer = writer
         password = try Self.password(record.password, "password")
         currentPassword = try Self.password(record.currentPassword, "currentPassword")
         objectID = record.objectID
-        if let locale = record.locale { takeLocale(locale) }
+        // In which language somebody is written to is nobody else's to choose.
+        if let locale = record.locale, writer != .other { takeLocale(locale) }
         var undeclared: [String] = []
         for member in record.properties.members {
+            guard !member.value.isUpdate else { throw .update(of: member.key) }
             if let property = loaded.application.properties.first(where: { $0.name.text.hasSameBytes(as: member.key) })
             {
                 try take(member, as: property, for: user, of: loaded)
@@ -57,10 +68,13 @@ struct ClientRecord {
             let times = loaded.application.settings.offsetlessTimes
             return try ClientValue.convert(member.value, to: property, offsetlessTimes: times)
         }
-        if property.clientMappable {
-            // An empty address is none.
-            let isNone = property.name == .email && member.value.string?.isEmpty == true
+        if property.canBeWritten(by: writer, in: loaded.application) {
+            // An empty address, or login, is none.
+            let isNone = property.isLogin(in: loaded.application) && member.value.string?.isEmpty == true
             given.values.append((property, isNone ? nil : try value()))
+        } else if !property.visibleTo.includes(writer) {
+            // Nobody learns by a guess what they may not see.
+            ignored.append(member.key)
         } else {
             let stored = user?.properties.first { $0.name == property.name }?.value
             do throws(Failure) {
@@ -79,14 +93,16 @@ struct ClientRecord {
     {
         let settings = loaded.application.settings
         let name = PropertyName(member.key)
-        let isKnown = name.map(loaded.dynamicNames.contains) ?? false
-        if settings.undeclared == .store, let name, isKnown || !name.isReserved {
+        let stored = writer == .other ? nil : user?.dynamic[member.key]
+        // A login may have brought it in a moment ago, which the copy of the configuration does not know yet.
+        let isKnown = stored != nil || name.map(loaded.dynamicNames.contains) ?? false
+        if settings.undeclared == .store, writer != .other, let name, isKnown || !name.isReserved {
             guard isKnown || !member.value.isNull else { return true }
             if !isKnown { newDynamicNames.append(name) }
             given.dynamic.append(name.text, member.value)
         } else if isKnown {
-            // Replies have it.
-            if member.value != user?.dynamic[member.key] ?? .null { ignored.append(member.key) }
+            // Replies have it, those to others aside.
+            if writer == .other || member.value != stored ?? .null { ignored.append(member.key) }
         } else if !member.value.isNull {
             guard settings.undeclared == .drop else { return false }
             ignored.append(member.key)
@@ -99,10 +115,7 @@ struct ClientRecord {
     /// What has none is no reason to refuse a user.
     private mutating func takeLocale(_ value: JSONValue) {
         if value.isNull { given.locale = GivenProperties.Given<String>.none }
-        guard let text = value.string, text.utf8.count <= 35 else { return }
-        let letters = text.utf8.prefix { $0.isASCIILetter }
-        guard letters.count == 2 else { return }
-        given.locale = .value(String(decoding: letters.map { $0 | 0x20 }, as: UTF8.self))
+        if let letters = value.string.flatMap(LanguageTag.letters) { given.locale = .value(letters) }
     }
 
     private static func password(_ value: JSONValue?, _ name: String) throws(Failure) -> Secret? {
@@ -128,22 +141,85 @@ struct ClientRecord {
         return name.utf8.starts(with: "__".utf8) || system.contains(String(decoding: Array(plain), as: UTF8.self))
     }
 
-    /// Sets the e-mail address, whether clients may write that property otherwise or not.
-    mutating func setEmail(_ email: EmailAddress, of application: Application) {
-        guard let property = application.properties.first(where: { $0.name == .email }) else { return }
-        given.values.removeAll { $0.property.name == .email }
-        given.values.append((property, .text(email.text)))
-        ignored.removeAll { $0.hasSameBytes(as: PropertyName.email.text) }
+    /// Sets what the user logs in by, whether clients may write that property otherwise or not.
+    mutating func setLogin(_ login: Login, of application: Application) {
+        let name = application.settings.identityProperty
+        guard let property = application.properties.first(where: { $0.name == name }) else { return }
+        given.values.removeAll { $0.property.name == name }
+        given.values.append((property, .text(login.text)))
+        ignored.removeAll { $0.hasSameBytes(as: name.text) }
+    }
+
+    /// The e-mail address that is given; nil when none is.
+    ///
+    /// - Throws: `email_invalid`.
+    func email() throws(Failure) -> EmailAddress? {
+        guard case .value(.text(let text)) = given.given(.email) else { return nil }
+        return try EmailAddress(client: text)
     }
 
     /// Texts of the record that a password must not be.
     var names: [String] {
-        guard case .value(.text(let name)) = given.given(.name) else { return [] }
-        return [name]
+        [PropertyName.name, .email].compactMap { name in
+            guard case .value(.text(let text)) = given.given(name) else { return nil }
+            return text
+        }
+    }
+}
+
+extension Login {
+    /// What a client gives a user to log in by.
+    ///
+    /// - Throws: `email_invalid` where people log in by the e-mail address, `value_not_convertible` otherwise.
+    package init(client text: String, of property: PropertyName) throws(Failure) {
+        guard property != .email else {
+            self = Login(try EmailAddress(client: text))
+            return
+        }
+        guard let login = Login(text, of: property) else {
+            throw Failure(
+                .valueNotConvertible,
+                "Nobody can log in by this value of \"\(property)\": it must be 1 to 255 bytes of characters that can be seen, without spaces around them.",
+                details: ["property": .string(property.text)]
+            )
+        }
+        self = login
+    }
+}
+
+extension Property {
+    fileprivate func canBeWritten(by writer: Viewer, in application: Application) -> Bool {
+        switch writer {
+        case .server: true
+        case .owner: clientMappable
+        case .other: clientMappable && visibleTo.includes(.other) && !isLogin(in: application)
+        }
+    }
+
+    /// Whether it is the address, or what people log in by instead: others never change it.
+    func isLogin(in application: Application) -> Bool {
+        [.email, application.settings.identityProperty].contains(name)
+    }
+}
+
+extension JSONValue {
+    /// Whether it says how a value is to change, as client SDKs put an expression or a change of a part of a JSON value
+    /// (docs/protocols/backendless.md §3.5): stored as it is, it would take the place of the value.
+    fileprivate var isUpdate: Bool {
+        guard let object else { return false }
+        return object["___operation"] != nil || object["___class"]?.string == "BackendlessExpression"
     }
 }
 
 extension Failure {
+    fileprivate static func update(of name: String) -> Failure {
+        Failure(
+            .valueNotConvertible,
+            "Nothing was written, since \(JSONValue.string(name).text) was given by an expression or as a change of a part of it: send the value that it is to have.",
+            details: ["property": .string(name)]
+        )
+    }
+
     /// Names that a message repeats; `errorData` has all.
     private static let mostNames = 5
 

@@ -1,6 +1,7 @@
 package import Applications
 package import Logging
 package import Logins
+import Mapping
 package import Notifications
 import Secrets
 package import Store
@@ -43,7 +44,8 @@ package struct Registrations: Sendable {
         self.random = random
     }
 
-    /// Makes an account with an e-mail address and a password.
+    /// Makes an account with a login, an e-mail address unless the application has another property for it, and a
+    /// password.
     ///
     /// Out of nothing, or out of the session's guest, who keeps id and properties. Opens no session. Says in one log
     /// line how it went.
@@ -65,7 +67,7 @@ package struct Registrations: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> WrittenUser {
-        let login = record.properties.present("email")?.string
+        let login = record.properties.present(loaded.application.settings.identityProperty.text)?.string
         let written = try await events.logging(
             "registration",
             of: loaded,
@@ -93,39 +95,48 @@ package struct Registrations: Sendable {
         guard let password = client.password else {
             throw Failure(.passwordMissing, "An account needs a password. Send it as \"password\".")
         }
-        let email = try Self.email(in: record)
-        client.setEmail(email, of: application)
+        let login = try Self.login(in: record, of: application)
+        var email = login.email
+        if email == nil { email = try client.email() }
+        let isConfirmed = application.settings.registration.confirmEmail
+        guard !isConfirmed || email != nil else {
+            throw Failure(
+                .propertyMissing,
+                "An account of this app needs an e-mail address, which is to be confirmed. Send it as \"email\".",
+                details: ["property": .string(PropertyName.email.text)]
+            )
+        }
+        client.setLogin(login, of: application)
         let guest = try client.guest(token)
         try await count(from: source, of: application)
         let stored = try await verifier.newPassword(
             password,
-            email: email,
+            login: login,
             of: guest?.id ?? random.objectID(),
             names: client.names,
             in: loaded,
             deadline: .now + limits.login
         )
-        let status: UserStatus =
-            application.settings.registration.confirmEmail ? .emailConfirmationPending : .enabled
-        let isMailed = status == .emailConfirmationPending && links.canSend
-        let counts = isMailed ? try await links.countConfirmation(of: email, in: loaded) : []
+        let status: UserStatus = isConfirmed ? .emailConfirmationPending : .enabled
+        var counts: [AttemptCount] = []
+        if isConfirmed, links.canSend, let email { counts = try await links.countConfirmation(of: email, in: loaded) }
         let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             let application = loaded.application
             var client = try ClientRecord(record, of: loaded)
-            client.setEmail(email, of: application)
+            client.setLogin(login, of: application)
             try await register(client.newDynamicNames, of: application)
             let write = RegistrationWrite(password: stored, status: status, given: client.given)
             guard let guest else { return try await store.register(write, of: application) }
             return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
         }
         guard let user else {
-            if isMailed { try await store.withdrawAttempt(for: counts, of: application) }
+            if !counts.isEmpty { try await store.withdrawAttempt(for: counts, of: application) }
             throw Failure(
                 .loginTaken,
-                "There is an account with this e-mail address already. Log in, or restore its password."
+                "There is an account with this \(login.email == nil ? "login" : "e-mail address") already. Log in, or restore its password."
             )
         }
-        return WrittenUser(user: user, ignored: client.ignored)
+        return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
     /// Makes a guest, who has no way back in but the session that this opens.
@@ -182,12 +193,21 @@ package struct Registrations: Sendable {
         try await store.registerDynamicNames(names, of: application.id)
     }
 
-    /// The address by which the account is logged in to, whether clients may write that property otherwise or not.
-    private static func email(in record: UserRecord) throws(Failure) -> EmailAddress {
-        guard let value = record.properties.present("email"), value.string?.isEmpty != true else {
-            throw Failure(.loginMissing, "An account needs an e-mail address. Send it as \"email\".")
+    /// What the account is logged in to by, whether clients may write that property otherwise or not.
+    private static func login(in record: UserRecord, of application: Application) throws(Failure) -> Login {
+        let name = application.settings.identityProperty
+        guard let value = record.properties.present(name.text), value.string?.isEmpty != true else {
+            let what = name == .email ? "an e-mail address" : "a login"
+            throw Failure(.loginMissing, "An account needs \(what). Send it as \"\(name)\".")
         }
-        return try EmailAddress(client: value.string ?? "")
+        guard name != .email, let property = application.properties.first(where: { $0.name == name }),
+            case .text(let text) = try ClientValue.convert(
+                value,
+                to: property,
+                offsetlessTimes: application.settings.offsetlessTimes
+            )
+        else { return try Login(client: value.string ?? "", of: name) }
+        return try Login(client: text, of: name)
     }
 }
 

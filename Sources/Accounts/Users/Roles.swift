@@ -56,7 +56,7 @@ package struct Roles: Sendable {
     ///
     /// - Parameters:
     ///   - role: One of the application's.
-    ///   - identity: The user's id, or the e-mail address that the user logs in with.
+    ///   - identity: The user's id, or what the user logs in by with a password.
     ///   - isGiven: Whether the user shall have it.
     ///   - server: Who does it.
     ///   - loaded: The application.
@@ -80,39 +80,11 @@ package struct Roles: Sendable {
             )
         }
         var id = ObjectID(identity)
-        if id == nil, let email = EmailAddress(identity) {
-            id = try await store.password(ofLogin: email.login, in: application)?.objectID
+        if id == nil, let login = application.login(identity) {
+            id = try await store.password(ofLogin: login.key, in: application)?.objectID
         }
         guard let id else { throw .noSuchUser }
         try await change(id, of: application, by: server) { _ in isGiven ? .giveRole(role) : .takeRole(role) }
-    }
-
-    /// A page of the users who have a role, with the roles of each; the audit log gets who asked.
-    ///
-    /// - Throws: `server_key_required` without a server's key, `role_unknown`.
-    package func users(
-        havingRole role: String,
-        offset: Int64,
-        limit: Int64,
-        for server: ServerCaller?,
-        in loaded: LoadedApplication
-    ) async throws(Failure) -> [(user: User, roles: [String])] {
-        guard let server else { throw .serverKeyRequired }
-        let application = loaded.application
-        let users = try await store.users(
-            having: try application.role(role),
-            of: application,
-            offset: offset,
-            limit: limit
-        )
-        try await store.recordReading(
-            .search,
-            of: users.count == 1 ? users.first?.user.objectID : nil,
-            ["by": .array([.string("role")]), "found": .integer(Int64(users.count))],
-            in: application.id,
-            by: server.actor
-        )
-        return users.map { ($0.user, application.roles(of: $0.user, given: $0.roles)) }
     }
 
     /// Disables a user, which ends the sessions, or enables one again.

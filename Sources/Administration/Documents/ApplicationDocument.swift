@@ -69,6 +69,9 @@ package struct ApplicationDocument: Sendable {
         case unreadable
     }
 
+    /// What an operator should know about the settings.
+    package var warnings: [String] { settings.warnings }
+
     /// How many entries the mappings have.
     package var mappingEntryCount: Int {
         mappings.values.reduce(0) { $0 + ($1.object?.members.count ?? $1.array?.count ?? 0) }

@@ -80,6 +80,10 @@ enum DocumentExport {
                     var declaration: JSONObject = ["type": .string(property.type.rawValue)]
                     if property.required { declaration.append("required", .bool(true)) }
                     if property.clientMappable { declaration.append("clientMappable", .bool(true)) }
+                    if property.visibleTo != .owner {
+                        declaration.append("visibleTo", .string(property.visibleTo.rawValue))
+                    }
+                    if property.indexed { declaration.append("indexed", .bool(true)) }
                     return JSONObject.Member(property.name.text, .object(declaration))
                 }
             )

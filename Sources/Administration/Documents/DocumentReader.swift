@@ -152,7 +152,7 @@ struct DocumentReader {
                 at: place,
                 "a property's name is 1 to 63 ASCII letters, digits or _, beginning with a letter"
             )
-            guard let object = object(member.value, at: place, known: ["type", "required", "clientMappable"]) else {
+            guard let object = object(member.value, at: place, known: ["type"] + PropertyDeclaration.rules) else {
                 continue
             }
             let type = word(PropertyType.self, object["type"], at: place / "type", isRequired: true)
@@ -163,7 +163,9 @@ struct DocumentReader {
                 // A type that cannot be read fits whatever the mapping writes, so that it is the only problem.
                 type: type ?? builtIn.map { Property.builtIn[$0].type } ?? .json,
                 required: bool(object["required"], at: place / "required") ?? false,
-                clientMappable: bool(object["clientMappable"], at: place / "clientMappable") ?? false
+                clientMappable: bool(object["clientMappable"], at: place / "clientMappable") ?? false,
+                visibleTo: word(Visibility.self, object["visibleTo"], at: place / "visibleTo") ?? .owner,
+                indexed: bool(object["indexed"], at: place / "indexed") ?? false
             )
             if let builtIn { properties[builtIn] = property } else { properties.append(property) }
         }

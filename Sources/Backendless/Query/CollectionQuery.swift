@@ -1,6 +1,3 @@
-import Applications
-import HTTP
-import Hummingbird
 import Vocabulary
 
 /// A query of the users collection as client SDKs send it (docs/protocols/backendless.md §3.5), checked.
@@ -9,7 +6,9 @@ import Vocabulary
 struct CollectionQuery {
     private(set) var users: UserQuery
     let projection: Projection
-    /// Whether it says nothing of which users there are to be, or in which order.
+    /// Whether each user is to come with its roles.
+    private(set) var loadsRoles = false
+    /// Whether it says nothing of which users there are to be.
     private(set) var isAboutMembersAlone = true
 
     private static let defaultPage: Int64 = 10
@@ -20,9 +19,9 @@ struct CollectionQuery {
     /// What other services of Backendless would do with these is outside a service of users.
     ///
     /// As SDKs send them with nothing to do (`""`, `[]`, 0, false, `null`) they are passed over.
-    private static let outside: Set<String> = [
-        "having", "groupBy", "loadRelations", "relationsDepth", "relationsPageSize", "fileReferencePrefix", "distinct",
-    ]
+    private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
+    /// How deep and how many of related records are loaded: Swift's SDK says so in every query, and users have none.
+    private static let ofRelations: Set<String> = ["relationsDepth", "relationsPageSize"]
 
     /// Reads the body of `find` and `count`; none is an empty one.
     ///
@@ -34,7 +33,7 @@ struct CollectionQuery {
     init(body: JSONObject, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
         var parameters: [(name: String, texts: [String])] = []
         for member in body.members where !member.value.isNull {
-            parameters.append((member.key, try Self.texts(of: member.value, named: member.key)))
+            parameters.append((member.key, try Self.texts(of: member.value)))
         }
         try self.init(parameters, columns: columns, isCount: isCount)
     }
@@ -44,7 +43,8 @@ struct CollectionQuery {
     /// - Throws: `query_invalid`, `malformed_request`.
     init(query: FormFields, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
         var parameters: [(name: String, texts: [String])] = []
-        for (name, value) in query.all {
+        // JavaScript's SDK ends an address with & where an app gives it an empty query.
+        for (name, value) in query.all where !(name.utf8.isEmpty && value.utf8.isEmpty) {
             if let index = parameters.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
                 parameters[index].texts.append(value)
             } else {
@@ -61,8 +61,9 @@ struct CollectionQuery {
     ) throws(Failure) {
         users = UserQuery(limit: Self.defaultPage)
         var (included, excluded): ([String], [String]) = ([], [])
+        var isDistinct = false
         for (name, texts) in parameters {
-            if ["where", "pageSize", "offset", "sortBy"].contains(name) { isAboutMembersAlone = false }
+            if ["where", "distinct", "loadRoles"].contains(name) { isAboutMembersAlone = false }
             switch name {
             case "where":
                 let text = try Self.one(texts, name)
@@ -71,9 +72,15 @@ struct CollectionQuery {
                 users.limit = try Self.number(try Self.one(texts, name), name, 1...Self.mostOfAPage)
             case "offset" where !isCount:
                 users.offset = try Self.number(try Self.one(texts, name), name, 0...Self.mostOffset)
+                // SDKs send 0 with everything.
+                if users.offset > 0 { isAboutMembersAlone = false }
             case "sortBy" where !isCount: users.order = try Self.orders(texts, columns)
             case "props" where !isCount, "property" where !isCount: included += Self.list(texts)
             case "excludeProps" where !isCount: excluded += Self.list(texts)
+            case "distinct": isDistinct = try Self.flag(try Self.one(texts, name), name)
+            case "loadRoles" where !isCount: loadsRoles = try Self.flag(try Self.one(texts, name), name)
+            case let name where Self.ofRelations.contains(name):
+                _ = try Self.number(try Self.one(texts, name), name, 0...100)
             case let name where Self.outside.contains(name) && texts.allSatisfy(Self.saysNothing): break
             case let name where Self.outside.contains(name):
                 throw Failure(
@@ -83,17 +90,33 @@ struct CollectionQuery {
             default:
                 throw Failure(
                     .malformedRequest,
-                    "A parameter is not known here. Known are where, pageSize, offset, sortBy, props, property and excludeProps."
+                    "A parameter is not known here. Known are where, pageSize, offset, sortBy, props, property, excludeProps, distinct and loadRoles."
                 )
             }
         }
         projection = try Projection(included: included, excluded: excluded, columns: columns)
+        (users.unread, users.readsUndeclared) = columns.unread(by: projection)
+        // Users as a whole are different from each other.
+        if isDistinct, !projection.hasEverything { try makeDistinct(columns) }
+    }
+
+    /// Users who are alike in everything that is asked for become one.
+    private mutating func makeDistinct(_ columns: CollectionColumns) throws(Failure) {
+        for (index, member) in projection.members.enumerated() where member != "___class" {
+            guard let column = columns.column(named: member) else {
+                throw Self.refusal("props with distinct", at: index)
+            }
+            users.distinct.append(column)
+        }
+        for (index, order) in users.order.enumerated() where !users.distinct.contains(order.column) {
+            throw Self.refusal("sortBy with distinct", at: index)
+        }
     }
 
     // MARK: Values
 
     /// The texts of a member: a text, a number, a truth value, or a list of these.
-    private static func texts(of value: JSONValue, named name: String) throws(Failure) -> [String] {
+    private static func texts(of value: JSONValue) throws(Failure) -> [String] {
         var texts: [String] = []
         for value in value.array ?? [value] {
             switch value {
@@ -112,6 +135,14 @@ struct CollectionQuery {
     private static func one(_ texts: [String], _ name: String) throws(Failure) -> String {
         guard texts.count == 1 else { throw Failure(.malformedRequest, "\(name) must be there once.") }
         return texts[0]
+    }
+
+    private static func flag(_ text: String, _ name: String) throws(Failure) -> Bool {
+        switch text {
+        case "true": true
+        case "", "false": false
+        default: throw Failure(.malformedRequest, "\(name) must be true or false.")
+        }
     }
 
     private static func number(_ text: String, _ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int64 {
@@ -160,10 +191,11 @@ struct CollectionQuery {
         return orders
     }
 
-    fileprivate static func refusal(_ name: String, at index: Int) -> Failure {
+    /// What is wrong with an element of a list of names.
+    static func refusal(_ name: String, at index: Int) -> Failure {
         Failure(
             .queryInvalid,
-            "Element \(index + 1) of \(name) cannot be used: a property that users have is expected\(name == "sortBy" ? ", with asc or desc behind it" : "").",
+            "Element \(index + 1) of \(name) cannot be used: a property that users have is expected\(name.hasPrefix("sortBy") ? ", with asc or desc behind it" : "").",
             details: ["position": .integer(Int64(index))]
         )
     }
@@ -174,87 +206,5 @@ extension UserColumn {
     fileprivate var isOrdered: Bool {
         guard case .property(let property) = self else { return true }
         return property.type != .json
-    }
-}
-
-/// The columns of the users collection that a caller may name and see.
-struct CollectionColumns {
-    private let properties: [Property]
-    private let undeclared: [PropertyName]
-
-    /// Every column, for servers and for the own record.
-    init(of loaded: LoadedApplication) {
-        properties = loaded.application.properties
-        undeclared = loaded.undeclaredNames
-    }
-
-    /// Whether user objects may have a member of a name; nobody can be searched by those that nobody declared.
-    func isMember(_ name: String) -> Bool {
-        column(named: name) != nil || name == "___class" || undeclared.contains { $0.text.hasSameBytes(as: name) }
-    }
-
-    /// The column of a name; nil when there is none.
-    func column(named name: String) -> UserColumn? {
-        switch name {
-        case "objectId", "ownerId": .objectID
-        case "created": .created
-        case "updated": .updated
-        case "lastLogin": .lastLogin
-        case "userStatus": .status
-        case "socialAccount", "accountType": .socialAccount
-        case "blUserLocale": .locale
-        default: properties.first { $0.name.text.hasSameBytes(as: name) }.map(UserColumn.property)
-        }
-    }
-}
-
-/// Which members of user objects a reply has, and under which names.
-struct Projection {
-    /// Nil for all of them.
-    private let included: [(member: String, name: String)]?
-    private let excluded: [String]
-
-    static let everything = Projection()
-
-    private static let most = 512
-
-    private init() { (included, excluded) = (nil, []) }
-
-    /// - Parameters:
-    ///   - included: Names, each with `as` and another name behind it where the reply is to have that; none for all.
-    ///   - excluded: Names.
-    ///   - columns: What there is.
-    /// - Throws: `query_invalid` with the place of a name that nothing has.
-    init(included: [String], excluded: [String], columns: CollectionColumns) throws(Failure) {
-        guard included.count + excluded.count <= Self.most else {
-            throw Failure(.queryInvalid, "props and excludeProps have at most \(Self.most) names.")
-        }
-        var members: [(member: String, name: String)] = []
-        for (index, element) in included.enumerated() {
-            let words = element.split(separator: " ").map { Self.unquoted($0) }
-            guard words.count == 1 || words.count == 3 && words[1].lowercased() == "as",
-                columns.isMember(words[0]),
-                words.count == 1 || PropertyName(words[2]) != nil
-            else { throw CollectionQuery.refusal("props", at: index) }
-            let name = words.count == 3 ? words[2] : words[0]
-            if !members.contains(where: { $0.name.hasSameBytes(as: name) }) { members.append((words[0], name)) }
-        }
-        for (index, name) in excluded.enumerated() where !columns.isMember(name) {
-            throw CollectionQuery.refusal("excludeProps", at: index)
-        }
-        self.included = members.isEmpty ? nil : members
-        self.excluded = excluded
-    }
-
-    private static func unquoted(_ word: Substring) -> String {
-        word.utf8.count > 2 && word.utf8.first == UInt8(ascii: "`") && word.utf8.last == UInt8(ascii: "`")
-            ? String(word.dropFirst().dropLast()) : String(word)
-    }
-
-    /// The names under which a reply has a member; more than one where it was asked for under several.
-    func names(of member: String) -> [String] {
-        guard !excluded.contains(where: { $0.utf8.elementsEqual(member.utf8) }) else { return [] }
-        guard let included else { return [member] }
-        return included.filter { $0.member.utf8.elementsEqual(member.utf8) }.map(\.name)
     }
 }

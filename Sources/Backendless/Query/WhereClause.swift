@@ -2,8 +2,8 @@ import Vocabulary
 
 /// Reads the where clause of Backendless' dialect (docs/protocols/backendless.md §3.6) into a checked tree.
 ///
-/// No text of a client goes further than into a value of the tree: columns are looked up among those that the caller may
-/// see, and the words and signs are ours.
+/// No text of a client goes further than into a value of the tree: columns are looked up among those that the caller
+/// may see, and the words and signs are ours.
 struct WhereClause {
     /// Bytes of the longest clause.
     static let mostBytes = 8192
@@ -115,24 +115,24 @@ extension WhereClause {
         if take("is") {
             let isNegated = take("not")
             guard take("null") else { throw problem("null is expected behind is") }
-            return negated(isNegated, .isNull(column.column))
+            return negated(isNegated, .isNull(column))
         }
         let isNegated = take("not")
-        if take("in") { return negated(isNegated, .isOne(column.column, of: try list(of: column))) }
+        if take("in") { return negated(isNegated, .isOne(column, of: try list(of: column))) }
         if take("between") {
             let least = try value(of: column)
             guard take("and") else { throw problem("and is expected between the two values") }
-            return negated(isNegated, .between(column.column, least, try value(of: column)))
+            return negated(isNegated, .between(column, least, try value(of: column)))
         }
-        if take("like") { return negated(isNegated, .like(column.column, pattern: try pattern(for: column))) }
+        if take("like") { return negated(isNegated, .like(column, pattern: try pattern(for: column))) }
         guard !isNegated else { throw problem("in, between or like is expected behind not") }
         let sign = try sign(for: column)
-        return .comparison(column.column, sign, try value(of: column))
+        return .comparison(column, sign, try value(of: column))
     }
 
     private func negated(_ isNegated: Bool, _ filter: UserFilter) -> UserFilter { isNegated ? .not(filter) : filter }
 
-    private mutating func named() throws(WhereProblem) -> (column: UserColumn, name: String) {
+    private mutating func named() throws(WhereProblem) -> UserColumn {
         let name: String
         switch current.kind {
         case .word(let word): name = word
@@ -144,10 +144,10 @@ extension WhereClause {
         position += 1
         if isAt(symbol: "(") { throw WhereProblem("functions are not known here", at: start) }
         guard let column = column(name) else { throw WhereProblem("there is no such property", at: start) }
-        return (column, name)
+        return column
     }
 
-    private mutating func sign(for column: (column: UserColumn, name: String)) throws(WhereProblem) -> UserFilter.Sign {
+    private mutating func sign(for column: UserColumn) throws(WhereProblem) -> UserFilter.Sign {
         let start = current.offset
         var sign: UserFilter.Sign?
         if case .symbol(let symbol) = current.kind {
@@ -165,7 +165,7 @@ extension WhereClause {
             throw WhereProblem("a comparison is expected: =, !=, <, <=, >, >=, like, in, between or is null", at: start)
         }
         let isOrder = sign != .equal && sign != .different
-        if case .property(let property) = column.column {
+        if case .property(let property) = column {
             if property.type == .json { throw WhereProblem("a JSON value can only be asked for by is null", at: start) }
             if isOrder, property.type == .boolean {
                 throw WhereProblem("truth values are equal or different, and have no order", at: start)
@@ -178,8 +178,7 @@ extension WhereClause {
         "=": .equal, "!=": .different, "<>": .different, "<": .less, "<=": .atMost, ">": .greater, ">=": .atLeast,
     ]
 
-    private mutating func list(of column: (column: UserColumn, name: String)) throws(WhereProblem) -> [UserFilter.Value]
-    {
+    private mutating func list(of column: UserColumn) throws(WhereProblem) -> [UserFilter.Value] {
         guard take(symbol: "(") else { throw problem("an opening parenthesis is expected behind in") }
         if isAt("select") { throw problem("there are no queries within queries here") }
         var values = [try value(of: column)]
@@ -188,9 +187,13 @@ extension WhereClause {
         return values
     }
 
-    private mutating func pattern(for column: (column: UserColumn, name: String)) throws(WhereProblem) -> String {
-        guard column.column.isText else { throw problem("like is for texts") }
+    private mutating func pattern(for column: UserColumn) throws(WhereProblem) -> String {
+        guard column.isText else { throw problem("like is for texts") }
         guard case .text(let pattern) = current.kind else { throw problem("a text in single quotes is expected") }
+        // PostgreSQL ends the search at a row that it reaches such a backslash with.
+        guard pattern.utf8.reversed().prefix(while: { $0 == UInt8(ascii: "\\") }).count.isMultiple(of: 2) else {
+            throw problem("a pattern ends with a backslash that nothing follows; doubled it stands for itself")
+        }
         try count()
         position += 1
         return pattern
@@ -201,8 +204,7 @@ extension WhereClause {
         guard values <= Self.mostValues else { throw problem("a clause has at most \(Self.mostValues) values") }
     }
 
-    private mutating func value(of column: (column: UserColumn, name: String)) throws(WhereProblem) -> UserFilter.Value
-    {
+    private mutating func value(of column: UserColumn) throws(WhereProblem) -> UserFilter.Value {
         try count()
         let literal: WhereLiteral
         switch current.kind {
@@ -220,8 +222,8 @@ extension WhereClause {
             }
         case .name, .symbol, .end: throw problem("a number, or a text in single quotes, is expected")
         }
-        guard let value = literal.value(for: column.column) else {
-            throw problem("this is no value of the property: \(column.column.valueRule)")
+        guard let value = literal.value(for: column) else {
+            throw problem("this is no value of the property: \(column.valueRule)")
         }
         position += 1
         return value

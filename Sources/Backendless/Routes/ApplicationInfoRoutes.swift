@@ -20,8 +20,8 @@ struct ApplicationInfoRoutes {
             }
             return .json(writer)
         }
-        routes.on(.get, "users/userclassprops") { _, _, application in
-            .json(UserClass.write(application))
+        routes.on(.get, "users/userclassprops") { _, context, application in
+            .json(UserClass.write(application, for: context.server == nil ? .owner : .server))
         }
     }
 }

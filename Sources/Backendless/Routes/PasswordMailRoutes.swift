@@ -36,6 +36,7 @@ struct PasswordMailRoutes {
             let url = try await confirmation.makeConfirmationURL(
                 for: context.identity,
                 by: context.server,
+                from: context.source,
                 in: application
             )
             var writer = JSONWriter(capacity: 160)

@@ -36,54 +36,11 @@ struct RoleRoutes {
                 return .empty
             }
         }
-        routes.on(.get, "users/role/:roleName") { request, context, application in
-            let query = RoleQuery(request.uri.queryParameters)
-            let users = try await roles.users(
-                havingRole: context.parameters.get("roleName") ?? "",
-                offset: try query.offset,
-                limit: try query.pageSize,
-                for: context.server,
-                in: application
-            )
-            var writer = JSONWriter(capacity: 4096)
-            writer.array { writer in
-                for (user, roles) in users {
-                    UserReply.write(user, roles: query.loadsRoles ? roles : nil, into: &writer)
-                }
-            }
-            return .json(writer)
-        }
     }
 
     private static func list(_ roles: [String]) -> JSONWriter {
         var writer = JSONWriter()
         writer.array { writer in for role in roles { writer.string(role) } }
         return writer
-    }
-}
-
-/// The query of a list of users, in the words of client SDKs; what they can ask for besides is passed over.
-private struct RoleQuery {
-    let loadsRoles: Bool
-    private let parameters: Parameters
-
-    init(_ parameters: Parameters) {
-        self.parameters = parameters
-        loadsRoles = parameters.get("loadRoles") == "true"
-    }
-
-    var pageSize: Int64 { get throws(Failure) { try number("pageSize", 1...100) ?? 10 } }
-
-    var offset: Int64 { get throws(Failure) { try number("offset", 0...1_000_000_000) ?? 0 } }
-
-    private func number(_ name: String, _ range: ClosedRange<Int64>) throws(Failure) -> Int64? {
-        guard let text = parameters.get(name) else { return nil }
-        guard let number = Int64(text), range.contains(number) else {
-            throw Failure(
-                .malformedRequest,
-                "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)."
-            )
-        }
-        return number
     }
 }

@@ -57,7 +57,7 @@ struct SimpleRegisterRoutes {
         do throws(Failure) {
             let written = try await registrations.register(
                 UserRecord(
-                    properties: ["email": .string(fields.passkey)],
+                    properties: [application.application.settings.identityProperty.text: .string(fields.passkey)],
                     password: .string(fields.passcode.reveal())
                 ),
                 token: nil,

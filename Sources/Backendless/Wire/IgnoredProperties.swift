@@ -7,7 +7,10 @@ import Vocabulary
 extension Response {
     /// The reply to a record that a client has written: the user object, and in a header what was not taken of it.
     static func written(_ written: WrittenUser) -> Response {
-        .json(UserReply.write(written.user), headers: .ignored(written.ignored))
+        .json(
+            UserReply.write(written.user, projection: .everything(for: written.viewer)),
+            headers: .ignored(written.ignored)
+        )
     }
 }
 
@@ -31,7 +34,7 @@ extension HTTPFields {
         return [.ignoredProperties: items.joined(separator: ", ")]
     }
 
-    /// A name as a token (RFC 9651 §3.3.4), or, where it is none, as a display string (§3.3.8), in which any text fits.
+    /// A name as a token (RFC 9651 §3.3.4), or, where it is none, as a display string (RFC 9651 §3.3.8).
     private static func item(of name: String) -> String {
         if name.utf8.first?.isASCIILetter == true,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "_-.") })

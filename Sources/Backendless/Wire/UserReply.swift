@@ -10,18 +10,25 @@ enum UserReply {
     static func write(
         _ user: User,
         token: SessionToken? = nil,
-        projection: Projection = .everything
+        projection: Projection = .everything(for: .owner)
     ) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writeMembers(of: user, token: token, projection: projection, into: &$0) }
         return writer
     }
 
+    /// Writes the object of a user, with the roles if they were asked for.
+    static func write(_ found: (user: User, roles: [String]?), projection: Projection) -> JSONWriter {
+        var writer = JSONWriter(capacity: 1024)
+        write(found.user, roles: found.roles, projection: projection, into: &writer)
+        return writer
+    }
+
     /// Writes a list of objects.
-    static func write(_ users: [User], projection: Projection) -> JSONWriter {
+    static func write(_ found: [(user: User, roles: [String]?)], projection: Projection) -> JSONWriter {
         var writer = JSONWriter(capacity: 4096)
         writer.array { writer in
-            for user in users { write(user, projection: projection, into: &writer) }
+            for (user, roles) in found { write(user, roles: roles, projection: projection, into: &writer) }
         }
         return writer
     }
@@ -32,7 +39,7 @@ enum UserReply {
     static func writeWithHeaders(_ signedIn: SignedIn) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
-            writeMembers(of: signedIn.user, token: signedIn.token, projection: .everything, into: &writer)
+            writeMembers(of: signedIn.user, token: signedIn.token, projection: .everything(for: .owner), into: &writer)
             writer.member("user-created", .bool(signedIn.created))
             writer.member("missing-permissions", .array(signedIn.missingPermissions.map(JSONValue.string)))
         }
@@ -44,7 +51,7 @@ enum UserReply {
         _ user: User,
         token: SessionToken? = nil,
         roles: [String]? = nil,
-        projection: Projection = .everything,
+        projection: Projection = .everything(for: .owner),
         into writer: inout JSONWriter
     ) {
         writer.object { writer in
@@ -59,7 +66,7 @@ enum UserReply {
         projection: Projection,
         into writer: inout JSONWriter
     ) {
-        user.forEachMember { key, value in
+        user.forEachMember(for: projection.viewer) { key, value in
             for name in projection.names(of: key) { writer.member(name, value()) }
         }
         if let token { writer.member("user-token", token.secret.reveal()) }
@@ -84,22 +91,26 @@ extension HTTPFields {
 }
 
 extension User {
-    /// Hands over the members of the user object, in their order: flat, as client SDKs expect it
+    /// Hands over the members of the user object that somebody sees, in their order: flat, as client SDKs expect it
     /// (docs/protocols/backendless.md §3.1).
     ///
     /// A value that nobody asks for is not made.
-    func forEachMember(_ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {
+    func forEachMember(for viewer: Viewer, _ take: (_ key: String, _ value: @autoclosure () -> JSONValue) -> Void) {
         take("___class", .string("Users"))
         take("objectId", .string(objectID.description))
         take("ownerId", .string(objectID.description))
         take("created", .integer(created))
         take("updated", updated.map(JSONValue.integer) ?? .null)
-        take("lastLogin", lastLogin.map(JSONValue.integer) ?? .null)
-        take("userStatus", .string(status.rawValue))
-        take("socialAccount", socialAccount.map(JSONValue.string) ?? .null)
-        take("accountType", socialAccount.map(JSONValue.string) ?? .null)
-        take("blUserLocale", locale.map(JSONValue.string) ?? .null)
-        for (name, value) in properties { take(name.text, value?.json ?? .null) }
-        for member in dynamic.members { take(member.key, member.value) }
+        if viewer != .other {
+            take("lastLogin", lastLogin.map(JSONValue.integer) ?? .null)
+            take("userStatus", .string(status.rawValue))
+            take("socialAccount", socialAccount.map(JSONValue.string) ?? .null)
+            take("accountType", socialAccount.map(JSONValue.string) ?? .null)
+            take("blUserLocale", locale.map(JSONValue.string) ?? .null)
+        }
+        for (name, value, visibleTo) in properties where visibleTo.includes(viewer) {
+            take(name.text, value?.json ?? .null)
+        }
+        if viewer != .other { for member in dynamic.members { take(member.key, member.value) } }
     }
 }

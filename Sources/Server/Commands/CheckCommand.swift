@@ -50,5 +50,6 @@ struct CheckCommand: AsyncParsableCommand {
                 + "\(document.mappingEntryCount) mapping entries: right"
                 + (changes.map { "; applying it makes \($0) changes" } ?? "")
         )
+        for warning in document.warnings { Terminal.say("warning: \(warning)") }
     }
 }

@@ -6,7 +6,7 @@ struct PropertyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "property",
         abstract: "Properties: the typed columns of an application's users.",
-        subcommands: [List.self, Declare.self, Change.self, Remove.self]
+        subcommands: [List.self, Declare.self, Change.self, Index.self, Remove.self]
     )
 
     /// The property that a command works on.
@@ -17,7 +17,7 @@ struct PropertyCommand: ParsableCommand {
         var name: String
     }
 
-    /// Who may write a property, and whether a user can be without it.
+    /// Who may write and see a property, and whether a user can be without it.
     struct Rules: ParsableArguments {
         @Flag(inversion: .prefixedNo, help: "A client's own mapping may write it.")
         var clientMappable: Bool?
@@ -25,9 +25,16 @@ struct PropertyCommand: ParsableCommand {
         @Flag(inversion: .prefixedNo, help: "A user cannot be without it.")
         var required: Bool?
 
+        @Option(help: "Who sees it: self (the user), users (others as well, where they see users), or server.")
+        var visibleTo: Visibility?
+        @Flag(inversion: .prefixedNo, help: "Its column has an index, which serves searches.")
+        var indexed: Bool?
+
         var members: JSONObject {
             JSONObject(present: [
                 "required": required.map(JSONValue.bool), "clientMappable": clientMappable.map(JSONValue.bool),
+                "visibleTo": visibleTo.map { .string($0.rawValue) },
+                "indexed": indexed.map(JSONValue.bool),
             ])
         }
     }
@@ -45,13 +52,35 @@ struct PropertyCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            try output.show(
-                list: try await administration.properties.list(of: application.id),
-                [
-                    Column("PROPERTY", "name", .id), Column("TYPE", "type", .id), Column("REQUIRED", "required", .id),
-                    Column("CLIENT-MAPPABLE", "clientMappable", .id), Column("BUILT-IN", "builtIn", .id),
-                ]
-            )
+            try output.show(list: try await administration.properties.list(of: application.id), columns)
+        }
+    }
+
+    private static let columns = [
+        Column("PROPERTY", "name", .id), Column("TYPE", "type", .id), Column("REQUIRED", "required", .id),
+        Column("CLIENT-MAPPABLE", "clientMappable", .id), Column("VISIBLE-TO", "visibleTo", .id),
+        Column("BUILT-IN", "builtIn", .id),
+        Column("INDEX", .rare) { $0["index"]?.object?["state"] },
+        Column("PROBLEM", .rare) { $0["index"]?.object?["problem"] },
+        Column("SLOW SEARCHES", .rare) { $0["slowSearches"]?.object?["count"] },
+    ]
+
+    struct Index: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Build the indexes of indexed properties now, and wait for them.",
+            discussion: """
+                A running service does it by itself, if its database role owns the users table.
+
+                Example:
+                  federation property index demo
+                """
+        )
+
+        @OptionGroup var application: ApplicationArgument
+        @OptionGroup var output: OutputOptions
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            try output.show(list: try await administration.properties.index(application.id), columns)
         }
     }
 
@@ -98,6 +127,7 @@ struct PropertyCommand: ParsableCommand {
                 Examples:
                   federation property change demo city --name town
                   federation property change demo ageFrom --type DOUBLE --no-client-mappable
+                  federation property change demo city --indexed
                 """
         )
 

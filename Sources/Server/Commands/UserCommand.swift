@@ -6,10 +6,10 @@ import Vocabulary
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Users: find, see, refresh, disable, unlink, export, erase.",
+        abstract: "Users: find, see, refresh, disable, unlink, export, erase, import.",
         subcommands: [
-            UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self, Export.self,
-            Erase.self,
+            UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self,
+            UserExportCommand.self, UserImportCommand.self, Erase.self,
         ]
     )
 
@@ -171,27 +171,6 @@ struct UserCommand: ParsableCommand {
             )
             try Terminal.report("The identity \(subject) is taken from the user \(user.id).")
             for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
-        }
-    }
-
-    struct Export: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Print everything that is stored of a person, as JSON.",
-            discussion: """
-                The user, its identities with what the mapping wrote, what it logs in with by password, its roles, its \
-                sessions, and the entries of the audit log that name it.
-
-                Example:
-                  federation user export demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 -o ann.json
-                """
-        )
-
-        @OptionGroup var user: UserArgument
-        @OptionGroup var file: OutputFileOption
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            let person = try await administration.users.export(user.id, of: user.application.id, by: actor)
-            try file.write(person.indented)
         }
     }
 

@@ -10,40 +10,92 @@ struct OutputFileOption: ParsableArguments {
     )
     var path: String?
 
-    /// Writes text and a line break behind it.
-    ///
-    /// The file is another one than what had its name before, with mode 0600, and whole from the moment at which it has
-    /// the name: nobody who could read the former one, or who put a link there, reads or leads this one.
+    /// Writes text and a line break behind it, as `stream` does.
     ///
     /// - Throws: An exit code after saying why it cannot be written.
     func write(_ text: String) throws {
-        guard let path else { return try Terminal.print(text + "\n") }
-        try Self.requirePlain(path)
+        guard let file = try openFile() else { return try Terminal.print(text + "\n") }
+        do { try file.write(text + "\n") } catch {
+            file.discard()
+            throw error
+        }
+        try file.keep()
+    }
+
+    /// Writes what comes a part at a time.
+    ///
+    /// The file is another one than what had its name before, with mode 0600, and whole from the moment at which it has
+    /// the name: nobody who could read the former one, or who put a link there, reads or leads this one. What the body
+    /// leaves unfinished never gets the name.
+    ///
+    /// - Parameter body: Gets what writes.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws; an exit code after saying why it cannot be written.
+    func stream<Value>(_ body: (_ write: (String) throws -> Void) async throws -> Value) async throws -> Value {
+        guard let file = try openFile() else { return try await body { try Terminal.print($0) } }
+        let value: Value
+        do { value = try await body { try file.write($0) } } catch {
+            file.discard()
+            throw error
+        }
+        try file.keep()
+        return value
+    }
+
+    /// Nil for standard output.
+    private func openFile() throws -> NewFile? {
+        guard let path else { return nil }
+        return try NewFile(path, instead: "leave -o out and redirect standard output")
+    }
+}
+
+/// A file of mode 0600 under a name of its own, which gets the wanted one when it is whole.
+struct NewFile {
+    private let path: String
+    private let name: [CChar]
+    private let descriptor: Int32
+
+    /// - Parameters:
+    ///   - path: The wanted name.
+    ///   - remedy: What to do instead where something has the name that is not to be replaced: a link, a folder, a
+    ///     device, a pipe.
+    /// - Throws: An exit code after saying why it cannot be made.
+    init(_ path: String, instead remedy: String) throws {
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw Exit.saying("\(path): is no plain file; name one, or \(remedy)", Exit.cannotCreate)
+        }
         var name = Array((path + ".XXXXXX").utf8CString)
-        let descriptor = mkstemp(&name)
-        guard descriptor >= 0 else { throw Self.cannotWrite(path, Exit.cannotCreate) }
-        let isWritten = Terminal.write(text + "\n", to: descriptor) && fsync(descriptor) == 0
+        self.path = path
+        descriptor = mkstemp(&name)
+        self.name = name
+        guard descriptor >= 0 else { throw cannotWrite(Exit.cannotCreate) }
+    }
+
+    func write(_ text: String) throws {
+        guard Terminal.write(text, to: descriptor) else { throw cannotWrite(Exit.inputOutput) }
+    }
+
+    /// Closes the file and gives it its name.
+    func keep() throws {
+        let isWritten = fsync(descriptor) == 0
         guard close(descriptor) == 0, isWritten else {
             defer { unlink(name) }
-            throw Self.cannotWrite(path, Exit.inputOutput)
+            throw cannotWrite(Exit.inputOutput)
         }
         guard rename(name, path) == 0 else {
             defer { unlink(name) }
-            throw Self.cannotWrite(path, Exit.cannotCreate)
+            throw cannotWrite(Exit.cannotCreate)
         }
     }
 
-    /// Refuses a name that something has which is not to be replaced: a link, a folder, a device, a pipe.
-    private static func requirePlain(_ path: String) throws {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
-        throw Exit.saying(
-            "\(path): is no plain file; name one, or leave -o out and redirect standard output",
-            Exit.cannotCreate
-        )
+    /// Closes the file and removes it.
+    func discard() {
+        close(descriptor)
+        unlink(name)
     }
 
-    private static func cannotWrite(_ path: String, _ code: ExitCode) -> ExitCode {
+    private func cannotWrite(_ code: ExitCode) -> ExitCode {
         Exit.saying("\(path): cannot be written: \(Exit.systemError)", code)
     }
 }

@@ -11,12 +11,20 @@ enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case sessionAbsoluteSeconds
     case multipleLogins
     case mostSessions
+    case excessLogins
     case banDays
+    case passwords
+    case reauthentication
+    case lock
+    case tellUnknownLogins
+    case clientKeys
+    case identityProperty
     case tokens
     case allowedOrigins
     case hostNames
     case registration
     case roles
+    case collection
 }
 
 /// The settings of an application as options.
@@ -39,14 +47,41 @@ struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long any session lives, like 30d.", valueName: "time"))
     var sessionAbsolute: Lifetime?
 
-    @Flag(inversion: .prefixedNo, help: "A user may have several sessions; without, the last login ends the others.")
+    @Flag(inversion: .prefixedNo, help: "A user may have several sessions at once.")
     var multipleLogins: Bool?
 
-    @Option(help: ArgumentHelp("How many sessions a user may have; the oldest end.", valueName: "number"))
+    @Option(help: ArgumentHelp("How many sessions a user may have at once.", valueName: "number"))
     var mostSessions: Int64?
+
+    @Option(help: ArgumentHelp("What a login beyond them does: end the oldest, or nothing.", valueName: "rule"))
+    var excessLogins: ExcessLogins?
 
     @Option(help: ArgumentHelp("Days for which a disabled user who was erased stays banned.", valueName: "count"))
     var banDays: Int64?
+
+    @Option(help: ArgumentHelp("How many characters a new password has at least, 8 to 64.", valueName: "number"))
+    var fewestPasswordCharacters: Int64?
+
+    @Option(help: ArgumentHelp("What a change of password or address needs of a session.", valueName: "rule"))
+    var reauthentication: ReauthenticationRule?
+
+    @Option(help: ArgumentHelp("How many wrong passwords lock a login, 3 to 100.", valueName: "number"))
+    var lockAfterFailures: Int64?
+
+    @Option(help: ArgumentHelp("How long wrong passwords count, and so lock, like 10m.", valueName: "time"))
+    var lockTime: Lifetime?
+
+    @Flag(inversion: .prefixedNo, help: "Who asks to restore the password of an unknown login is told so.")
+    var tellUnknownLogins: Bool?
+
+    @Option(
+        name: .customLong("client-key-right"),
+        help: ArgumentHelp("What of a server's every API key may do; once for each.", valueName: "right")
+    )
+    var clientKeys: [ClientKeyRight] = []
+
+    @Option(help: ArgumentHelp("By which property people log in with a password.", valueName: "name"))
+    var identityProperty: String?
 
     @Flag(inversion: .prefixedNo, help: "Users get signed tokens for the application's other services.")
     var tokens: Bool?
@@ -87,6 +122,15 @@ struct SettingsOptions: ParsableArguments {
     )
     var roles: [String] = []
 
+    @Option(
+        name: .customLong("allow"),
+        help: ArgumentHelp(
+            "Who may find, readOthers, updateOthers or deleteOwn: like find=users,role:editor; deleteOwn= for nobody.",
+            valueName: "right=who"
+        )
+    )
+    var rights: [RightOption] = []
+
     /// The members of `settings` that were given; nil when none was.
     var document: JSONValue? {
         let settings = JSONObject(present: [
@@ -98,14 +142,32 @@ struct SettingsOptions: ParsableArguments {
             Setting.sessionAbsoluteSeconds.rawValue: sessionAbsolute.map { .integer($0.seconds) },
             Setting.multipleLogins.rawValue: multipleLogins.map(JSONValue.bool),
             Setting.mostSessions.rawValue: mostSessions.map(JSONValue.integer),
+            Setting.excessLogins.rawValue: excessLogins.map { .string($0.rawValue) },
             Setting.banDays.rawValue: banDays.map(JSONValue.integer),
+            Setting.passwords.rawValue: fewestPasswordCharacters.map { .object(["fewestCharacters": .integer($0)]) },
+            Setting.reauthentication.rawValue: reauthentication.map { .string($0.rawValue) },
+            Setting.lock.rawValue: lock,
+            Setting.tellUnknownLogins.rawValue: tellUnknownLogins.map(JSONValue.bool),
+            Setting.clientKeys.rawValue: Self.list(clientKeys.map(\.rawValue)),
+            Setting.identityProperty.rawValue: identityProperty.map(JSONValue.string),
             Setting.tokens.rawValue: tokenSettings,
             Setting.allowedOrigins.rawValue: Self.list(allowedOrigins),
             Setting.hostNames.rawValue: Self.list(hostNames),
             Setting.registration.rawValue: registrationDocument,
             Setting.roles.rawValue: Self.list(roles),
+            Setting.collection.rawValue: rights.isEmpty
+                ? nil
+                : .object(JSONObject(rights.map { .init($0.right.rawValue, .array($0.who.map(JSONValue.string))) })),
         ])
         return settings.members.isEmpty ? nil : .object(settings)
+    }
+
+    /// The members of `lock` that were given; nil when none was.
+    private var lock: JSONValue? {
+        let given = JSONObject(present: [
+            "failures": lockAfterFailures.map(JSONValue.integer), "seconds": lockTime.map { .integer($0.seconds) },
+        ])
+        return given.members.isEmpty ? nil : .object(given)
     }
 
     /// The members of `tokens` that were given; nil when none was.
@@ -128,6 +190,19 @@ struct SettingsOptions: ParsableArguments {
 
     private static func list(_ texts: [String]) -> JSONValue? {
         texts.isEmpty ? nil : .array(texts.map(JSONValue.string))
+    }
+}
+
+/// A right in the users collection and who has it, like `find=users,role:editor`.
+struct RightOption: ExpressibleByArgument, Sendable {
+    let right: CollectionRights.Right
+    let who: [String]
+
+    init?(argument: String) {
+        let halves = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, let right = CollectionRights.Right(rawValue: String(halves[0])) else { return nil }
+        self.right = right
+        who = halves[1].split(separator: ",").map(String.init)
     }
 }
 

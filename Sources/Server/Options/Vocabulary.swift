@@ -1,5 +1,6 @@
 import ArgumentParser
 import Facebook
+import Import
 import Providers
 import SignedTokens
 import Vocabulary
@@ -7,11 +8,16 @@ import Vocabulary
 // The words of the domain as arguments: shells complete them, and help lists them.
 
 extension OperatorRole: ExpressibleByArgument {}
+extension Visibility: ExpressibleByArgument {}
 extension DialogChallenge: ExpressibleByArgument {}
 extension ProofForm: ExpressibleByArgument {}
 extension NoncePolicy: ExpressibleByArgument {}
 extension UndeclaredProperties: ExpressibleByArgument {}
 extension OffsetlessTimes: ExpressibleByArgument {}
+extension ClientKeyRight: ExpressibleByArgument {}
+extension ExcessLogins: ExpressibleByArgument {}
+extension ReauthenticationRule: ExpressibleByArgument {}
+extension ImportSource: ExpressibleByArgument {}
 
 extension PropertyType: ExpressibleByArgument {
     /// Small letters will do.

@@ -7,6 +7,8 @@ enum Terminal {
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+    static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// Columns of the terminal behind standard output; nil when it is none or does not say.
     static var columns: Int? {
@@ -40,6 +42,11 @@ enum Terminal {
     /// Says something about what happens, on standard error.
     static func say(_ text: String) {
         _ = write(TerminalText.escapedLines(text) + "\n", to: STDERR_FILENO)
+    }
+
+    /// Puts a text in place of the last line on standard error, which is a terminal.
+    static func overwrite(_ text: String) {
+        _ = write("\r\u{1B}[K" + TerminalText.escaped(text), to: STDERR_FILENO)
     }
 
     /// Writes all of a text; false, with `errno`, when that fails.

@@ -18,7 +18,8 @@ extension StoredApplication {
             from federation.provider_settings p where p.application_id = a.id) as providers,
         (select coalesce(jsonb_agg(jsonb_build_array(m.provider, m.revision, m.document)), '[]')
             from federation.mappings m where m.application_id = a.id and m.active) as mappings,
-        (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable)
+        (select coalesce(jsonb_agg(jsonb_build_array(p.name, p.type, p.required, p.client_mappable, p.visible_to,
+            p.indexed)
             order by p.position, p.name), '[]') from federation.properties p where p.application_id = a.id) as properties,
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
         a.created, a.updated,
@@ -145,7 +146,7 @@ extension StoredApplication {
     /// Declared properties, with the built-in ones in front unless they are declared again.
     private static func properties(_ value: JSONValue) -> [Property] {
         let declared = (value.array ?? []).compactMap { element -> Property? in
-            guard let fields = element.array, fields.count == 4,
+            guard let fields = element.array, fields.count == 6,
                 let name = fields[0].string.flatMap({ PropertyName($0) }),
                 let type = fields[1].string.flatMap(PropertyType.init(rawValue:))
             else { return nil }
@@ -153,7 +154,9 @@ extension StoredApplication {
                 name: name,
                 type: type,
                 required: fields[2].bool ?? false,
-                clientMappable: fields[3].bool ?? false
+                clientMappable: fields[3].bool ?? false,
+                visibleTo: fields[4].string.flatMap(Visibility.init(rawValue:)) ?? .server,
+                indexed: fields[5].bool ?? false
             )
         }
         return Property.builtIn.filter { builtIn in !declared.contains { $0.name == builtIn.name } } + declared

@@ -57,6 +57,9 @@ extension ChangeTransaction {
 
     func changeSettings(_ settings: JSONValue) async throws {
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
+        if let schema {
+            try await Store.refuseIdentityChange(to: settings, of: application, schema: schema, on: connection)
+        }
         try await expectOne(
             """
             update federation.applications set settings = \(JSONText(settings.text)) where id = \(application.text)

@@ -147,6 +147,8 @@ package enum PeopleReading: String, Sendable {
     case read = "user.read"
     case preview = "user.preview"
     case export = "user.export"
+    /// Of all users of an application.
+    case exportAll = "users.export"
 }
 
 extension PostgresConnection {

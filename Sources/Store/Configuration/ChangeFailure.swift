@@ -89,6 +89,8 @@ extension Store {
             case (_, "applications_schema_name_key"): "The schema holds the users of another application already."
             case (_, "api_keys_application_id_label_key"): "There is an API key with this label already."
             case (_, "api_keys_pkey"): "This API key exists already, under another label."
+            case (_, "adopted_columns_application_id_column_name_key"):
+                "The users table has a column of this name already, and it is another property's."
             case (_, "properties_pkey"): "A property of this name is declared already."
             default: nil
             }
@@ -121,8 +123,11 @@ extension Store {
                     pg_describe_object(d.classid, d.objid, d.objsubid)) as description
                 from pg_depend d
                 join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-                where d.refclassid = 'pg_class'::regclass and d.refobjid = \(table.users)::regclass
-                    and a.attname = \(property.text) and d.deptype in ('n', 'a')
+                join federation.user_columns(\(table.schema)) c on c.name = \(property.text)
+                where d.refclassid = 'pg_class'::regclass and d.deptype in ('n', 'a') and (
+                    a.attrelid = c.relation and a.attnum = c.number
+                    or a.attrelid = \(table.users)::regclass and a.attname = c.name
+                )
                 limit 10
             ) objects
             """

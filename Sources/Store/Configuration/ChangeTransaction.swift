@@ -55,14 +55,22 @@ extension Store {
         let stored = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
             .first
         var columns: [LiveColumn] = []
+        var adopted: String?
         if let stored {
             if let column = stored.unreadable.first { throw Failure.unreadable(column) }
             columns = try LiveColumn.all(in: try await connection.query(LiveColumn.statement(ofSchema: stored.schema)))
+            adopted = try await connection.adoptedTable(ofSchema: stored.schema)
         }
         let planned = try plan(stored, columns)
         guard !planned.isEmpty else { return stored }
 
-        var transaction = ChangeTransaction(connection: connection, application: id, actor: actor, stored: stored)
+        var transaction = ChangeTransaction(
+            connection: connection,
+            application: id,
+            actor: actor,
+            stored: stored,
+            adopted: adopted
+        )
         for step in planned { try await transaction.perform(step.change) }
         try await connection.log(planned, of: id, by: actor)
         var changed = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
@@ -182,6 +190,8 @@ struct ChangeTransaction {
     let actor: Actor
     /// The PostgreSQL schema of the application's users; nil while there is no application.
     var schema: String?
+    /// The table that they are in where it was there before the application.
+    private let adopted: String?
     let dynamicNames: Set<PropertyName>
     /// Whether this transaction has made the application, so that nobody logs in to it yet.
     var isNew = false
@@ -193,10 +203,17 @@ struct ChangeTransaction {
     /// How long logins may be kept waiting by a change: they give up after a second.
     private static let loginsWait = Duration.milliseconds(800)
 
-    init(connection: PostgresConnection, application: ApplicationID, actor: Actor, stored: StoredApplication?) {
+    init(
+        connection: PostgresConnection,
+        application: ApplicationID,
+        actor: Actor,
+        stored: StoredApplication?,
+        adopted: String?
+    ) {
         self.connection = connection
         self.application = application
         self.actor = actor
+        self.adopted = adopted
         schema = stored?.schema
         dynamicNames = stored?.dynamicNames ?? []
     }
@@ -224,8 +241,8 @@ struct ChangeTransaction {
         case .declareProperty(let property): try await declare(property, in: users)
         case .renameProperty(let from, let to): try await renameProperty(from: from, to: to, in: users)
         case .widenProperty(let name, let type): try await widen(name, to: type, in: users)
-        case .changeProperty(let name, let required, let clientMappable):
-            try await changeProperty(name, required: required, clientMappable: clientMappable, in: users)
+        case .changeProperty(let property): try await changeProperty(property, in: users)
+        case .indexProperty(let name, let indexed): try await indexProperty(name, indexed)
         case .removeProperty(let name): try await removeProperty(name, in: users)
         case .orderProperties(let names): try await orderProperties(names)
         case .setMapping(let provider, let document): try await setMapping(document, for: provider)
@@ -234,7 +251,7 @@ struct ChangeTransaction {
 
     private func users() throws(Failure) -> UsersTable {
         guard let schema else { throw Failure(.notFound, "There is no application \(application).") }
-        return UsersTable(schema: schema)
+        return UsersTable(schema: schema, adopted: adopted)
     }
 
     /// Runs commands that keep logins waiting: those that lock the users table, or many of its rows, until the commit.

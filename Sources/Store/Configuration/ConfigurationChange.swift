@@ -30,8 +30,10 @@ package enum ConfigurationChange: Sendable {
     case renameProperty(from: PropertyName, to: PropertyName)
     /// Gives the column another type that holds every value of the old one.
     case widenProperty(PropertyName, to: PropertyType)
-    /// Changes who may write it and whether it is required: NOT NULL of its column.
-    case changeProperty(PropertyName, required: Bool, clientMappable: Bool)
+    /// Changes who may write and see it, and whether it is required (NOT NULL of its column).
+    case changeProperty(Property)
+    /// Says whether its column has an index of its own; `reconcileIndexes` builds and drops it.
+    case indexProperty(PropertyName, Bool)
     /// Drops the column.
     case removeProperty(PropertyName)
     /// The order of the declared properties in documents and replies.

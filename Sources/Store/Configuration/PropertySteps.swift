@@ -10,7 +10,9 @@ extension ChangeTransaction {
     mutating func declare(_ property: Property, in users: UsersTable) async throws {
         try refuseReserved(property.name)
         try await register(property)
-        let column = try await users.column(property.name, on: connection)
+        let shown = try await users.column(property.name, on: connection)
+        var column = shown
+        if column == nil { column = try await users.unshownColumn(property.name, on: connection) }
         if let column { try column.check(for: property) }
 
         let values = DynamicValues(of: property, in: users)
@@ -19,7 +21,9 @@ extension ChangeTransaction {
             try await forgetDynamicName(property.name)
             movesValues = try await exists(values.some, for: property.name, orElse: DynamicValues.advice)
         }
-        if column == nil {
+        if users.adopted != nil, shown == nil {
+            try await adoptColumn(of: property, in: users, isThere: column != nil)
+        } else if column == nil {
             let type = property.type.sqlType
             try await alter(users, "add column \(quoted(property.name.text)) \(type)", for: property.name)
         }
@@ -30,7 +34,8 @@ extension ChangeTransaction {
             }
         }
         if property.required != column?.notNull ?? false {
-            try await alter(users, property.name, required: property.required)
+            let column = column?.name ?? property.name.text
+            try await alter(users, column, of: property.name, required: property.required)
         }
         declared.insert(property.name)
     }
@@ -54,30 +59,27 @@ extension ChangeTransaction {
         )
         let written = WrittenValues(of: from, in: users)
         let isTracked = try await exists(written.some, for: from, orElse: WrittenValues.advice)
-        try await alter(users, "rename column \(quoted(from.text)) to \(quoted(to.text))", for: from)
+        if users.adopted != nil {
+            try await renameAdoptedColumn(from: from, to: to, in: users)
+        } else {
+            try await alter(users, "rename column \(quoted(from.text)) to \(quoted(to.text))", for: from)
+        }
         if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
     }
 
-    /// Changes who may write it and whether it is required; a built-in property is declared by that.
-    mutating func changeProperty(
-        _ name: PropertyName,
-        required: Bool,
-        clientMappable: Bool,
-        in users: UsersTable
-    ) async throws {
+    /// Changes who may write and see it and whether it is required; a built-in property is declared by that.
+    mutating func changeProperty(_ property: Property, in users: UsersTable) async throws {
+        let (name, required) = (property.name, property.required)
         let changed = try await connection.query(
             """
-            update federation.properties set required = \(required), client_mappable = \(clientMappable)
+            update federation.properties set required = \(required), client_mappable = \(property.clientMappable),
+                visible_to = \(property.visibleTo.rawValue)
             where application_id = \(application.text) and name = \(name.text)
             """
         )
         if changed.affectedRows == 0 {
-            guard let builtIn = Property.builtIn.first(where: { $0.name == name }) else {
-                throw Failure(.internal, "The change does not fit the application: \(name) is not declared.")
-            }
-            try await register(
-                Property(name: name, type: builtIn.type, required: required, clientMappable: clientMappable)
-            )
+            _ = try builtIn(name)
+            try await register(property)
         }
         guard let column = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
         if required != column.notNull {
@@ -85,11 +87,32 @@ extension ChangeTransaction {
             guard !mustBeValidated || column.isValidated == true else {
                 throw Requirement(users: users, column: column.number, property: name)
             }
-            try await alter(users, name, required: required)
+            try await alter(users, column.name, of: name, required: required)
         }
         if column.isValidated != nil {
             try await alter(users, "drop constraint \(Requirement.constraint(of: column.number))", for: name)
         }
+    }
+
+    /// Says whether its column has an index; a built-in property is declared by that.
+    func indexProperty(_ name: PropertyName, _ indexed: Bool) async throws {
+        let changed = try await connection.query(
+            """
+            update federation.properties set indexed = \(indexed), index_problem = null
+            where application_id = \(application.text) and name = \(name.text)
+            """
+        )
+        guard changed.affectedRows == 0 else { return }
+        let builtIn = try builtIn(name)
+        try await register(
+            Property(
+                name: name,
+                type: builtIn.type,
+                required: builtIn.required,
+                clientMappable: builtIn.clientMappable,
+                indexed: indexed
+            )
+        )
     }
 
     mutating func removeProperty(_ name: PropertyName, in users: UsersTable) async throws {
@@ -100,7 +123,11 @@ extension ChangeTransaction {
         )
         let written = WrittenValues(of: name, in: users)
         let isTracked = try await exists(written.some, for: name, orElse: WrittenValues.adviceOnRemoval)
-        try await alter(users, "drop column if exists \(quoted(name.text)) restrict", for: name)
+        if users.adopted != nil {
+            try await releaseAdoptedColumn(of: name, in: users)
+        } else {
+            try await alter(users, "drop column if exists \(quoted(name.text)) restrict", for: name)
+        }
         if isTracked { try await exclusively(written.remove, for: name, orElse: WrittenValues.adviceOnRemoval) }
     }
 
@@ -125,9 +152,10 @@ extension ChangeTransaction {
     private func register(_ property: Property) async throws {
         let added = try await connection.query(
             """
-            insert into federation.properties (application_id, name, position, type, required, client_mappable)
+            insert into federation.properties
+                (application_id, name, position, type, required, client_mappable, visible_to, indexed)
             select \(application.text), \(property.name.text), coalesce(max(position), -1) + 1, \(property.type.rawValue),
-                \(property.required), \(property.clientMappable)
+                \(property.required), \(property.clientMappable), \(property.visibleTo.rawValue), \(property.indexed)
             from federation.properties where application_id = \(application.text)
             having count(*) < \(Store.propertiesAllowed)
             """
@@ -135,6 +163,14 @@ extension ChangeTransaction {
         guard added.affectedRows == 1 else {
             throw Failure(.conflict, "An application declares at most \(Store.propertiesAllowed) properties.")
         }
+    }
+
+    /// A property that exists before anybody declares it.
+    private func builtIn(_ name: PropertyName) throws(Failure) -> Property {
+        guard let builtIn = Property.builtIn.first(where: { $0.name == name }) else {
+            throw Failure(.internal, "The change does not fit the application: \(name) is not declared.")
+        }
+        return builtIn
     }
 
     private func forgetDynamicName(_ name: PropertyName) async throws {
@@ -153,13 +189,18 @@ extension ChangeTransaction {
         for property: PropertyName,
         orElse advice: String = "Try again at a quiet hour."
     ) async throws {
-        try await exclusively("alter table \(users.users) \(action)", for: property, orElse: advice)
+        try await exclusively("alter table \(users.table) \(action)", for: property, orElse: advice)
     }
 
-    private mutating func alter(_ users: UsersTable, _ property: PropertyName, required: Bool) async throws {
+    private mutating func alter(
+        _ users: UsersTable,
+        _ column: String,
+        of property: PropertyName,
+        required: Bool
+    ) async throws {
         try await alter(
             users,
-            "alter column \(quoted(property.text)) \(required ? "set" : "drop") not null",
+            "alter column \(quoted(column)) \(required ? "set" : "drop") not null",
             for: property,
             orElse: "Declare it as not required first, and require it in a second change."
         )

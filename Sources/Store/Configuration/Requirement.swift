@@ -27,7 +27,7 @@ extension Store {
     ///
     /// - Throws: `constraint_violation` when some do.
     func validate(_ requirement: Requirement) async throws {
-        let table = requirement.users.users
+        let table = requirement.users.table
         let constraint = requirement.constraint
         try await withShortLocks { connection in
             let name = try await connection.query(
@@ -86,7 +86,7 @@ extension Store {
         await Task {
             for requirement in requirements {
                 let script = """
-                    alter table \(requirement.users.users) drop constraint if exists \(requirement.constraint)
+                    alter table \(requirement.users.table) drop constraint if exists \(requirement.constraint)
                     """
                 try? await withShortLocks { connection in try await connection.execute(script: script) }
             }

@@ -7,6 +7,14 @@ package struct ApplicationPlace: Sendable {
     let schema: String
 }
 
+extension Application {
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema) }
+}
+
+extension StoredApplication {
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema) }
+}
+
 /// How much of an application is stored under one master key.
 package struct SealedCount: Sendable {
     package let keyID: String

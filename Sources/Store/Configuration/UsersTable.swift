@@ -4,12 +4,24 @@ package import Vocabulary
 /// The users table of an application, and the one of identities beside it, as statements name them.
 struct UsersTable: Sendable, Hashable {
     let schema: String
+    /// The table that `users` is a view of, quoted; nil where `users` is the table itself.
+    let adopted: String?
 
+    init(schema: String, adopted: String? = nil) {
+        self.schema = schema
+        self.adopted = adopted
+    }
+
+    /// By this name rows are read and written.
     var users: String { quoted(schema) + ".users" }
+    /// The table whose columns are altered.
+    var table: String { adopted ?? users }
     var identities: String { quoted(schema) + ".identities" }
 
     /// A column as the database has it.
     struct Column: Sendable {
+        /// Its name in the table.
+        let name: String
         /// Its number in the table, which outlasts its name.
         let number: Int64
         let type: String
@@ -24,23 +36,38 @@ struct UsersTable: Sendable, Hashable {
         _ name: PropertyName,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Column? {
+        try await column(where: "u.name = \(name.text)", on: connection)
+    }
+
+    /// A column of the property's name that an adopted table has, and that is no property's yet.
+    func unshownColumn(
+        _ name: PropertyName,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Column? {
+        try await column(where: "u.name is null and u.column_name = \(name.text)", on: connection)
+    }
+
+    private func column(
+        where condition: Statement,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Column? {
         let result = try await connection.query(
             """
-            select a.attnum, format_type(a.atttypid, null), a.attnotnull, a.attgenerated <> '' or a.attidentity = 'a',
-                c.convalidated
-            from pg_attribute a
+            select u.column_name, u.number, u.type, u.not_null, u.is_generated, c.convalidated
+            from federation.user_columns(\(schema)) u
             left join pg_constraint c
-                on c.conrelid = a.attrelid and c.conname = \(Requirement.constraintPrefix) || a.attnum
-            where a.attrelid = \(users)::regclass and a.attname = \(name.text) and a.attnum > 0
+                on c.conrelid = u.relation and c.conname = \(Requirement.constraintPrefix) || u.number
+            where \(condition)
             """
         )
         guard let row = result.first else { return nil }
         return Column(
-            number: try row.decode(0, as: Int64.self),
-            type: try row.decode(1, as: String.self),
-            notNull: try row.decode(2, as: Bool.self),
-            isGenerated: try row.decode(3, as: Bool.self),
-            isValidated: try row.decode(4, as: Bool?.self)
+            name: try row.decode(0, as: String.self),
+            number: try row.decode(1, as: Int64.self),
+            type: try row.decode(2, as: String.self),
+            notNull: try row.decode(3, as: Bool.self),
+            isGenerated: try row.decode(4, as: Bool.self),
+            isValidated: try row.decode(5, as: Bool?.self)
         )
     }
 }
@@ -83,12 +110,8 @@ extension LiveColumn {
     /// The question for all columns of a users table.
     static func statement(ofSchema schema: String) -> Statement {
         """
-        select a.attname::text, format_type(a.atttypid, null), a.attnotnull, a.atthasdef or a.attidentity <> ''
-        from pg_attribute a
-        join pg_class t on t.oid = a.attrelid
-        join pg_namespace n on n.oid = t.relnamespace
-        where n.nspname = \(schema) and t.relname = 'users' and a.attnum > 0 and not a.attisdropped
-        order by a.attnum
+        select name, type, not_null, has_default from federation.user_columns(\(schema))
+        where name is not null order by number
         """
     }
 

@@ -57,13 +57,18 @@ extension ChangeTransaction {
         let written = WrittenValues(of: name, in: users)
         let isTracked = try await exists(written.some, for: name, orElse: WrittenValues.advice)
         if widening.from == .int, type == .double { try await refuseInexact(name, in: users) }
-        let column = quoted(name.text)
-        try await alter(
-            users,
-            "alter column \(column) type \(type.sqlType) using (\(widening.value(of: column)))",
-            for: name,
-            orElse: WrittenValues.advice
-        )
+        // PostgreSQL would build it anew while logins wait, and in a form that is not the wider type's.
+        for index in try await users.indexes(on: connection) where index.column == name.text {
+            try await exclusively(index.drop(), for: name, orElse: WrittenValues.advice)
+        }
+        guard let live = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
+        let column = quoted(live.name)
+        let action = "alter column \(column) type \(type.sqlType) using (\(widening.value(of: column)))"
+        if users.adopted != nil {
+            try await changeAdoptedTable(users, action, for: name, orElse: WrittenValues.advice)
+        } else {
+            try await alter(users, action, for: name, orElse: WrittenValues.advice)
+        }
         if isTracked { try await exclusively(written.widen(widening), for: name, orElse: WrittenValues.advice) }
     }
 

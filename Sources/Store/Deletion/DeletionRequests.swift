@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Postgres
 package import Vocabulary
 
@@ -123,16 +124,21 @@ extension Store {
         }
     }
 
-    /// One that something stood in the way of is left alone for ten minutes.
+    /// How long a request is left alone that something stood in the way of.
+    package static let secondsBetweenErasures = 600
+
     private static var deletionIsDue: Statement {
-        "done is null and due <= now() and (attempted is null or attempted < now() - interval '10 minutes')"
+        """
+        done is null and due <= now()
+            and (attempted is null or attempted < now() - make_interval(secs => \(secondsBetweenErasures)))
+        """
     }
 
     /// Requests that are due, the oldest first.
     package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [DueDeletion] {
         let result = try await query(
             """
-            select code, provider from federation.deletion_requests
+            select code, provider, object_id from federation.deletion_requests
             where application_id = \(application.id.text) and \(Self.deletionIsDue)
             order by due, code limit \(limit)
             """
@@ -141,7 +147,13 @@ extension Store {
             var due: [DueDeletion] = []
             for row in result.rows {
                 guard let provider = ProviderName(try row.decode(1, as: String.self)) else { continue }
-                due.append(DueDeletion(code: try row.decode(0, as: String.self), provider: provider))
+                let user = try row.decode(2, as: UUID?.self).map { ObjectID($0) }
+                due.append(
+                    DueDeletion(
+                        code: try row.decode(0, as: String.self),
+                        requester: user.map(DeletionRequester.user) ?? .provider(provider)
+                    )
+                )
             }
             return due
         }
@@ -151,14 +163,21 @@ extension Store {
 /// A request for deletion whose time has come.
 package struct DueDeletion: Sendable {
     package let code: String
-    /// Who asked for it.
-    package let provider: ProviderName
+    package let requester: DeletionRequester
+}
+
+/// Who has asked for a deletion.
+package enum DeletionRequester: Sendable {
+    /// A provider, for a person who asked there.
+    case provider(ProviderName)
+    /// The user, of the own account.
+    case user(ObjectID)
 }
 
 extension StoredDeletionRequest {
-    fileprivate static let columns = "d.code, d.provider, d.requested, d.due, d.done"
+    static let columns = "d.code, d.provider, d.requested, d.due, d.done"
 
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    init(_ row: Row) throws(PostgresError) {
         self.init(
             code: try row.decode(0, as: String.self),
             provider: ProviderName(try row.decode(1, as: String.self)),

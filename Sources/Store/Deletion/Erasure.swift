@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Postgres
 package import Vocabulary
 
@@ -26,6 +27,7 @@ extension Store {
     ///   - code: The request.
     ///   - application: Whose it is.
     ///   - hash: By what a banned identity is known.
+    ///   - notices: What the user is told by mail once everything is gone.
     ///   - actor: Who asked for it, for the audit log.
     /// - Returns: What was erased.
     /// - Throws: `store_unavailable` and its like; nothing has changed then.
@@ -33,9 +35,10 @@ extension Store {
         code: String,
         of application: Application,
         banningBy hash: @escaping IdentityHasher,
+        telling notices: [Notice] = [],
         by actor: Actor
     ) async throws(Failure) -> Erasure {
-        let work = ErasureWork(code: code, application: application, hash: hash)
+        let work = ErasureWork(code: code, application: application, hash: hash, notices: notices)
         do {
             return try await postgres.withTransaction { try await work.carryOut(on: $0, by: actor) }
         } catch let error as PostgresError {
@@ -79,11 +82,13 @@ private struct ErasureWork: Sendable {
     let code: String
     let application: Application
     let hash: IdentityHasher
+    let notices: [Notice]
 
     func carryOut(on connection: PostgresConnection, by actor: Actor) async throws -> Erasure {
         let request = try await connection.query(
             """
-            select provider, provider_app, subject, extract(epoch from issued)::bigint from federation.deletion_requests
+            select provider, provider_app, subject, extract(epoch from issued)::bigint, object_id
+            from federation.deletion_requests
             where code = \(code) and application_id = \(application.id.text) and done is null and due <= now()
             for update skip locked
             """
@@ -91,17 +96,50 @@ private struct ErasureWork: Sendable {
         guard let row = request.first else { return .notOurs }
         var erasure = Erasure.nobody
         var isBanned = false
-        if let identity = try IdentityKey(row) {
+        if let user = try row.decode(4, as: UUID?.self).map({ ObjectID($0) }) {
+            (erasure, isBanned) = try await erase(user, on: connection)
+        } else if let identity = try IdentityKey(row) {
             (erasure, isBanned) = try await erase(identity, from: try row.decode(3, as: Int64.self), on: connection)
         }
         _ = try await connection.query(
             """
             update federation.deletion_requests
-            set done = now(), provider_app = null, subject = null, hindrance = null where code = \(code)
+            set done = now(), provider_app = null, subject = null, object_id = null, hindrance = null
+            where code = \(code)
             """
         )
         if let entry = entry(for: erasure, isBanned: isBanned) { try await connection.record([entry], by: actor) }
+        if case .user = erasure {
+            for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
+        }
         return erasure
+    }
+
+    /// Erases a user who has asked for it, with all that leads to it.
+    private func erase(
+        _ user: ObjectID,
+        on connection: PostgresConnection
+    ) async throws -> (Erasure, isBanned: Bool) {
+        let schema = application.schema
+        let locked = try await connection.query(
+            "select from \(identifier: schema).users where object_id = \(user.uuid) for update"
+        )
+        guard locked.count == 1 else { return (.nobody, false) }
+        guard try await !connection.canBeTakenBack(user, schema: schema) else { throw Contested() }
+        let identities: Statement = """
+            select provider, provider_app, subject from \(identifier: schema).identities
+            where object_id = \(user.uuid)
+            """
+        var keys: [IdentityKey] = []
+        for row in try await connection.query(identities).rows {
+            if let key = try IdentityKey(row) { keys.append(key) }
+        }
+        try await connection.forgetRemoval(of: keys, schema: schema)
+        let isBanned = try await connection.ban(keys, of: user, in: application, by: hash)
+        let tokens = try await connection.keptIdentities(of: user, schema: schema)
+        try await connection.endAccess(of: identities, at: nil, schema: schema)
+        _ = try await connection.query("delete from \(identifier: schema).users where object_id = \(user.uuid)")
+        return (.user(user, tokens: tokens), isBanned)
     }
 
     /// Erases an identity that is older than the request, and the user if neither another identity nor a password leads

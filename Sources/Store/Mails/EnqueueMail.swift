@@ -27,15 +27,16 @@ extension Store {
         _ id: ObjectID,
         event: String,
         content: SealedSecret,
-        user: ObjectID,
+        user: ObjectID?,
         of application: Application
     ) -> Statement {
         let schema = quoted(application.schema)
+        let whose: Statement =
+            user.map { "u.object_id from \(unsafeRaw: schema).users u where u.object_id = \($0.uuid)" } ?? "null"
         return """
             with added as (
-                insert into \(unsafeRaw: schema).mails (id, event, object_id, content, content_key_id)
-                select \(id.uuid), \(event), u.object_id, \(content.bytes), \(content.keyID)
-                from \(unsafeRaw: schema).users u where u.object_id = \(user.uuid)
+                insert into \(unsafeRaw: schema).mails (id, event, content, content_key_id, object_id)
+                select \(id.uuid), \(event), \(content.bytes), \(content.keyID), \(whose)
                 on conflict (event) do nothing
                 returning id
             )

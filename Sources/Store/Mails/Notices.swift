@@ -82,8 +82,12 @@ extension PostgresConnection {
     ///
     /// - Throws: `conflict` when the account is not what it was taken for.
     func announce(_ announcement: Announcement, to user: ObjectID, of application: Application) async throws {
+        let identity = application.settings.identityProperty
         let found = try await query(
-            "select email, email_verified from \(identifier: application.schema).users where object_id = \(user.uuid)"
+            """
+            select email, email_verified, \(identifier: identity.text) from \(identifier: application.schema).users
+            where object_id = \(user.uuid)
+            """
         )
         guard let row = found.first, try row.decode(0, as: String?.self) == announcement.email,
             try row.decode(1, as: Bool.self) == announcement.isVerified
@@ -92,15 +96,18 @@ extension PostgresConnection {
             guard try await enqueue(notice, to: user, of: application), let hash = notice.reversalHash,
                 let email = announcement.email
             else { continue }
-            let token = EmailToken(user: user, email: email)
+            let login = identity == .email ? nil : try row.decode(2, as: String?.self)
+            let token = EmailToken(user: user, email: email, login: login)
             _ = try await query(Store.adding(token, for: .reversal, tokenHash: hash, of: application))
         }
     }
 
+    /// Puts a notice into the queue unless it would be one too many; one to nobody outlasts the user.
+    ///
     /// - Returns: Whether it is one that may be sent.
-    fileprivate func enqueue(
+    func enqueue(
         _ notice: Notice,
-        to user: ObjectID,
+        to user: ObjectID?,
         of application: Application
     ) async throws(PostgresError) -> Bool {
         let counted = try await query(Store.counting(notice.counts, in: application))

@@ -35,7 +35,7 @@ package struct ProfileRefreshStatement: Sendable {
             dynamic: "'{}'::jsonb",
             cleared: Parameter("cleared", as: "text[]") { .texts($0.cleared.map(\.text)) },
             written: "i.written",
-            schema: application.schema
+            application: application
         )
         let current: [SQL<ProfileRefresh>] = ["true"] + writes.current
         let isKept: SQL<ProfileRefresh> = KeptIdentity.condition(\.identity)

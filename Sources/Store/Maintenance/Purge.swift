@@ -44,7 +44,7 @@ extension Store {
                 )
             case .singleUses: ("single_use", "kind, hash", "expires <= now()", "expires")
             case .attempts:
-                ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.account.memory))", "last")
+                ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.accountMemory))", "last")
             case .emailTokens: ("email_proofs", "token_hash", "expires <= now()", "expires")
             case .removedIdentities:
                 (

@@ -7,25 +7,41 @@ package struct AttemptRule: Sendable {
     package let firstSlowed: Int
     /// Seconds of the longest wait.
     package let longestWait: Int
-    /// Attempts within an hour; one more has to wait for the hour's end.
-    package let mostInAnHour: Int
+    /// Attempts within the window; one more has to wait for its end.
+    package let most: Int
+    /// Seconds of the window, which the first attempt opens.
+    package let window: Int
     /// Seconds after the last failure at which all are forgotten.
     package let memory: Int
 
+    /// Seconds for which the failures of a login are remembered.
+    static let accountMemory = 86_400
+
     /// For one login: nobody guesses more than this, from wherever.
-    package static let account = AttemptRule(firstSlowed: 5, longestWait: 30, mostInAnHour: 100, memory: 86_400)
+    package static func account(_ lock: LoginLock) -> AttemptRule {
+        AttemptRule(
+            firstSlowed: 5,
+            longestWait: 30,
+            most: Int(clamping: lock.failures),
+            window: Int(clamping: lock.seconds),
+            memory: accountMemory
+        )
+    }
     /// For one source, behind which many people may be: as many as wait for their hashes at once count as failures
     /// until they are known to be none.
-    package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, mostInAnHour: 1000, memory: 3600)
+    package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, most: 1000, window: 3600, memory: 3600)
 
     /// Mails of one kind to one mailbox: nobody's is filled.
-    package static let mailsToMailbox = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 3, memory: 3600)
+    package static let mailsToMailbox = perHour(3)
     /// The same, from one source.
-    package static let mailsFromSource = AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: 60, memory: 3600)
+    package static let mailsFromSource = perHour(60)
 
-    /// Accounts that are made: nobody guesses anything there, so nothing slows down before the limit.
-    package static func registrations(most: Int64) -> AttemptRule {
-        AttemptRule(firstSlowed: .max, longestWait: 0, mostInAnHour: Int(clamping: most), memory: 3600)
+    /// Accounts that are made.
+    package static func registrations(most: Int64) -> AttemptRule { perHour(Int(clamping: most)) }
+
+    /// Where nobody guesses anything, so that nothing slows down before the limit.
+    private static func perHour(_ most: Int) -> AttemptRule {
+        AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 3600, memory: 3600)
     }
 }
 
@@ -59,8 +75,8 @@ package struct AttemptKeys: Sendable {
         self.account = account
     }
 
-    package var counts: [AttemptCount] {
-        [AttemptCount(for: source, by: .source), AttemptCount(for: account, by: .account)]
+    package func counts(by lock: LoginLock) -> [AttemptCount] {
+        [AttemptCount(for: source, by: .source), AttemptCount(for: account, by: .account(lock))]
     }
 }
 
@@ -93,14 +109,18 @@ extension Store {
             return "counted\(position) as (\(one(key, in: attempts, by: count.rule)))"
         }
         let refused = counts.indices.map { "when not exists (select from counted\($0)) then \($0)" }
-        let most = counts.enumerated().map { "when $\($0 + 1) then \($1.rule.mostInAnHour)" }
+        let ends = counts.enumerated().map { position, count in
+            let rule = count.rule
+            return
+                "when key = $\(position + 1) and recent >= \(rule.most) then counted_since + interval '\(rule.window) s'"
+        }
         let keys = counts.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         return Statement(
             sql: """
                 with \(counted.joined(separator: ", "))
                 select (case \(refused.joined(separator: " ")) end)::bigint, (
                     select max(ceil(extract(epoch from greatest(blocked_until, case
-                        when recent >= case key \(most.joined(separator: " ")) end then counted_since + interval '1 hour'
+                        \(ends.joined(separator: " "))
                         end) - now()))) from \(attempts) where key in (\(keys))
                 )::bigint
                 """,
@@ -121,7 +141,7 @@ extension Store {
     /// One more for the key, unless it has to wait; then nothing comes back.
     private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
         let isForgotten = "a.last <= now() - interval '\(rule.memory) s'"
-        let isOver = "a.counted_since <= now() - interval '1 hour'"
+        let isOver = "a.counted_since <= now() - interval '\(rule.window) s'"
         let failures = "case when \(isForgotten) then 1 else a.failures + 1 end"
         let exponent = "least(\(failures) - \(rule.firstSlowed), 20)"
         return """
@@ -133,7 +153,7 @@ extension Store {
                 recent = case when \(isOver) then 1 else a.recent + 1 end,
                 blocked_until = case when \(failures) < \(rule.firstSlowed) then \(Self.noWait)
                     else now() + make_interval(secs => least(\(rule.longestWait), power(2, \(exponent)))) end
-            where a.blocked_until <= now() and (a.recent < \(rule.mostInAnHour) or \(isOver))
+            where a.blocked_until <= now() and (a.recent < \(rule.most) or \(isOver))
             returning true
             """
     }

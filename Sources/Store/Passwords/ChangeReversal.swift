@@ -21,7 +21,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
-    ///   - password: The new one, of the user whom the link names, with the address as login.
+    ///   - password: The new one, of the user whom the link names, for what the user logged in by then.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
     /// - Returns: Nil when the link did not count.
@@ -43,7 +43,10 @@ extension Store {
             )
             guard let row = used.first else { return nil }
             let moment: Statement = "\(bind: .timestamp(try row.decode(0, as: Timestamp.self)))::timestamptz"
-            try await connection.freeLogin(password.login, for: user, schema: schema)
+            // Of other logins nobody has shown that they are theirs: one that somebody has got since stays with them.
+            if application.settings.identityProperty == .email {
+                try await connection.freeLogin(password.login, for: user, schema: schema)
+            }
             try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
             _ = try await connection.query(
                 "delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and created >= \(moment)"

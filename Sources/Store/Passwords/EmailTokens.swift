@@ -2,16 +2,24 @@ import FoundationEssentials
 import Postgres
 package import Vocabulary
 
-/// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified.
+/// The token in a link of a mail: whoever has it reads the mail of a user's address, which so is verified, unless the
+/// operator has these links made for everybody.
 package struct EmailToken: Sendable {
     package let user: ObjectID
     /// The address as it was stored when the link was made; the link counts as long as it is still that of the user,
     /// and a reversal whatever that is.
     package let email: String
+    /// What the identity property said when the link was made that a reversal brings back; nil where that is the
+    /// address, or was nothing.
+    package let login: String?
+    /// Whether who has the link need not read the mail: then it confirms the address, and sets no password.
+    package let onlyConfirms: Bool
 
-    package init(user: ObjectID, email: String) {
+    package init(user: ObjectID, email: String, login: String? = nil, onlyConfirms: Bool = false) {
         self.user = user
         self.email = email
+        self.login = login
+        self.onlyConfirms = onlyConfirms
     }
 }
 
@@ -35,9 +43,10 @@ extension Store {
         of application: Application
     ) -> Statement {
         """
-        insert into \(identifier: application.schema).email_proofs (token_hash, object_id, purpose, email, created, expires)
-        select \(tokenHash), object_id, \(purpose.rawValue), \(token.email), clock_timestamp(),
-            now() + make_interval(secs => \(purpose.seconds))
+        insert into \(identifier: application.schema).email_proofs
+            (token_hash, object_id, purpose, email, login, only_confirms, created, expires)
+        select \(tokenHash), object_id, \(purpose.rawValue), \(token.email), \(token.login), \(token.onlyConfirms),
+            clock_timestamp(), now() + make_interval(secs => \(purpose.seconds))
         from \(identifier: application.schema).users where object_id = \(token.user.uuid)
         """
     }
@@ -50,7 +59,7 @@ extension Store {
     ) async throws(Failure) -> EmailToken? {
         let result = try await query(
             """
-            select e.object_id, e.email from \(identifier: application.schema).email_proofs e
+            select e.object_id, e.email, e.login, e.only_confirms from \(identifier: application.schema).email_proofs e
             where \(Self.counts(tokenHash, purpose)) and (
                 select u.user_status <> 'DISABLED' and (e.purpose = 'reversal' or u.email = e.email)
                 from \(identifier: application.schema).users u where u.object_id = e.object_id
@@ -62,7 +71,9 @@ extension Store {
             guard let row = result.first else { return nil }
             return EmailToken(
                 user: ObjectID(try row.decode(0, as: UUID.self)),
-                email: try row.decode(1, as: String.self)
+                email: try row.decode(1, as: String.self),
+                login: try row.decode(2, as: String?.self),
+                onlyConfirms: try row.decode(3, as: Bool.self)
             )
         }
     }
@@ -90,10 +101,18 @@ extension Store {
     ) -> Statement {
         let isReversal = purpose == .reversal
         let isTheirs: Statement = isReversal ? "true" : "u.email = (select link.email from link)"
-        let restoring: Statement = isReversal ? "email = (select link.email from link), updated = now()," : ""
+        let identity = application.settings.identityProperty
+        let restoringLogin: Statement =
+            identity == .email
+            ? ""
+            : """
+            \(identifier: identity.text) = coalesce((select link.login from link), u.\(identifier: identity.text)),
+            """
+        let restoring: Statement =
+            isReversal ? "email = (select link.email from link), \(restoringLogin) updated = now()," : ""
         return """
             link as (
-                select e.object_id, e.email, e.created from \(identifier: application.schema).email_proofs e
+                select e.object_id, e.email, e.login, e.created from \(identifier: application.schema).email_proofs e
                 where \(counts(tokenHash, purpose))
             ), person as (
                 select u.object_id from \(identifier: application.schema).users u

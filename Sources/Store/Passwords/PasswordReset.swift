@@ -16,6 +16,7 @@ extension Store {
     ///   - tokenHash: SHA-256 of the link's token.
     ///   - purpose: What the link is for.
     ///   - password: The new one, of the user whom the link names.
+    ///   - email: The address to which the link went.
     ///   - keepsIdentities: Whether the reader has said that the identities are their own.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
     ///   - application: Whose user it is.
@@ -27,6 +28,7 @@ extension Store {
         byLink tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
         to password: StoredPassword,
+        at email: String,
         keepingIdentities keepsIdentities: Bool,
         forgetting attemptKey: [UInt8],
         in application: Application
@@ -40,7 +42,7 @@ extension Store {
                 """
             )
             guard used.count == 1 else { return nil }
-            guard try await !connection.canBeTakenBack(user, butBy: password.login, schema: schema) else {
+            guard try await !connection.canBeTakenBack(user, butBy: email, schema: schema) else {
                 throw Failure.contested
             }
             try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
@@ -93,8 +95,8 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Makes a password the one of a user who is locked; sessions, failed attempts, and links end, but for those that
-    /// undo something.
+    /// Makes a password the one of a user who is locked, and its login the value of the identity property where that is
+    /// empty; sessions, failed attempts, and links end, but for those that undo something.
     func startAnew(
         by password: StoredPassword,
         forgetting attemptKey: [UInt8],
@@ -102,6 +104,15 @@ extension PostgresConnection {
     ) async throws(PostgresError) {
         let (schema, user) = (application.schema, password.objectID.uuid)
         _ = try await query(password.replacement(in: application))
+        let identity = application.settings.identityProperty
+        if identity != .email {
+            _ = try await query(
+                """
+                update \(identifier: schema).users set \(identifier: identity.text) = \(password.login), updated = now()
+                where object_id = \(user) and \(identifier: identity.text) is null
+                """
+            )
+        }
         _ = try await query("delete from \(identifier: schema).sessions where object_id = \(user)")
         try await endLinks(of: password.objectID, schema: schema)
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
@@ -111,14 +122,14 @@ extension PostgresConnection {
     /// another one than this.
     func canBeTakenBack(
         _ user: ObjectID,
-        butBy login: String? = nil,
+        butBy email: String? = nil,
         schema: String
     ) async throws(PostgresError) -> Bool {
         let found = try await query(
             """
             select from \(identifier: schema).email_proofs
             where object_id = \(user.uuid) and purpose = 'reversal' and expires > now()
-                and lower(email) is distinct from \(login) limit 1
+                and lower(email) is distinct from lower(\(email)) limit 1
             """
         )
         return found.count > 0

@@ -38,7 +38,8 @@ extension Store {
     ///   - session: what to open.
     ///   - application: whose user it is.
     /// - Returns: The user; nil when the hash is not the stored one any more, or the user is gone.
-    /// - Throws: `account_disabled`, `email_unconfirmed`, `store_unavailable` and its like.
+    /// - Throws: `account_disabled`, `email_unconfirmed`, `already_logged_in`, `too_many_sessions`, `store_unavailable`
+    ///   and its like.
     package func openPasswordSession(
         _ session: PasswordSession,
         of application: Application
@@ -49,7 +50,11 @@ extension Store {
             guard let row = try await postgres.query(statement, near: application.affinity).first else { return nil }
             let status = try row.decode(0, as: String.self)
             if try row.decode(1, as: UUID?.self) != nil { return try columns.user(in: row, from: 1) }
-            throw status == UserStatus.emailConfirmationPending.rawValue ? Self.emailUnconfirmed : Self.accountDisabled
+            switch UserStatus(rawValue: status) {
+            case .emailConfirmationPending: throw Self.emailUnconfirmed
+            case .disabled, nil: throw Self.accountDisabled
+            case .enabled, .guest: throw application.settings.excessLogin
+            }
         }
     }
 
@@ -82,14 +87,17 @@ extension PasswordSession {
             for no key update of u, p
             """
         let ending = SessionEnding(application: application, opened: tokenHash, previous: previous)
+        let room = ending.room(of: "verified")
+        let looking: SQL<PasswordSession> = room.map { ", \($0)" as SQL<PasswordSession> } ?? ""
+        let isFree: SQL<PasswordSession> = room == nil ? "" : " and (select room.room from room)"
         return """
             with verified as (
                 \(verified)
-            ), person as (
+            )\(looking), person as (
                 update \(schema).users u set last_login = now()
                 where u.object_id = (
                     select verified.object_id from verified
-                    where verified.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
+                    where verified.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')\(isFree)
                 )
                 returning \(unsafeRaw: columns.list(of: "u"))
             ), session as (

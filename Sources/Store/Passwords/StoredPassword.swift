@@ -5,9 +5,9 @@ package import Vocabulary
 /// The password of a user as it is stored.
 package struct StoredPassword: Sendable {
     package let objectID: ObjectID
-    /// `EmailAddress.login` of the address that the user logs in with.
+    /// `Login.key` of what the user logs in by.
     package let login: String
-    /// What libargon2 wrote, sealed.
+    /// The text of a hash, ours or that of another system, sealed.
     package let hash: SealedSecret
 
     package init(objectID: ObjectID, login: String, hash: SealedSecret) {
@@ -42,7 +42,7 @@ extension Store {
 
     package static let loginTakenByOther = Failure(
         .loginTakenByOther,
-        "Another user logs in with this e-mail address already."
+        "Another user logs in by this already."
     )
 
     /// The user of a login; nil when nobody has it.

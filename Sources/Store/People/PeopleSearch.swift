@@ -75,6 +75,11 @@ extension PersonSearch {
     }
 
     private static func condition(on name: PropertyName, is value: PropertyValue) -> Statement {
+        if case .text(let text) = value, text.unicodeScalars.count < PropertyType.keyCharacters {
+            // What the index of an indexed property holds.
+            let key = Property(name: name, type: .text).key(of: "u." + quoted(name.text))
+            return "\(unsafeRaw: key) = \(text)"
+        }
         // A column keeps microseconds, which whoever searches has never seen.
         guard case .dateTime = value else { return "u.\(identifier: name.text) = \(bind: value.bind)" }
         return """

@@ -11,8 +11,9 @@ package enum PersonChange: Sendable {
     case unlink(provider: String, app: String, subject: String)
     case giveRole(String)
     case takeRole(String)
-    /// Removes the row and all that hangs on it; the identities of a disabled user are banned, by their hashes.
-    case erase(banningBy: IdentityHasher)
+    /// Removes the row and all that hangs on it; the identities of a disabled user are banned, by their hashes. The
+    /// mails go whatever becomes of the user.
+    case erase(banningBy: IdentityHasher, telling: [Notice] = [])
 }
 
 /// A person after a change.
@@ -156,7 +157,8 @@ private struct PersonWork: Sendable {
                 "delete from \(identifier: schema).user_roles where object_id = \(id.uuid) and role = \(role)"
             )
             return entry("user.role.take", if: taken, from: .string(role))
-        case .erase(let hash):
+        case .erase(let hash, let notices):
+            for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
             let identities = person.identities.compactMap(\.key)
             try await connection.forgetRemoval(of: identities, schema: schema)
             let isBanned = try await connection.ban(identities, of: id, in: application, by: hash)

@@ -21,7 +21,7 @@ extension Store {
     ) async throws(Failure) -> StatementOutcome<User?> {
         let columns = UserColumns(application: application)
         let schema = application.schema
-        return try await current(application, explain: Failure.init(ofUserWrite:)) {
+        return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
             try await postgres.withTransaction { connection -> User? in
                 guard let guest = try await connection.lockUser(ofSession: tokenHash, of: application),
                     guest.id == write.password.objectID, guest.status == .guest

@@ -15,6 +15,22 @@ package struct RegistrationWrite: Sendable {
     }
 }
 
+/// A user whom somebody makes who has the right to.
+package struct NewUser: Sendable {
+    package let id: ObjectID
+    /// Nil for one who logs in otherwise.
+    package let password: StoredPassword?
+    package let status: UserStatus
+    package let given: GivenProperties
+
+    package init(id: ObjectID, password: StoredPassword?, status: UserStatus, given: GivenProperties) {
+        self.id = id
+        self.password = password
+        self.status = status
+        self.given = given
+    }
+}
+
 extension Store {
     /// Makes a user with a password, in one statement.
     ///
@@ -30,23 +46,90 @@ extension Store {
     ) async throws(Failure) -> StatementOutcome<User?> {
         try write.given.dynamic.checkDynamicSize()
         let columns = UserColumns(application: application)
-        let inserted = InsertedColumns(write.given)
         return try await onlyUser(
-            by: """
-                with claimed as (
-                    \(write.password.claim(in: application))
-                    returning object_id
-                )
-                insert into \(identifier: application.schema).users as u
-                    (object_id, user_status, social_account, locale, dynamic\(inserted.names))
-                select object_id, \(write.status.rawValue), \(Self.ownAccount), \(write.given.locale?.value),
-                    \(write.given.presentDynamic)\(inserted.values)
-                from claimed
-                returning \(unsafeRaw: columns.list(of: "u"))
-                """,
+            by: Self.insertion(
+                of: NewUser(
+                    id: write.password.objectID,
+                    password: write.password,
+                    status: write.status,
+                    given: write.given
+                ),
+                columns,
+                application
+            ),
             columns,
             of: application
         )
+    }
+
+    /// Makes users for somebody who has the right to, all or none, in one transaction; the audit log gets their ids.
+    ///
+    /// - Returns: The users.
+    /// - Throws: `login_taken`, `property_missing`, `constraint_violation` and their like, with the `position` of the
+    ///   user at fault, `store_unavailable` and its like; nothing is written then.
+    package func create(
+        _ new: [NewUser],
+        by actor: Actor,
+        of application: Application
+    ) async throws(Failure) -> StatementOutcome<[User]> {
+        let columns = UserColumns(application: application)
+        return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
+            do {
+                return try await postgres.withTransaction { connection in
+                    var users: [User] = []
+                    for (position, user) in new.enumerated() {
+                        do {
+                            try user.given.dynamic.checkDynamicSize()
+                            let inserted = try await connection.query(Self.insertion(of: user, columns, application))
+                            guard let row = inserted.first else { throw Failure.loginTaken(at: position) }
+                            users.append(try columns.user(in: row, from: 0))
+                        } catch let error as PostgresError where error.isAboutValues {
+                            throw RefusedUser(position: position, error: error)
+                        } catch let failure as Failure {
+                            throw failure.at(position)
+                        }
+                    }
+                    let entries = users.map { user in
+                        AuditRecord(
+                            application: application.id,
+                            action: "user.create",
+                            target: user.objectID.description,
+                            from: nil,
+                            to: nil
+                        )
+                    }
+                    try await connection.record(entries, by: actor)
+                    return users
+                }
+            } catch let refused as RefusedUser {
+                let missing = await userWriteFailure(of: refused.error, in: application)
+                let other = await failure(of: refused.error, in: application)
+                throw (missing ?? other).at(refused.position)
+            }
+        }
+    }
+
+    /// Makes one user; none where the login is another user's.
+    private static func insertion(
+        of user: NewUser,
+        _ columns: UserColumns,
+        _ application: Application
+    ) -> Statement {
+        let inserted = InsertedColumns(user.given)
+        let claimed: Statement =
+            user.password.map { "\($0.claim(in: application)) returning object_id" }
+            ?? "select \(user.id.uuid) as object_id"
+        return """
+            with claimed as (
+                \(claimed)
+            )
+            insert into \(identifier: application.schema).users as u
+                (object_id, user_status, social_account, locale, dynamic\(inserted.names))
+            select object_id, \(user.status.rawValue), \(Self.ownAccount), \(user.given.locale?.value),
+                \(user.given.presentDynamic)\(inserted.values)
+            from claimed
+            returning \(unsafeRaw: columns.list(of: "u"))
+            """
     }
 
     /// Makes a guest with a session.
@@ -92,7 +175,7 @@ extension Store {
         _ columns: UserColumns,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User?> {
-        try await current(application, explain: Failure.init(ofUserWrite:)) {
+        try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
             try await postgres.query(statement, near: application.affinity).first
                 .map { row in try columns.user(in: row, from: 0) }
         }
@@ -111,21 +194,28 @@ extension StoredPassword {
 }
 
 extension Failure {
-    /// What an error means of a statement that writes what a client gave, beyond what it means of others.
-    init?(ofUserWrite error: PostgresError) {
-        guard case .server(let server) = error, server.sqlState == "23502", server.table == "users",
-            let column = server.column
-        else { return nil }
-        self = .propertyMissing(column)
+    fileprivate static func loginTaken(at position: Int) -> Failure {
+        Failure(
+            .loginTaken,
+            "Another user logs in by what element \(position + 1) has already. None has been made."
+        )
     }
 
-    /// The column of a property that every user must have was left empty.
-    fileprivate static func propertyMissing(_ column: String) -> Failure {
-        Failure(
-            .propertyMissing,
-            "Every user must have the property \"\(column)\". Give it a value.",
-            details: ["property": .string(column)]
-        )
+    /// The same failure as that of an element of a list.
+    fileprivate func at(_ position: Int) -> Failure { adding(["position": .integer(Int64(position))]) }
+}
+
+/// An error of the statement that makes one of several users, which its values are at fault for: another run of the
+/// transaction would end with it, too.
+private struct RefusedUser: Error {
+    let position: Int
+    let error: PostgresError
+}
+
+extension PostgresError {
+    /// Whether the values of a statement are at fault, or a trigger of the operator's refuses them.
+    fileprivate var isAboutValues: Bool {
+        handling == .constraintViolation || handling == .clientFault || sqlState == "P0001"
     }
 }
 

@@ -1,145 +1,167 @@
 import Postgres
 package import Vocabulary
 
+/// What a search found, and how many milliseconds PostgreSQL took for it.
+package struct SearchResult<Value: Sendable>: Sendable {
+    package let value: Value
+    package let milliseconds: Int64
+}
+
 extension Store {
     /// The users that a query is about, in its order.
-    package func users(matching query: UserQuery, of application: Application) async throws(Failure) -> [User] {
+    ///
+    /// - Throws: `query_too_slow` when it takes longer than a statement may, `query_too_large` when the users have more
+    ///   bytes than a result may; `store_unavailable` and its like.
+    package func users(
+        matching query: UserQuery,
+        of application: Application
+    ) async throws(Failure) -> SearchResult<[User]> {
         let columns = UserColumns(application: application)
-        var statement: Statement = """
-            select \(unsafeRaw: columns.list(of: "u")) from \(identifier: application.schema).users u
-            """
-        if let filter = query.filter { statement.append("where \(filter.condition)") }
-        statement.append("order by")
-        for order in query.order {
-            statement.append(
-                "\(order.column.name) \(unsafeRaw: order.isDescending ? "desc nulls last" : "asc nulls first"),"
-            )
-        }
-        statement.append("u.object_id limit \(query.limit) offset \(query.offset)")
-        let result = try await self.query(statement, of: application, isRare: true)
-        return try read { () throws(PostgresError) in
+        let (result, milliseconds) = try await search(
+            Self.statement(for: query, columns, of: application),
+            query,
+            using: query.indexUse.narrows || query.filter == nil && query.indexUse.orders,
+            of: application
+        )
+        let users = try read { () throws(PostgresError) in
             var users: [User] = []
             users.reserveCapacity(result.count)
             for row in result.rows { users.append(try columns.user(in: row, from: 0)) }
             return users
         }
+        return SearchResult(value: users, milliseconds: milliseconds)
     }
 
     /// How many users there are of whom a filter holds; of all when it is nil.
-    package func userCount(matching filter: UserFilter?, of application: Application) async throws(Failure) -> Int64 {
-        var statement: Statement = "select count(*) from \(identifier: application.schema).users u"
-        if let filter { statement.append("where \(filter.condition)") }
-        let result = try await query(statement, of: application, isRare: true)
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
-    }
-}
-
-extension UserFilter {
-    /// What must hold for a row `u` of the users table; values are bound, and names are those of declared columns.
-    var condition: Statement {
-        switch self {
-        case .all(let parts): Self.joined(parts, by: "and")
-        case .any(let parts): Self.joined(parts, by: "or")
-        case .not(let filter): "not \(filter.condition)"
-        case .isNull(let column): "(\(column.name) is null)"
-        case .like(let column, let pattern): "(\(column.name) like \(pattern))"
-        case .between(let column, let least, let most):
-            UserFilter.all([.comparison(column, .atLeast, least), .comparison(column, .atMost, most)]).condition
-        case .isOne(let column, let values): Self.condition(on: column, isOneOf: values)
-        case .comparison(let column, let sign, let value): Self.condition(on: column, sign, value)
-        }
+    ///
+    /// - Throws: The same.
+    package func userCount(
+        matching filter: UserFilter?,
+        of application: Application
+    ) async throws(Failure) -> SearchResult<Int64> {
+        var query = UserQuery(limit: 1)
+        query.filter = filter
+        let statement: Statement = """
+            select count(*) from \(identifier: application.schema).users u \(filter.clause(in: application.schema))
+            """
+        let (result, milliseconds) = try await search(statement, query, using: query.indexUse.narrows, of: application)
+        let count = try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) ?? 0 }
+        return SearchResult(value: count, milliseconds: milliseconds)
     }
 
-    private static func joined(_ parts: [UserFilter], by word: Statement) -> Statement {
-        var statement: Statement = "("
-        for (index, part) in parts.enumerated() {
-            if index > 0 { statement.append(word) }
-            statement.append(part.condition)
-        }
-        statement.append(")")
-        return statement
-    }
-
-    /// A moment is meant to the millisecond, which is all that replies tell of it, and a column keeps microseconds.
-    private static func condition(on column: UserColumn, _ sign: Sign, _ value: Value) -> Statement {
-        let name = column.name
-        if case .property(.dateTime(let milliseconds)) = value {
-            let (start, end) = (
-                PropertyValue.dateTime(milliseconds).bind, PropertyValue.dateTime(milliseconds + 1).bind
-            )
-            return switch sign {
-            case .equal: "(\(name) >= \(bind: start) and \(name) < \(bind: end))"
-            case .different: "(\(name) < \(bind: start) or \(name) >= \(bind: end))"
-            case .less: "(\(name) < \(bind: start))"
-            case .atMost: "(\(name) < \(bind: end))"
-            case .greater: "(\(name) >= \(bind: end))"
-            case .atLeast: "(\(name) >= \(bind: start))"
+    /// The statement of a search.
+    ///
+    /// Where an index narrows it and none has the order, those who are found are put in order behind a fence (`offset
+    /// 0`): PostgreSQL would otherwise go through everybody by their ids whenever it takes enough of them for hits.
+    static func statement(for query: UserQuery, _ columns: UserColumns, of application: Application) -> Statement {
+        let users: Statement = "\(identifier: application.schema).users u"
+        let condition = query.filter.clause(in: application.schema)
+        let (use, alike) = (query.indexUse, query.distinct.list)
+        let source: Statement =
+            if !query.distinct.isEmpty {
+                "(select distinct on (\(alike)) u.* from \(users) \(condition) order by \(alike), u.object_id) u"
+            } else if use.narrows, !use.orders {
+                "(select u.* from \(users) \(condition) offset 0) u"
+            } else {
+                "\(users) \(condition)"
             }
+        var statement: Statement = "select \(unsafeRaw: columns.list(of: "u", for: query)) from \(source) order by"
+        for order in query.orderByIndex {
+            statement.append(
+                "\(order.column.key) \(unsafeRaw: order.isDescending ? "desc nulls last" : "asc nulls first"),"
+            )
         }
-        let bound: Statement = "\(bind: value.bind)"
-        // Addresses have an index by their lower case, and are one mailbox in whatever case (decision D6).
-        if column.isEmail, sign == .equal || sign == .different {
-            return "(lower(\(name)) \(unsafeRaw: sign.sql) lower(\(bound)))"
-        }
-        return "(\(name) \(unsafeRaw: sign.sql) \(bound))"
-    }
-
-    private static func condition(on column: UserColumn, isOneOf values: [Value]) -> Statement {
-        let isPlain = values.allSatisfy { value in
-            if case .property(.dateTime) = value { return false }
-            return true
-        }
-        guard isPlain else { return joined(values.map { .comparison(column, .equal, $0) }, by: "or") }
-        var statement: Statement = column.isEmail ? "(lower(\(column.name)) in (" : "(\(column.name) in ("
-        for (index, value) in values.enumerated() {
-            if index > 0 { statement.append(",") }
-            let bound: Statement = "\(bind: value.bind)"
-            statement.append(column.isEmail ? "lower(\(bound))" : bound)
-        }
-        statement.append("))")
+        // In the direction of what is in front of it, so that one index has both.
+        let direction = query.order.last?.isDescending == true ? "desc" : "asc"
+        statement.append("u.object_id \(unsafeRaw: direction) limit \(query.limit) offset \(query.offset)")
         return statement
     }
-}
 
-extension UserFilter.Sign {
-    fileprivate var sql: String {
-        switch self {
-        case .equal: "="
-        case .different: "<>"
-        case .less: "<"
-        case .atMost: "<="
-        case .greater: ">"
-        case .atLeast: ">="
+    /// Runs a search, which reads and does nothing else, on one processor.
+    ///
+    /// - Parameters:
+    ///   - statement: The search.
+    ///   - query: What it was made from.
+    ///   - usesIndex: Whether an index is taken whatever the statistics say; otherwise they decide.
+    ///   - application: Whose users are asked.
+    /// - Returns: Its rows, and how many milliseconds they took.
+    /// - Throws: `query_too_slow`, `query_too_large`; `store_unavailable` and its like.
+    private func search(
+        _ statement: Statement,
+        _ query: UserQuery,
+        using usesIndex: Bool,
+        of application: Application
+    ) async throws(Failure) -> (ResultSet, Int64) {
+        let settings = """
+            set transaction read only; set local max_parallel_workers_per_gather = 0;
+            set local enable_seqscan = \(usesIndex ? "off" : "on")
+            """
+        do {
+            return try await postgres.withTransaction { connection in
+                try await connection.execute(script: settings)
+                let started = ContinuousClock.now
+                var milliseconds: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }
+                do throws(PostgresError) {
+                    return (try await connection.query(statement), milliseconds)
+                } catch {
+                    if case .tooLarge(let excess) = error, excess.column == nil { throw Failure.pageTooLarge(excess) }
+                    guard error.sqlState == "57014" else { throw error }
+                    throw Failure.tooSlow(query, after: milliseconds)
+                }
+            }
+        } catch let error as PostgresError {
+            throw await failure(of: error, in: application)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.internal, "The users could not be searched.", cause: "\(error)")
         }
     }
 }
 
-extension UserFilter.Value {
-    fileprivate var bind: Bind {
-        switch self {
-        case .property(let value): value.bind
-        case .objectID(let id?): id.uuid.bind
-        case .objectID(nil): .null(.uuid)
+extension Failure {
+    /// A search whose users have more bytes than are held for one.
+    fileprivate static func pageTooLarge(_ excess: ResultExcess) -> Failure {
+        Failure(
+            .queryTooLarge,
+            "The users of this page have too much together. Ask for a smaller pageSize, or for fewer members by props.",
+            details: ["mostBytes": .integer(Int64(excess.limit))],
+            cause: "\(excess)"
+        )
+    }
+
+    /// A search that was ended before it was done.
+    fileprivate static func tooSlow(_ query: UserQuery, after milliseconds: Int64) -> Failure {
+        let properties = query.propertiesToIndex.map(\.text)
+        var advice = "Narrow it"
+        if query.offset > 0 { advice += ", or go on by a condition instead of an offset" }
+        if !properties.isEmpty {
+            advice += ", or have the operator index \(properties.joined(separator: " or "))"
         }
+        return Failure(
+            .queryTooSlow,
+            "The search was ended after \(milliseconds) ms, when it was not done. \(advice).",
+            details: [
+                "milliseconds": .integer(milliseconds), "propertiesToIndex": .array(properties.map(JSONValue.string)),
+            ]
+        )
     }
 }
 
-extension UserColumn {
-    fileprivate var name: Statement {
-        switch self {
-        case .objectID: "u.object_id"
-        case .created: "u.created"
-        case .updated: "u.updated"
-        case .lastLogin: "u.last_login"
-        case .status: "u.user_status"
-        case .socialAccount: "u.social_account"
-        case .locale: "u.locale"
-        case .property(let property): "u.\(identifier: property.name.text)"
+extension [UserColumn] {
+    /// The columns with commas between them.
+    fileprivate var list: Statement {
+        var list: Statement = ""
+        for (index, column) in enumerated() {
+            if index > 0 { list.append(",") }
+            list.append(column.name)
         }
+        return list
     }
+}
 
-    fileprivate var isEmail: Bool {
-        guard case .property(let property) = self else { return false }
-        return property.name == .email
+extension UserFilter? {
+    fileprivate func clause(in schema: String) -> Statement {
+        map { "where \($0.condition(in: schema))" } ?? ""
     }
 }

@@ -1,7 +1,15 @@
 import Postgres
 package import Vocabulary
 
-/// What a user changes of the own record.
+/// Who changes the record of a user.
+package enum RecordWriter: Sendable {
+    /// The user, by a session: SHA-256 of its token.
+    case session([UInt8])
+    /// Somebody else, whom the audit log names.
+    case other(Actor)
+}
+
+/// What is changed of the record of a user.
 package struct UserUpdate: Sendable {
     package let id: ObjectID
     package let given: GivenProperties
@@ -12,7 +20,7 @@ package struct UserUpdate: Sendable {
 
     /// A new login, a new password, or both.
     package struct LoginChange: Sendable {
-        /// `EmailAddress.login` of the address by which the user logs in from here on.
+        /// `Login.key` of what the user logs in by from here on.
         package let login: String
         /// The new password; nil leaves it as it is.
         package let password: StoredPassword?
@@ -35,27 +43,27 @@ package struct UserUpdate: Sendable {
 }
 
 extension Store {
-    /// Changes a user's own record in one transaction.
+    /// Changes the record of a user in one transaction.
     ///
     /// The user is locked first and what hangs on it after that, as a login does (see `SignInStatement`). An e-mail
     /// address that becomes another is unverified, and links to the old one count no more but those that undo it; a new
-    /// password ends all sessions but this one.
+    /// password ends all sessions but the one that sets it.
     ///
     /// - Parameters:
     ///   - update: What changes.
-    ///   - tokenHash: SHA-256 of the session's token.
+    ///   - writer: Who changes it.
     ///   - application: Whose user it is.
     /// - Returns: The user as it is afterwards.
-    /// - Throws: `session_invalid` when the session has ended meanwhile, `login_taken_by_other`, `conflict` when the
-    ///   password has been changed meanwhile, `property_missing`, `constraint_violation` and their like; nothing is
-    ///   written then.
+    /// - Throws: `session_invalid` when the session has ended meanwhile, `not_found`, `login_taken_by_other`,
+    ///   `conflict` when the password has been changed meanwhile, `property_missing`, `constraint_violation` and their
+    ///   like; nothing is written then.
     package func update(
         _ update: UserUpdate,
-        bySession tokenHash: [UInt8],
+        by writer: RecordWriter,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User> {
-        let work = UserUpdateWork(update: update, tokenHash: tokenHash, application: application)
-        return try await current(application, explain: Failure.init(ofUserWrite:)) {
+        let work = UserUpdateWork(update: update, writer: writer, application: application)
+        return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
             try await postgres.withTransaction { try await work.perform($0) }
         }
     }
@@ -64,15 +72,13 @@ extension Store {
 /// The steps of one update.
 private struct UserUpdateWork: Sendable {
     let update: UserUpdate
-    let tokenHash: [UInt8]
+    let writer: RecordWriter
     let application: Application
 
     private var schema: String { application.schema }
 
     func perform(_ connection: PostgresConnection) async throws -> User {
-        guard let owner = try await connection.lockUser(ofSession: tokenHash, of: application),
-            owner.id == update.id, owner.status != .disabled
-        else { throw Failure.sessionInvalid }
+        try await lock(connection)
         let former = try await connection.query(
             "select hash, login from \(identifier: schema).passwords where object_id = \(update.id.uuid)"
         )
@@ -86,19 +92,50 @@ private struct UserUpdateWork: Sendable {
         if let announcement = update.announcement {
             try await connection.announce(announcement, to: update.id, of: application)
         }
-        let (user, hasNewEmail) = try await write(connection)
+        let (user, hasNewIdentity) = try await write(connection)
         if let change = update.login { try await self.change(change, connection) }
         // An operator may have edited one of them, which keeps nobody from changing the password.
         let login = update.login?.login ?? formerLogin
-        if let login, hasNewEmail || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
+        if let login, hasNewIdentity || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
+        if case .other(let actor) = writer { try await connection.record([entry], by: actor) }
         return user
     }
 
-    private func write(_ connection: PostgresConnection) async throws -> (user: User, hasNewEmail: Bool) {
+    private func lock(_ connection: PostgresConnection) async throws {
+        switch writer {
+        case .session(let tokenHash):
+            guard let owner = try await connection.lockUser(ofSession: tokenHash, of: application),
+                owner.id == update.id, owner.status != .disabled
+            else { throw Failure.sessionInvalid }
+        case .other:
+            let locked = try await connection.query(
+                "select from \(identifier: schema).users where object_id = \(update.id.uuid) for no key update"
+            )
+            guard locked.count == 1 else { throw Failure.noSuchUser }
+        }
+    }
+
+    /// What the audit log gets: names, no values.
+    private var entry: AuditRecord {
+        var names = update.given.values.map(\.property.name.text) + update.given.dynamic.members.map(\.key)
+        if update.login?.password != nil { names.append("password") }
+        return AuditRecord(
+            application: application.id,
+            action: "user.update",
+            target: update.id.description,
+            from: nil,
+            to: .object(["properties": .array(names.map(JSONValue.string))])
+        )
+    }
+
+    private func write(_ connection: PostgresConnection) async throws -> (user: User, hasNewIdentity: Bool) {
         let columns = UserColumns(application: application)
         let assignments = UserAssignments(update.given)
         let former = try await connection.query(
-            "select email from \(identifier: schema).users where object_id = \(update.id.uuid)"
+            """
+            select email, \(identifier: identity.text) from \(identifier: schema).users
+            where object_id = \(update.id.uuid)
+            """
         )
         let result = try await connection.query(
             """
@@ -109,28 +146,28 @@ private struct UserUpdateWork: Sendable {
         guard let row = result.first else { throw Failure.noSuchUser }
         let user = try columns.user(in: row, from: 0)
         let email = try former.first?.decode(0, as: String?.self)
-        let isChanged = email != user.email
-        if isChanged { try await connection.endLinks(of: update.id, schema: schema) }
+        if email != user.email { try await connection.endLinks(of: update.id, schema: schema) }
         if !update.given.dynamic.members.isEmpty { try user.dynamic.checkDynamicSize() }
-        return (user, isChanged)
+        let formerLogin = try former.first?.decode(1, as: String?.self)
+        let login = user.text(of: identity)
+        return (user, login.map { formerLogin?.hasSameBytes(as: $0) != true } ?? (formerLogin != nil))
     }
 
-    /// The address that logs in is the one that gets the mails: neither becomes another because the other was changed
-    /// meanwhile.
+    private var identity: PropertyName { application.settings.identityProperty }
+
+    /// What logs in is what the property says: neither becomes another because the other was changed meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
-        let address = user.email.flatMap { EmailAddress($0) }
-        guard address?.login.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
+        guard application.login(of: user)?.key.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
     }
 
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
         if let password = login.password {
             _ = try await connection.query(password.replacement(in: application))
-            _ = try await connection.query(
+            var ended: Statement = """
+                delete from \(identifier: schema).sessions where object_id = \(update.id.uuid)
                 """
-                delete from \(identifier: schema).sessions
-                where object_id = \(update.id.uuid) and token_hash <> \(tokenHash)
-                """
-            )
+            if case .session(let tokenHash) = writer { ended.append("and token_hash <> \(tokenHash)") }
+            _ = try await connection.query(ended)
             try await connection.endLinks(of: update.id, schema: schema)
         } else {
             _ = try await connection.query(

@@ -10,16 +10,18 @@ package struct JSONLimits: Sendable {
     package var keyBytes: Int
     /// Whether keys are ASCII only.
     package var asciiKeys: Bool
-    /// Wider bounds for what is inside the values of the outermost object; nil where all is bounded alike.
+    /// Wider bounds for what is inside the values of a user object; nil where all is bounded alike.
     package var inside: Inside?
 
     /// Bounds of what is inside the values of an object, such as values of JSON properties in a user object.
     package struct Inside: Sendable {
-        /// Object members and array elements in all of these values together.
+        /// How deep such an object is: 1 for the outermost, 2 for each element of a list.
+        package var depth = 1
+        /// Object members and array elements in all of these values of one object together.
         package var members: Int
         /// UTF-8 bytes of one key, as decoded; keys are any text.
         package var keyBytes: Int
-        /// The one member of the outermost object that this is about; nil for all of them.
+        /// The one member of such an object that this is about; nil for all of them.
         package var member: String?
     }
 

@@ -56,6 +56,8 @@ package struct JSONParser {
         position += 1
         var found: [JSONObject.Member] = []
         var seen = SeenKeys()
+        let hasWiderBounds = depth == limits.inside?.depth
+        if hasWiderBounds { membersInside = 0 }
         skipWhitespace()
         if take(UInt8(ascii: "}")) { return JSONObject() }
         while true {
@@ -67,9 +69,9 @@ package struct JSONParser {
             skipWhitespace()
             guard take(UInt8(ascii: ":")) else { throw error(.syntax) }
             skipWhitespace()
-            if depth == 1 { inside = limits.inside(key) }
+            if hasWiderBounds { inside = limits.inside(key) }
             found.append(JSONObject.Member(key, try value(depth: depth)))
-            if depth == 1 { inside = nil }
+            if hasWiderBounds { inside = nil }
             skipWhitespace()
             if take(UInt8(ascii: "}")) { return JSONObject(found) }
             guard take(UInt8(ascii: ",")) else { throw error(.syntax) }
@@ -255,7 +257,7 @@ package struct JSONParser {
 }
 
 extension JSONLimits {
-    /// The bounds inside the value of a member of the outermost object; nil where they are those of the whole text.
+    /// The bounds inside the value of a member of a user object; nil where they are those of the whole text.
     fileprivate func inside(_ key: String) -> Inside? {
         guard let inside, inside.member?.hasSameBytes(as: key) ?? true else { return nil }
         return inside

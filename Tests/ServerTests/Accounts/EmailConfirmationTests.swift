@@ -234,6 +234,26 @@ struct EmailConfirmationTests {
         #expect(try await logIn("moderated.canary@example.com").status == 200)
     }
 
+    @Test("a server that changes an address has its reader asked, as the person does")
+    func serverChange() async throws {
+        let user = try await deployment.register("leaving.canary@example.com")
+        let first = try await mails.token(to: "leaving.canary@example.com", page: "confirm-email")
+        #expect(try await submit(first).status == 200)
+        let id = try #require(user["objectId"]?.string)
+        func put(_ body: String) async throws {
+            let reply = try await deployment.send("PUT", "data/Users/\(id)", body, key: Canary.serverAPIKey)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        try await put(#"{"email": "reached.canary@example.com"}"#)
+        let token = try await mails.token(to: "reached.canary@example.com", page: "confirm-email")
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(false))
+        let links = "select count(*) from demo.email_proofs where object_id = '\(id)' and purpose = 'confirmation'"
+        try await put(#"{"email": "reached.canary@example.com", "name": "Moved"}"#)
+        #expect(try await deployment.value(links) == "1", "the address is the same")
+        #expect(try await submit(token).status == 200)
+        #expect(try await deployment.row(of: id)?["email_verified"] == .bool(true))
+    }
+
     @Test("a server gets the link itself, by login or id; nobody else does")
     func serverLink() async throws {
         let user = try await deployment.register("carl.canary@example.com")

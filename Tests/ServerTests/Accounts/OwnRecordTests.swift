@@ -86,6 +86,26 @@ struct OwnRecordTests {
         for name in ["nick", "born", "seen", "age", "extra"] { #expect(empty[name] == .null) }
     }
 
+    @Test("a DATE takes what JavaScript sends for one, and a time without offset counts where the application says so")
+    func dates() async throws {
+        let ann = try await account("dates")
+        let owner = try await deployment.admin()
+        let local = #"{"seen": "2020-01-02T03:04:05.678901", "born": "2020-01-02T03:04:05.678Z"}"#
+        let data = try expectProblem(try await put(ann, local), "value_not_convertible")
+        #expect(data["property"]?.string == "seen")
+        for (times, seen) in [(#""utc""#, Int64(1_577_934_245_678)), ("null", nil)] {
+            try await owner.ask("PATCH", "applications/demo", #"{"settings": {"offsetlessTimes": \#(times)}}"#)
+            let reply = try await put(ann, local)
+            #expect(reply.status == (seen == nil ? 422 : 200), "\(reply.text)")
+            guard seen != nil else { continue }
+            let user = JSON.object(reply.text)
+            #expect(user?["seen"]?.integer == seen && user?["born"]?.string == "2020-01-02", "\(reply.text)")
+        }
+        let day = try await put(ann, #"{"born": 1577923200000}"#)
+        #expect(JSON.object(day.text)?["born"]?.string == "2020-01-02", "\(day.text)")
+        #expect(JSON.object(day.text)?["seen"]?.integer == 1_577_934_245_678)
+    }
+
     @Test("T-117: every other id is refused alike, whether there is such a user or not, and on both paths")
     func otherRecords() async throws {
         let ann = try await account("mine")
@@ -133,7 +153,7 @@ struct OwnRecordTests {
         let before = try await deployment.value("select count(*) from demo.users")
         for body in ["{}", #"{"objectId": null, "email": "made.canary@example.com", "password": "x"}"#] {
             let refused = try await save(body, token: ann.token)
-            try expectProblem(refused, "malformed_request")
+            try expectProblem(refused, "creation_forbidden")
             #expect(JSON.object(refused.text)?["message"]?.string?.contains("users/register") == true)
         }
         #expect(try await deployment.value("select count(*) from demo.users") == before)
@@ -148,11 +168,11 @@ struct OwnRecordTests {
         ] {
             for method in ["GET", "PUT"] {
                 let reply = try await deployment.send(method, "data/\(table)/\(ann.objectID)", "{}", token: ann.token)
-                try expectProblem(reply, "not_found", "\(method) \(table)")
+                try expectProblem(reply, "table_unknown", "\(method) \(table)")
             }
             let body = #"{"objectId": "\#(ann.objectID)"}"#
             let reply = try await deployment.send("PUT", "data/\(table)", body, token: ann.token)
-            try expectProblem(reply, "not_found", "\(table)")
+            try expectProblem(reply, "table_unknown", "\(table)")
         }
     }
 

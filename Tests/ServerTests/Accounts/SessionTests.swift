@@ -91,7 +91,7 @@ struct SessionTests {
         }
         try expectProblem(
             try await deployment.get("data/Sessions/\(session.objectID)", token: session.token),
-            "not_found"
+            "table_unknown"
         )
     }
 

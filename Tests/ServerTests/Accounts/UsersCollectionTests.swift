@@ -10,7 +10,10 @@ import Vocabulary
     .deployed(
         Document(
             hasServerKey: true,
-            properties: #"{"city": {"type": "STRING"}, "age": {"type": "INT"}, "extra": {"type": "JSON"}}"#
+            properties: #"""
+                {"city": {"type": "STRING"}, "age": {"type": "INT"}, "extra": {"type": "JSON"},
+                    "seen": {"type": "DATETIME"}, "isActive": {"type": "BOOLEAN"}}
+                """#
         )
     )
 )
@@ -103,6 +106,25 @@ struct UsersCollectionTests {
         try expectProblem(try await server("GET", "data/Users/\(id)?where=age=1"), "malformed_request")
     }
 
+    @Test("the first and the last of a query, one of those who are alike, and a record by its key")
+    func single() async throws {
+        func name(_ endpoint: String) async throws -> String? {
+            JSON.object(try await server("GET", endpoint).text)?["name"]?.string
+        }
+        #expect(try await name("data/Users/first") == "Ann")
+        #expect(try await name("data/Users/last") == "Dan")
+        #expect(try await name("data/Users/last?sortBy=age&where=age+is+not+null") == "Cleo")
+        #expect(try await name("data/Users/first?sortBy=age%20desc") == "Cleo")
+        try expectProblem(try await server("GET", "data/Users/first?where=age=99"), "not_found")
+        let id = try #require(try await deployment.value("select object_id from demo.users where name = 'Bob'"))
+        #expect(try await name("data/Users/pk?objectId=\(id)&props=name") == "Bob")
+        try expectProblem(try await server("GET", "data/Users/pk"), "not_found")
+        let alike = try await server("POST", "data/Users/find", #"{"props": "city", "distinct": true}"#)
+        #expect(alike.text == #"[{"city":"O'Fallon"}]"#)
+        let roles = try await server("GET", "users/role/AuthenticatedUser?loadRoles=true&where=age=20&props=name")
+        #expect(roles.text == #"[{"name":"Ann","roles":["AuthenticatedUser"]}]"#)
+    }
+
     @Test("a count is a bare number")
     func count() async throws {
         #expect(try await server("POST", "data/Users/count", #"{"where": "age >= 21"}"#).text == "2")
@@ -118,24 +140,70 @@ struct UsersCollectionTests {
             (#"{"where": "age = 'x'"}"#, "query_invalid"), (#"{"sortBy": "nobody"}"#, "query_invalid"),
             (#"{"sortBy": "extra"}"#, "query_invalid"), (#"{"sortBy": "age sideways"}"#, "query_invalid"),
             (#"{"props": "nobody"}"#, "query_invalid"), (#"{"props": "count(age)"}"#, "query_invalid"),
+            (#"{"props": "city as a, city as b, city as c, city as d, city as e"}"#, "query_invalid"),
             (#"{"pageSize": 101}"#, "malformed_request"), (#"{"pageSize": 0}"#, "malformed_request"),
             (#"{"offset": -1}"#, "malformed_request"), (#"{"groupBy": "age"}"#, "malformed_request"),
             (#"{"having": "count(age) > 1"}"#, "malformed_request"),
             (#"{"loadRelations": "friends"}"#, "malformed_request"),
-            (#"{"relationsDepth": 1}"#, "malformed_request"), (#"{"speed": 1}"#, "malformed_request"),
-            (#"{"where": {"age": 1}}"#, "malformed_request"), (#"{"distinct": true}"#, "malformed_request"),
+            (#"{"relationsDepth": "deep"}"#, "malformed_request"), (#"{"speed": 1}"#, "malformed_request"),
+            (#"{"where": {"age": 1}}"#, "malformed_request"), (#"{"distinct": "often"}"#, "malformed_request"),
+            (#"{"distinct": true, "props": "city", "sortBy": "age"}"#, "query_invalid"),
         ]
         for (body, reason) in cases { try expectProblem(try await server("POST", "data/Users/find", body), reason) }
-        let fine = #"{"loadRelations": [], "relationsDepth": 0, "groupBy": "", "distinct": false, "having": null}"#
+        let fine =
+            #"{"loadRelations": [], "relationsDepth": "1", "relationsPageSize": 10, "groupBy": "", "distinct": false, "having": null}"#
         #expect(try await server("POST", "data/Users/find", fine).status == 200)
+        let names = #"{"props": ["city", "city as a", "city as b", "city as c", "city"]}"#
+        #expect(try await server("POST", "data/Users/find", names).status == 200)
         let problem = try await server("POST", "data/Users/find", #"{"where": "age = 1 und age = 2"}"#)
         let data = JSON.object(problem.text)?["errorData"]?.object
         #expect(
             JSON.object(problem.text)?["code"] == .integer(1017) && data?["position"] == .integer(8),
             "\(problem.text)"
         )
-        try expectProblem(try await server("POST", "data/Orders/find", "{}"), "not_found")
+        try expectProblem(try await server("POST", "data/Orders/find", "{}"), "table_unknown")
+        for (method, path) in [
+            ("GET", "data/Users/1/friends"), ("POST", "data/data-grouping/Users"), ("POST", "data/bulk/Users/delete"),
+            ("PUT", "data/bulk/Users"),
+            ("GET", "files/web/a/b.txt"), ("POST", "messaging/default"), ("DELETE", "counters/visits/x"),
+            ("PUT", "log"),
+        ] { try expectProblem(try await server(method, path), "not_offered") }
         try expectProblem(try await server("GET", "data/Users?where=age=1&where=age=2"), "malformed_request")
+    }
+
+    @Test("T-84: ten thousand random and hostile clauses are answered, or refused at their place, and change nothing")
+    func hostileClauses() async throws {
+        let users = "select md5(string_agg(u::text, ' ' order by object_id)) from demo.users u"
+        let before = try await deployment.value(users)
+        let answered = try await withThrowingTaskGroup(of: Int.self) { group in
+            for seed in 1...8 as ClosedRange<UInt64> {
+                group.addTask {
+                    var clauses = HostileClauses(seed: seed)
+                    var answered = 0
+                    for _ in 0..<1250 {
+                        let clause = clauses.next()
+                        let body = JSONValue.object(["where": .string(clause)]).text
+                        let reply = try await server("POST", "data/Users/count", body)
+                        if reply.status == 200 {
+                            answered += 1
+                            continue
+                        }
+                        let error = JSON.object(reply.text)
+                        let place = error?["errorData"]?.object?["position"]?.integer
+                        let reason = error?["errorData"]?.object?["reason"]?.string
+                        let isNUL = clause.contains("\0") && reason == "malformed_request"
+                        #expect(
+                            reply.status == 400 && (isNUL || place.map { (0...200).contains($0) } == true),
+                            "\(clause): \(reply.text)"
+                        )
+                    }
+                    return answered
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(answered > 1000)
+        #expect(try await deployment.value(users) == before)
     }
 
     @Test("T-117: who has no server's key sees their own record alone, and cannot count or guess at others")

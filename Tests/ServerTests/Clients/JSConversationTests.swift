@@ -211,6 +211,49 @@ struct JSConversationTests {
         }
     }
 
+    @Test("the own password, the own roles and the own record by its key, and who may not search")
+    func own() async throws {
+        let email = "own.canary@example.com"
+        var sdk = sdk
+        _ = try await sdk.send("POST", "users/register", body: #"{"email":"\#(email)","password":"\#(Self.password)"}"#)
+        _ = try await sdk.logIn("users/login", body: #"{"login":"\#(email)","password":"\#(Self.password)"}"#)
+        let id = try #require(sdk.objectID)
+        for (password, valid) in [(Self.password, true), ("x", false)] {
+            let verified = try await sdk.send("POST", "users/verifypassowrd", body: #"{"password":"\#(password)"}"#)
+            #expect(try JSClient.value(verified)?.object?["valid"] == .bool(valid))
+        }
+        #expect(
+            try JSClient.value(try await sdk.send("GET", "users/userroles/\(id)"))
+                == .array([.string("AuthenticatedUser")])
+        )
+        let byKey = try JSClient.value(try await sdk.send("GET", "data/Users/pk?objectId=\(id)"))?.object
+        #expect(byKey?["email"]?.string == email)
+        let faults: [(String, String, String?, Int64)] = [
+            (
+                "POST", "data/Users/find", #"{"pageSize":10,"offset":0,"where":"email='\#(email)'","distinct":false}"#,
+                1013
+            ),
+            ("POST", "data/Users/find", #"{"pageSize":1,"offset":0,"sortBy":"created asc"}"#, 1013),
+            ("POST", "data/Users/count", "{}", 1013), ("GET", "users/role/Editor", nil, 3054),
+            ("GET", "data/Users/00000000-0000-0000-0000-000000000000", nil, 8004),
+            ("POST", "users/resendconfirmation/\(email)", nil, 3103),
+            ("POST", "users/createEmailConfirmationURL/\(email)", nil, 3054),
+            ("POST", "users/login", #"{"objectId":"\#(id)"}"#, 2014),
+            ("PUT", "users/\(id)", #"{"objectId":"\#(id)","hobby":"go"}"#, 3031),
+        ]
+        for (method, path, body, code) in faults {
+            let reply = try await sdk.send(method, path, body: body)
+            let fault = #expect(throws: JSClient.Fault.self, "\(path)") { try JSClient.value(reply) }
+            #expect(fault?.code == code, "\(path): \(reply.text)")
+        }
+        let removed = try JSClient.value(try await sdk.send("DELETE", "data/Users/\(id)"))
+        #expect(removed?.object?["deletionTime"]?.integer != nil)
+        let token = sdk.userToken ?? ""
+        #expect(try JSClient.value(try await sdk.send("GET", "users/isvalidusertoken/\(token)")) == .bool(false))
+        try await sdk.logOut()
+        #expect(sdk.userToken == nil, "3064 is a logout to the SDK")
+    }
+
     @Test("what the SDK asks before anybody has logged in")
     func beforeLogin() async throws {
         let sdk = sdk

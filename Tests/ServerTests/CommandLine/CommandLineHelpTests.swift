@@ -40,13 +40,13 @@ struct CommandLineHelpTests {
 
     /// What issue and design promise; a command that is lost shows here.
     private static let promised = """
-        serve migrate check diff apply export audit
+        serve migrate check diff apply export adopt audit
         application: list show create set delete
         key: list create label revoke
         provider: show set check remove
-        property: list declare change remove
+        property: list declare change index remove
         mapping: show put revisions diff rollback preview
-        user: search show refresh disable enable unlink export erase
+        user: search show refresh disable enable unlink export erase import
         session: list end
         ban: list lift
         operator: create list show role token revoke-token remove
@@ -85,7 +85,8 @@ struct CommandLineHelpTests {
     func json() async throws {
         // These print no result of a use case, or print JSON always.
         let without = [
-            "serve", "migrate", "check", "export", "user export", "secrets rotate", "application delete", "key revoke",
+            "serve", "migrate", "check", "export", "adopt", "user export", "secrets rotate", "application delete",
+            "key revoke",
             "provider remove", "property remove", "user unlink", "user erase", "session end", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
         ]

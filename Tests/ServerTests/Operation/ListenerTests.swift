@@ -13,9 +13,9 @@ struct ListenerTests {
     @Test("what does not exist is not found, in the same shape as every error")
     func notFound() async throws {
         let paths = [
-            "/", "/health/live", "/health", "/metrics", "/admin", "/admin/v1/operator", "/api", "/api/users", "/demo",
+            "/", "/health/live", "/health", "/metrics", "/admin", "/admin/v1/operator", "/api", "/api/people", "/demo",
             "/demo/\(Canary.apiKey)",
-            deployment.path(""), deployment.path("users"), deployment.path("login"), deployment.path("data"),
+            deployment.path(""), deployment.path("people"), deployment.path("login"), deployment.path("data"),
             "/v1" + deployment.path("users/loginWithFacebook"), deployment.path("users/loginWithFacebook/x"), "//",
             "/%2e%2e/%2e%2e/etc/passwd", "/openapi.json/", "//openapi.json", "/./openapi.json", "/x/../openapi.json",
             "/%2fopenapi.json", "/%6fpenapi.json",

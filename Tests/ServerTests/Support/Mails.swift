@@ -34,8 +34,8 @@ struct MailsFolder: Sendable {
     }
 
     /// The token of the next link to a page that is mailed to an address; takes the mails before it out as well.
-    func token(to address: String, page: String) async throws -> String {
-        let start = "https://users.example.com/demo/\(page)?token="
+    func token(to address: String, page: String, of application: String = "demo") async throws -> String {
+        let start = "https://users.example.com/\(application)/\(page)?token="
         return try await eventually("a link to \(page) for \(address)") {
             for mail in try take(to: address) {
                 if let link = mail.firstRange(of: start) { return String(mail[link.upperBound...].prefix(43)) }

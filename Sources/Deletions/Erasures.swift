@@ -31,26 +31,36 @@ package struct Erasures: Sendable {
         let due = try await store.dueDeletions(of: loaded.application, limit: Self.mostOfARound)
         var erased = 0
         for request in due where !Task.isCancelled {
-            if await erase(code: request.code, by: request.provider, of: loaded, logger: logger) { erased += 1 }
+            if await erase(code: request.code, by: request.requester, of: loaded, logger: logger) { erased += 1 }
         }
         return erased
     }
 
     /// Carries one request out, and revokes our permissions at the provider where a token is left that can do it.
     ///
+    /// What it tells by mail is on its way once everything is gone, and not before.
+    ///
     /// - Returns: Whether this call did it.
     package func erase(
         code: String,
-        by provider: ProviderName,
+        by requester: DeletionRequester,
+        telling notices: [Notice] = [],
         of loaded: LoadedApplication,
         logger: Logger
     ) async -> Bool {
         var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
         do throws(Failure) {
-            let actor = Actor.provider(provider, by: "deletion")
+            let actor = requester.actor
             let application = loaded.application
             let hash = try await banKey.hasher(of: application.id)
-            switch try await store.erase(code: code, of: application, banningBy: hash, by: actor) {
+            let erasure = try await store.erase(
+                code: code,
+                of: application,
+                banningBy: hash,
+                telling: notices,
+                by: actor
+            )
+            switch erasure {
             case .notOurs:
                 return false
             case .hindered(let hindrance):
@@ -94,6 +104,16 @@ package struct Erasures: Sendable {
                     "reason": "\(failure.reason.rawValue)", "cause": "\(failure.cause ?? "")",
                 ]
             )
+        }
+    }
+}
+
+extension DeletionRequester {
+    /// For the audit log.
+    fileprivate var actor: Actor {
+        switch self {
+        case .provider(let name): Actor.provider(name, by: "deletion")
+        case .user(let user): Actor(name: "user:\(user)", source: "deletion")
         }
     }
 }

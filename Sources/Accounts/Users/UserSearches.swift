@@ -1,0 +1,127 @@
+package import Logging
+import NIOConcurrencyHelpers
+package import Store
+import Vocabulary
+
+/// Searches of users, of which those that take long are told to operators, with the properties of which an index would
+/// have served them.
+package struct UserSearches: Sendable {
+    let store: Store
+    let logger: Logger
+    private let memory = NIOLockedValueBox(SlowSearches())
+
+    /// What takes more milliseconds is told.
+    private static let long: Int64 = 250
+
+    package init(store: Store, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// The users that a query is about.
+    ///
+    /// - Throws: `query_too_slow`, `query_too_large`; `overloaded` when as many searches as may be are under way; `store_unavailable`.
+    func users(matching query: UserQuery, of application: Application) async throws(Failure) -> [User] {
+        try await telling(query, application) { () throws(Failure) in
+            try await store.users(matching: query, of: application)
+        }
+    }
+
+    /// How many users there are of whom a filter holds.
+    ///
+    /// - Throws: The same.
+    func userCount(matching filter: UserFilter?, of application: Application) async throws(Failure) -> Int64 {
+        var query = UserQuery(limit: 1)
+        query.filter = filter
+        return try await telling(query, application) { () throws(Failure) in
+            try await store.userCount(matching: filter, of: application)
+        }
+    }
+
+    private func telling<Value>(
+        _ query: UserQuery,
+        _ application: Application,
+        _ search: () async throws(Failure) -> SearchResult<Value>
+    ) async throws(Failure) -> Value {
+        do throws(Failure) {
+            let result = try await search()
+            if result.milliseconds > Self.long { await tell(query, application, result.milliseconds, "done") }
+            return result.value
+        } catch {
+            if error.reason == .queryTooSlow, let milliseconds = error.details["milliseconds"]?.integer {
+                await tell(query, application, milliseconds, error.reason.rawValue)
+            }
+            throw error
+        }
+    }
+
+    private func tell(
+        _ query: UserQuery,
+        _ application: Application,
+        _ milliseconds: Int64,
+        _ outcome: String
+    ) async {
+        let properties = query.propertiesToIndex
+        let search = SlowSearches.Search(application: application.id, properties: properties)
+        let due = memory.withLockedValue { $0.note(search, milliseconds: milliseconds, at: .now) }
+        if due.line {
+            var metadata: Logger.Metadata = [
+                "application": "\(application.id)", "ms": "\(milliseconds)", "outcome": "\(outcome)",
+            ]
+            if !properties.isEmpty { metadata["index"] = "\(properties.map(\.text).joined(separator: ", "))" }
+            logger.notice("slow search", metadata: metadata)
+        }
+        guard let tally = due.tally, !properties.isEmpty else { return }
+        do throws(Failure) {
+            try await store.noteSlowSearches(tally, by: properties, of: application.id)
+        } catch {
+            logger.warning("a slow search could not be noted", metadata: ["cause": "\(error.cause ?? error.message)"])
+        }
+    }
+}
+
+/// Which slow searches an operator has been told of: a line of the log for an application and its properties in an
+/// hour, and a row of the database brought up to date once a minute.
+struct SlowSearches {
+    struct Search: Hashable {
+        let application: ApplicationID
+        let properties: [PropertyName]
+    }
+
+    /// What is to be done about a slow search.
+    struct Due {
+        let line: Bool
+        /// What the row does not have yet.
+        let tally: SlowSearchTally?
+    }
+
+    private struct Entry {
+        var told: ContinuousClock.Instant
+        var written: ContinuousClock.Instant?
+        var tally = SlowSearchTally()
+    }
+
+    private var entries: [Search: Entry] = [:]
+
+    /// Clients choose what they search by.
+    private static let most = 1000
+
+    mutating func note(_ search: Search, milliseconds: Int64, at now: ContinuousClock.Instant) -> Due {
+        if entries.count >= Self.most, entries[search] == nil {
+            entries = entries.filter { now - $0.value.told < .seconds(3600) }
+            guard entries.count < Self.most else { return Due(line: false, tally: nil) }
+        }
+        var entry = entries[search] ?? Entry(told: now - .seconds(3600))
+        entry.tally.add(milliseconds)
+        let line = now - entry.told >= .seconds(3600)
+        if line { entry.told = now }
+        var tally: SlowSearchTally?
+        if entry.written.map({ now - $0 >= .seconds(60) }) ?? true {
+            tally = entry.tally
+            entry.tally = SlowSearchTally()
+            entry.written = now
+        }
+        entries[search] = entry
+        return Due(line: line, tally: tally)
+    }
+}

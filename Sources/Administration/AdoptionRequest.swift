@@ -1,0 +1,263 @@
+import Store
+import Vocabulary
+
+/// What an operator says of a table that shall hold an application's users.
+package struct AdoptionRequest: Sendable {
+    /// As SQL writes it, with its schema.
+    package var table: String
+    /// The column that tells rows apart; where it is a UUID it is the object id, too.
+    package var key: String
+    /// The column of the moment when a row was made.
+    package var created: String?
+    /// Properties, and the columns that they are.
+    package var properties: [(name: String, column: String)]
+    /// Whether the table may be rewritten while everybody waits.
+    package var mayRewrite: Bool
+    package var identities: Identities?
+
+    /// Ids of people at a provider that the table has.
+    package struct Identities: Sendable {
+        package var provider: String
+        package var column: String
+        /// The app that those ids are for; not needed where the application has one.
+        package var app: String?
+
+        package init(provider: String, column: String, app: String? = nil) {
+            self.provider = provider
+            self.column = column
+            self.app = app
+        }
+    }
+
+    package init(
+        table: String,
+        key: String,
+        created: String? = nil,
+        properties: [(name: String, column: String)] = [],
+        mayRewrite: Bool = false,
+        identities: Identities? = nil
+    ) {
+        self.table = table
+        self.key = key
+        self.created = created
+        self.properties = properties
+        self.mayRewrite = mayRewrite
+        self.identities = identities
+    }
+}
+
+/// Holds a request against a table: what becomes of each column, or everything that is in the way.
+struct AdoptionReader {
+    let request: AdoptionRequest
+    let application: StoredApplication
+    let table: ExistingTable
+    private(set) var problems = DocumentProblems()
+    private var columns: [Adoption.Column] = []
+    private var declared: [Property] = []
+
+    init(request: AdoptionRequest, application: StoredApplication, table: ExistingTable) {
+        self.request = request
+        self.application = application
+        self.table = table
+    }
+
+    /// - Throws: Everything that is in the way, each thing with the option or the column that it is about.
+    mutating func read() throws(DocumentProblems) -> Adoption {
+        if let obstacle = table.obstacle { problem(request.table, obstacle) }
+        if let other = table.application, !other.hasSameBytes(as: application.id.text) {
+            problem(request.table, "is the users table of the application \(other) already, or is going to be")
+        }
+        addSystemColumns()
+        addProperties()
+        checkRest()
+        let identities = readIdentities()
+        let adoption = Adoption(
+            application: application,
+            table: table,
+            columns: columns,
+            declared: declared,
+            mayRewrite: request.mayRewrite,
+            identities: identities
+        )
+        if adoption.updatesRows, !table.updateTriggers.isEmpty {
+            problem(
+                request.table,
+                """
+                has triggers on updates, \(table.updateTriggers.joined(separator: ", ")), which giving each row an object id would \
+                set off: disable them meanwhile, or say --rewrite, which sets off none but has everybody wait
+                """
+            )
+        }
+        guard problems.isEmpty else { throw problems }
+        return adoption
+    }
+
+    private mutating func problem(_ place: String, _ text: String) { problems.add(JSONPointer() / place, text) }
+
+    // MARK: Columns
+
+    private mutating func addSystemColumns() {
+        for (name, definition) in Adoption.systemColumns {
+            switch name {
+            case "object_id" where isKeyObjectID: columns.append(Adoption.Column(name, is: request.key))
+            case "created" where request.created != nil: addCreated(request.created ?? name)
+            default: columns.append(Adoption.Column(name, is: freeName(for: name), adding: definition))
+            }
+        }
+    }
+
+    /// Whether the table's own key is a UUID.
+    private var isKeyObjectID: Bool { table.column(request.key)?.type == "uuid" }
+
+    private mutating func addCreated(_ name: String) {
+        guard let column = ownColumn(name) else { return }
+        guard column.type == PropertyType.dateTime.sqlType, column.notNull else {
+            return problem(
+                name,
+                """
+                cannot be when a user was created: that is a timestamp with time zone that is NOT NULL, and this is \
+                \(column.type)\(column.notNull ? "" : " and takes NULL"). Change the column, or leave out --created: then \
+                the moment of the adoption counts for the users that there are
+                """
+            )
+        }
+        columns.append(Adoption.Column("created", is: name))
+    }
+
+    private mutating func addProperties() {
+        var named = request.properties
+        for property in application.properties {
+            let position = named.firstIndex { $0.name.hasSameBytes(as: property.name.text) }
+            if let position {
+                add(property, is: named.remove(at: position).column)
+            } else if isOwn(property.name.text) {
+                add(property, is: property.name.text)
+            } else if property.required {
+                problem(property.name.text, "is required, and no column of the table is named for it")
+            } else {
+                let column = freeName(for: property.name.text)
+                columns.append(Adoption.Column(property.name.text, is: column, adding: .property(property.type)))
+            }
+        }
+        for (name, column) in named { declare(name, as: column) }
+    }
+
+    /// A declared property, or a built-in one, as a column of the table.
+    private mutating func add(_ property: Property, is name: String) {
+        guard let column = ownColumn(name) else { return }
+        guard let types = Self.types[column.type], types.contains(property.type) else {
+            return problem(
+                name,
+                """
+                is \(column.type), and \(property.name) is \(property.type.rawValue), which is \(property.type.sqlType): name \
+                another column, or change its type
+                """
+            )
+        }
+        guard !column.isGenerated else { return problem(name, "is generated, so no login could write it") }
+        guard column.notNull == property.required else {
+            let (state, change) =
+                column.notNull
+                ? ("is NOT NULL, and \(property.name) is not required", "--required")
+                : ("takes NULL, and \(property.name) is required", "--no-required")
+            return problem(
+                name,
+                """
+                \(state): change the column, or: federation property change \(application.id) \(property.name) \(change)
+                """
+            )
+        }
+        columns.append(Adoption.Column(property.name.text, is: name))
+    }
+
+    /// A property that the application does not have yet.
+    private mutating func declare(_ text: String, as name: String) {
+        guard let property = PropertyName(text) else {
+            return problem(text, "is no name of a property: 1 to 63 letters, digits and _, beginning with a letter")
+        }
+        guard !property.isReserved else { return problem(text, "is reserved for the system") }
+        guard !declared.contains(where: { $0.name == property }) else { return problem(text, "is named twice") }
+        guard !application.dynamicNames.contains(property) else {
+            return problem(text, "is the name of an undeclared property of clients: declare it first")
+        }
+        guard let column = ownColumn(name) else { return }
+        guard let type = Self.types[column.type]?.first else {
+            return problem(
+                name,
+                """
+                is \(column.type), which no property is: \(Self.types.keys.sorted().joined(separator: ", ")) can be one. Change its \
+                type, or leave it out
+                """
+            )
+        }
+        guard !column.isGenerated else { return problem(name, "is generated, so no login could write it") }
+        declared.append(Property(name: property, type: type, required: column.notNull))
+        columns.append(Adoption.Column(property.text, is: name))
+    }
+
+    /// A column that nothing writes keeps everybody from registering when it must have a value.
+    private mutating func checkRest() {
+        guard let key = table.column(request.key) else { return problem(request.key, "is no column of the table") }
+        if !key.isUnique || !key.notNull {
+            problem(key.name, "tells no rows apart: the key is NOT NULL, and a unique index has it alone")
+        }
+        for (index, column) in columns.enumerated()
+        where columns[..<index].contains(where: { $0.column.hasSameBytes(as: column.column) }) {
+            problem(column.column, "cannot be two things at once, one of them \(column.name)")
+        }
+        for column in table.columns where column.notNull && !column.hasDefault && !column.isGenerated {
+            guard !columns.contains(where: { $0.column.hasSameBytes(as: column.name) }) else { continue }
+            problem(
+                column.name,
+                """
+                is NOT NULL without a default, so nobody could register: give it a default, or name it: \
+                --property NAME=\(column.name)
+                """
+            )
+        }
+    }
+
+    private mutating func readIdentities() -> Adoption.Identities? {
+        guard let identities = request.identities, let column = ownColumn(identities.column) else { return nil }
+        if !["text", "character varying", "bigint", "numeric"].contains(column.type) {
+            problem(column.name, "is \(column.type), and ids of people are text, bigint or numeric")
+        }
+        let provider = application.providers.first { $0.key.text.hasSameBytes(as: identities.provider) }
+        let apps = provider?.value.apps.map(\.id) ?? []
+        let wanted = apps.first { app in identities.app.map { app.text.hasSameBytes(as: $0) } ?? (apps.count == 1) }
+        guard let provider, let wanted else {
+            let known = apps.isEmpty ? "it has none" : apps.map(\.text).joined(separator: ", ")
+            problem(
+                column.name,
+                "holds ids that are for one app alone: name which of the application's at \(identities.provider), \(known)"
+            )
+            return nil
+        }
+        return Adoption.Identities(provider: provider.key, app: wanted, column: column.name)
+    }
+
+    // MARK: Names and types
+
+    /// What a property may be whose column has a type; a new property is the first.
+    private static let types: [String: [PropertyType]] = [
+        "text": [.string, .text], "character varying": [.string, .text],
+        "bigint": [.int], "integer": [.int], "smallint": [.int],
+        "double precision": [.double], "boolean": [.boolean], "date": [.date],
+        "timestamp with time zone": [.dateTime], "jsonb": [.json],
+    ]
+
+    /// Whether the table had the column before anybody thought of an adoption.
+    private func isOwn(_ name: String) -> Bool { table.column(name).map { $0.addedAs == nil } ?? false }
+
+    private mutating func ownColumn(_ name: String) -> ExistingTable.Column? {
+        let column = table.column(name)
+        if column == nil { problem(name, "is no column of the table") }
+        return column
+    }
+
+    /// The name of a column that is added, or has been by an adoption that has begun.
+    private func freeName(for name: String) -> String {
+        if let begun = table.columns.first(where: { $0.addedAs?.hasSameBytes(as: name) == true }) { return begun.name }
+        return isOwn(name) ? "federation_" + name : name
+    }
+}

@@ -1,0 +1,251 @@
+import Applications
+package import Import
+package import Passwords
+import Providers
+import Secrets
+package import Store
+package import Vocabulary
+
+/// A file of users, and what is to be done with it.
+package struct ImportJob {
+    /// Gives the next bytes of the file; none at its end.
+    package typealias Reader = () throws -> [UInt8]
+
+    package let application: String
+    package let source: ImportSource
+    package fileprivate(set) var options: ImportOptions
+    /// What hashes of Firebase are made with.
+    package var firebase: FirebaseScryptParameters?
+    /// SHA-256 of the file.
+    package let fileHash: [UInt8]
+    /// Opens the file at its beginning.
+    package let open: () throws -> Reader
+    /// What is to happen to an import of this file that did not come to its end.
+    package var former = Former.refused
+    /// How many records are done together.
+    package var batch = 5000
+
+    package enum Former: Sendable {
+        case refused, resumed, begunAnew
+    }
+
+    package init(
+        application: String,
+        source: ImportSource,
+        options: ImportOptions,
+        fileHash: [UInt8],
+        open: @escaping () throws -> Reader
+    ) {
+        self.application = application
+        self.source = source
+        self.options = options
+        self.fileHash = fileHash
+        self.open = open
+    }
+}
+
+/// What an import tells of itself while it goes on.
+package struct ImportListener {
+    /// What has become of the records until now, and how many of them are of this run.
+    package var progress: (ImportCounts, Int) -> Void = { _, _ in }
+    /// A record that was refused, in the order of the file.
+    package var refused: (ImportRefusal) throws -> Void = { _ in }
+
+    package init() {}
+}
+
+/// How an import has ended.
+package struct ImportSummary: Sendable {
+    package let counts: ImportCounts
+    /// Fields with a value that were kept nowhere, since they have no property, with the number of records.
+    package let untaken: [(name: String, count: Int)]
+}
+
+/// Users of other systems, brought along with passwords and identities (docs/migrating/README.md).
+package struct UserImport: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let banKey: BanKey
+    let kinds: ProviderKinds
+    let changes: ApplicationChanges
+    let random: RandomSource
+
+    /// Writes the users of a file.
+    ///
+    /// - Parameters:
+    ///   - job: The file.
+    ///   - actor: Who brings them along; the audit log has the beginning and the end.
+    ///   - listener: Hears how it goes on.
+    /// - Returns: What became of the records.
+    /// - Throws: `conflict` while an import of this file is not at its end, unless the job says what to do with it;
+    ///   `document_invalid` for a mapping or a file that cannot be read; what writing throws. What was done until then
+    ///   stays done, and a job that resumes goes on from there.
+    package func run(
+        _ job: ImportJob,
+        by actor: Actor,
+        telling listener: ImportListener = ImportListener()
+    ) async throws -> ImportSummary {
+        let stored = try await changes.existing(job.application)
+        let application = try Application(stored)
+        let key = ImportKey(application: application.id, fileHash: job.fileHash)
+        let source = job.source.rawValue
+        let former = try await former(job, key)
+        if let former, former.isFinished {
+            try await tell(listener, ofRefusalsOf: key)
+            return ImportSummary(counts: former.counts, untaken: [])
+        }
+        var reading = try await reading(job, stored, application)
+        let hash = try await banKey.hasher(of: application.id)
+        var counts = former?.counts ?? ImportCounts()
+        let formerly = counts.records
+        try reading.skip(formerly)
+        if former == nil {
+            try await store.beginImport(key, from: source, by: actor)
+        } else {
+            try await store.resumeImport(key, from: source, by: actor)
+        }
+        // While the database writes a batch, the next one is read.
+        try await withThrowingTaskGroup(of: ImportCounts.self) { group in
+            while let batch = try await reading.next() {
+                if let written = try await group.next() {
+                    counts = counts + written
+                    listener.progress(counts, counts.records - formerly)
+                }
+                let names = reading.takeNewNames()
+                if !names.isEmpty { try await store.registerDynamicNames(names, of: application.id) }
+                group.addTask { try await store.write(batch, of: key, in: application, hashingBy: hash) }
+            }
+            for try await written in group {
+                counts = counts + written
+                listener.progress(counts, counts.records - formerly)
+            }
+        }
+        try await store.finishImport(key, from: source, counts, by: actor)
+        try await tell(listener, ofRefusalsOf: key)
+        try await store.analyzeUsers(of: application)
+        return ImportSummary(counts: counts, untaken: reading.untaken)
+    }
+
+    /// Says what would become of the records of a file; nothing is written.
+    ///
+    /// Beside what a run throws away with each batch, it keeps some bytes for each user, to see who is in the file
+    /// twice.
+    package func check(
+        _ job: ImportJob,
+        telling listener: ImportListener = ImportListener()
+    ) async throws -> ImportSummary {
+        let stored = try await changes.existing(job.application)
+        let application = try Application(stored)
+        var reading = try await reading(job, stored, application)
+        // Where nobody is banned the key may not have been made, and is not made for a look.
+        var hash: IdentityHasher = { _ in [] }
+        if try await store.bans(of: application, after: nil, limit: 1).first != nil {
+            hash = try await banKey.hasher(of: application.id)
+        }
+        var counts = ImportCounts()
+        var seen = SeenUsers()
+        while let batch = try await reading.next() {
+            let (fresh, existing) = seen.withoutRepetitions(in: batch)
+            let (found, refusals) = try await store.check(fresh, in: application, hashingBy: hash)
+            var checked = found
+            checked.existing += existing
+            seen.add(fresh.rows, without: Set(refusals.map(\.record)))
+            counts = counts + checked
+            for refusal in refusals { try listener.refused(refusal) }
+            listener.progress(counts, counts.records)
+        }
+        return ImportSummary(counts: counts, untaken: reading.untaken)
+    }
+
+    private func former(_ job: ImportJob, _ key: ImportKey) async throws(Failure) -> ImportProgress? {
+        guard let former = try await store.progress(of: key) else { return nil }
+        switch job.former {
+        case .begunAnew: return nil
+        case .refused where former.isFinished: return nil
+        case .refused:
+            throw Failure(
+                .conflict,
+                "An import of this file stopped behind \(former.counts.records) records. Go on with --resume, or begin anew with --restart."
+            )
+        case .resumed:
+            guard former.source.utf8.elementsEqual(job.source.rawValue.utf8) else {
+                throw Failure(.conflict, "The import that is to go on reads the file as one of \(former.source).")
+            }
+            return former
+        }
+    }
+
+    private func tell(_ listener: ImportListener, ofRefusalsOf key: ImportKey) async throws {
+        let limit = 1000
+        var last = 0
+        while true {
+            let refusals = try await store.refusals(of: key, after: last, limit: limit)
+            for refusal in refusals { try listener.refused(refusal) }
+            guard refusals.count == limit, let refusal = refusals.last else { return }
+            last = refusal.record
+        }
+    }
+
+    private func reading(
+        _ job: ImportJob,
+        _ stored: StoredApplication,
+        _ application: Application
+    ) async throws -> ImportReading {
+        var job = job
+        for kind in kinds.all { job.options.subjects[kind.name] = kind.subjects }
+        for (name, kind) in stored.providerKinds { job.options.subjects[name] = kinds.named(kind)?.subjects }
+        return try ImportReading(
+            job,
+            of: application,
+            knowing: stored.dynamicNames,
+            sealing: try await sealing(job, for: application)
+        )
+    }
+
+    private func sealing(_ job: ImportJob, for application: Application) async throws(Failure) -> HashSealing {
+        let hasher = PasswordHasher(random: random)
+        let nobodys = try await hasher.hash(Secret(Base64URL.encode(random.bytes(32))))
+        return HashSealing(
+            application: application.id,
+            masterKeys: masterKeys,
+            firebase: job.firebase,
+            nobodys: Secret(nobodys)
+        )
+    }
+}
+
+/// How hashes of passwords are made ready for storing.
+struct HashSealing: Sendable {
+    let application: ApplicationID
+    let masterKeys: MasterKeys
+    let firebase: FirebaseScryptParameters?
+    /// The hash of a password that nobody knows, for those who have to restore theirs: to whoever tries one, they are
+    /// as all others.
+    let nobodys: Secret
+
+    func password(_ hash: ImportedHash?, login: String, of user: ObjectID) throws(RecordRefusal) -> StoredPassword {
+        var text = nobodys
+        if let hash {
+            do throws(ForeignHashProblem) { text = try foreign(hash).text } catch {
+                throw RecordRefusal(.passwordNotTaken, "\(error)")
+            }
+        }
+        return StoredPassword(
+            objectID: user,
+            login: login,
+            hash: masterKeys.seal(text, for: .passwordHash(application: application, user: user))
+        )
+    }
+
+    private func foreign(_ hash: ImportedHash) throws(ForeignHashProblem) -> ForeignHash {
+        switch hash {
+        case .text(let text): return try ForeignHash(text)
+        case .firebase(let hash, let salt):
+            guard let firebase else { throw .malformed("the parameters of the project are not given") }
+            return try .firebaseScrypt(hash: hash, salt: salt, parameters: firebase)
+        case .digest(let name, let hash, let salt, let saltIsBefore):
+            guard let digest = ForeignHash.Digest(rawValue: name) else { throw .unknownForm }
+            return try .saltedDigest(digest, hash: hash, salt: salt, position: saltIsBefore ? .before : .after)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Store
+import Vocabulary
+
+/// How properties fare in searches: how far their indexes are, and which searches took long for want of one.
+struct PropertySearching {
+    private let indexes: [PropertyIndexState]
+    private let advice: [IndexAdvice]
+
+    init(of application: StoredApplication, store: Store) async throws(Failure) {
+        indexes = try await store.indexStates(of: application.place)
+        advice = try await store.indexAdvice(of: application.id)
+    }
+
+    /// A property as operators see it.
+    func document(of property: Property) -> JSONObject {
+        var document = property.document
+        if let index = indexes.first(where: { $0.property == property.name }) {
+            var state: JSONObject = ["state": .string(index.isReady ? "ready" : "building")]
+            if let problem = index.problem { state.append("problem", .string(problem)) }
+            document.append("index", .object(state))
+        } else if let advice = advice.first(where: { $0.property == property.name }) {
+            document.append(
+                "slowSearches",
+                .object([
+                    "count": .integer(advice.searches), "slowestMilliseconds": .integer(advice.slowestMilliseconds),
+                    "last": .integer(advice.last),
+                ])
+            )
+        }
+        return document
+    }
+
+    /// A patch without what the service says of searches: it changes by itself, and whoever sends back what was read
+    /// changes nothing by it.
+    static func removed(from patch: JSONValue) -> JSONValue {
+        guard let object = patch.object else { return patch }
+        return .object(JSONObject(object.members.filter { !["index", "slowSearches"].contains($0.key) }))
+    }
+}

@@ -1,0 +1,22 @@
+// Deletions — people whose data go because they have asked for it, at a provider or here.
+//
+// It owns the code of a request and how requests that are written down are carried out: at once, or when they are due.
+// Of a user who is erased it gives up the permissions at providers.
+//
+// It must not know who may ask, how that is proved, or how a request is spelt: Callbacks and Accounts do.
+
+package import Vocabulary
+
+/// The code of a request for deletion: 26 characters of base32, 130 random bits.
+package enum DeletionCode {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+    private static let length = 26
+
+    package static func make(_ random: RandomSource) -> String {
+        String(decoding: random.bytes(length).map { alphabet[Int($0 & 31)] }, as: UTF8.self)
+    }
+
+    package static func isCode(_ text: String) -> Bool {
+        text.utf8.count == length && text.utf8.allSatisfy(alphabet.contains)
+    }
+}

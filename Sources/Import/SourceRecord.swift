@@ -1,0 +1,37 @@
+import Vocabulary
+
+extension SourceRecord {
+    /// Of one record, and of a text in one that is JSON itself.
+    static let limits = JSONLimits(
+        bytes: RecordStream.mostBytes,
+        depth: 32,
+        members: 16_384,
+        keyBytes: 256,
+        asciiKeys: false
+    )
+
+    /// The user that the record tells of.
+    ///
+    /// - Throws: Why it is none.
+    func user(by reader: any UserSource) throws(RecordRefusal) -> ImportedUser {
+        switch content {
+        case .refused(let refusal): throw refusal
+        case .fields(let fields, let header):
+            var record: [JSONObject.Member] = []
+            for (name, field) in zip(header.names, fields) where !field.isEmpty {
+                guard let text = String(validating: field, as: UTF8.self), !field.contains(0) else {
+                    throw RecordRefusal(.malformed, "a field is not UTF-8, or has a NUL")
+                }
+                record.append(.init(name, .string(text)))
+            }
+            return try reader.user(JSONObject(record))
+        case .json(let bytes):
+            let parsed: JSONValue
+            do { parsed = try JSONParser.parse(bytes, limits: Self.limits) } catch {
+                throw RecordRefusal(.malformed, "\(error)")
+            }
+            guard let record = parsed.object else { throw RecordRefusal(.malformed, "it is no JSON object") }
+            return try reader.user(record)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Vocabulary
+
+/// Users of Auth0: lines of the export job, of the file with hashes that its support hands out, and of bulk imports.
+struct Auth0Source: UserSource {
+    private static let taken: Set<String> = [
+        "user_id", "_id", "email", "email_verified", "created_at", "updated_at", "last_login", "blocked", "identities",
+        "password_hash", "passwordHash", "custom_password_hash", "locale", "user_metadata", "last_ip", "logins_count",
+        "last_password_reset", "password_set_date", "tenant", "connection", "_tmp_is_unique", "multifactor",
+        "guardian_authenticators", "phone_verified", "mfa_factors",
+    ]
+
+    func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
+        let own = record.text("user_id") ?? record.object("_id")?.text("$oid")
+        // The export says `auth0|5f…`, the file with hashes `5f…`.
+        var user = try ImportedUser(id: own.map { $0.hasPrefix("auth0|") ? String($0.dropFirst(6)) : $0 })
+        user.status = record.isTrue("blocked") ? .disabled : .enabled
+        user.emailVerified = record.isTrue("email_verified")
+        user.locale = record.text("locale").flatMap(LanguageTag.letters)
+        user.created = record.moment("created_at")
+        user.updated = record.moment("updated_at")
+        user.lastLogin = record.moment("last_login")
+        user.password = try Self.password(record)
+        for identity in record.array("identities")?.compactMap(\.object) ?? [] {
+            guard let provider = identity.text("provider"), provider != "auth0", let subject = identity.text("user_id")
+            else { continue }
+            user.identities.append(ImportedIdentity(provider, subject: subject))
+        }
+        user.fields = record.without(Self.taken)
+        if let email = record.text("email") { user.fields.append("email", .string(email)) }
+        // What an app keeps of its users stands beside what Auth0 keeps of them.
+        for member in record.object("user_metadata")?.members ?? [] where user.fields[member.key] == nil {
+            user.fields.append(member.key, member.value)
+        }
+        return user
+    }
+
+    private static func password(_ record: JSONObject) throws(RecordRefusal) -> ImportedHash? {
+        if let text = record.text("password_hash") ?? record.text("passwordHash") { return .text(Secret(text)) }
+        guard let custom = record.object("custom_password_hash") else { return nil }
+        let (hash, salt) = (custom.object("hash"), custom.object("salt"))
+        guard let algorithm = custom.text("algorithm"), let value = hash?.text("value") else {
+            throw RecordRefusal(.passwordNotTaken, "custom_password_hash has no algorithm or no value")
+        }
+        switch algorithm {
+        case "bcrypt", "argon2", "pbkdf2", "scrypt": return .text(Secret(value))
+        case "md5", "sha1", "sha256", "sha512":
+            guard let hash = bytes(value, hash?.text("encoding") ?? "hex"),
+                let salt = bytes(salt?.text("value") ?? "", salt?.text("encoding") ?? "utf8")
+            else { throw RecordRefusal(.passwordNotTaken, "custom_password_hash is not in the encoding that it names") }
+            let isBefore = custom.object("salt")?.text("position") != "suffix"
+            return .digest(algorithm, hash: hash, salt: salt, saltIsBefore: isBefore)
+        default:
+            throw RecordRefusal(.passwordNotTaken, "hashes of its algorithm cannot be checked here")
+        }
+    }
+
+    private static func bytes(_ text: String, _ encoding: String) -> [UInt8]? {
+        switch encoding {
+        case "hex": Hexadecimal.decode(text.utf8)
+        case "base64": SourceValue.base64(text)
+        case "utf8": Array(text.utf8)
+        default: nil
+        }
+    }
+}

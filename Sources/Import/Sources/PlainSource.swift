@@ -1,0 +1,56 @@
+import Vocabulary
+
+/// What a file says of a user beside properties, by the names of our own export.
+package enum SystemField: String, Sendable, CaseIterable {
+    case objectID = "objectId"
+    case created, updated, lastLogin, userStatus, blUserLocale, emailVerified, login, passwordHash, identities, roles
+}
+
+/// CSV and lines of JSON of any making, with the members of our own export; what is called otherwise in the file is
+/// named to the reader.
+///
+/// Our export puts properties that are called like one of these members into an object `properties`, since clients
+/// write into properties and nobody must be able to give himself a role or an identity that way. So what is in that
+/// object is a property, whatever its name.
+struct PlainSource: UserSource {
+    let columns: [SystemField: String]
+
+    func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
+        func name(_ field: SystemField) -> String { columns[field] ?? field.rawValue }
+        let id = record.text(name(.objectID))
+        // Who has no id is known by the address.
+        var user = try ImportedUser(id: id ?? record.text("email")?.lowercased())
+        user.keepsID = id.flatMap { ObjectID($0) } != nil
+        user.status = try UserStatus(source: record.text(name(.userStatus)))
+        user.emailVerified = record.isTrue(name(.emailVerified))
+        user.locale = record.text(name(.blUserLocale)).flatMap(LanguageTag.letters)
+        user.created = record.moment(name(.created))
+        user.updated = record.moment(name(.updated))
+        user.lastLogin = record.moment(name(.lastLogin))
+        user.login = record.text(name(.login))
+        user.password = record.text(name(.passwordHash)).map { .text(Secret($0)) }
+        for identity in record.array(name(.identities))?.compactMap(\.object) ?? [] {
+            guard let provider = identity.text("provider"), let subject = identity.text("subject") else {
+                throw RecordRefusal(.identityNotTaken, "an identity has no provider or no subject")
+            }
+            user.identities.append(
+                ImportedIdentity(
+                    provider,
+                    app: identity.text("app"),
+                    subject: subject,
+                    created: identity.moment("created")
+                )
+            )
+        }
+        for role in record.array(name(.roles)) ?? [] {
+            guard let role = role.string else { throw RecordRefusal(.roleUnknown, "a role is no text") }
+            user.roles.append(role)
+        }
+        user.fields = record.without(Set(SystemField.allCases.map(name)).union(["user-token", "password", "___class"]))
+        if let aside = user.fields["properties"]?.object {
+            let others = user.fields.without(Set(aside.members.map(\.key) + ["properties"]))
+            user.fields = JSONObject(others.members + aside.members)
+        }
+        return user
+    }
+}

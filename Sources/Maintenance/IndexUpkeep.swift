@@ -1,0 +1,68 @@
+import Applications
+import Logging
+import Store
+import Vocabulary
+
+/// Keeps the indexes of users what operators have declared: right after a change, and now and then in any case, since
+/// what stood in the way may be gone.
+struct IndexUpkeep: Sendable {
+    let store: Store
+    let directory: ApplicationDirectory
+    let interval: Duration
+    let logger: Logger
+
+    private static let pause = Duration.seconds(600)
+
+    /// Works until the task is cancelled.
+    func run() async {
+        /// At which revision an application was looked at last, and when.
+        var looks: [ApplicationID: (revision: Int64, moment: ContinuousClock.Instant)] = [:]
+        var forgotten: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            for loaded in directory.applications.shuffled() where !Task.isCancelled {
+                let application = loaded.application
+                if let look = looks[application.id], look.revision == application.revision,
+                    .now - look.moment < Self.pause
+                {
+                    continue
+                }
+                // Where another instance builds, or the database is away, this one looks again in its next round.
+                guard await reconcile(application) else { continue }
+                looks[application.id] = (application.revision, .now)
+            }
+            if forgotten.map({ .now - $0 > Self.pause }) ?? true {
+                forgotten = .now
+                do throws(Failure) { try await store.forgetIndexAdvice() } catch { warn(error) }
+            }
+            try? await Task.sleep(for: interval * Double.random(in: 0.9...1.1))
+        }
+    }
+
+    /// - Returns: Whether it has been done, as far as it goes.
+    private func reconcile(_ application: Application) async -> Bool {
+        do throws(Failure) {
+            switch try await store.reconcileIndexes(of: application.place) {
+            case .elsewhere: return false
+            case .done(0, 0): break
+            case .done(let built, let dropped):
+                logger.info(
+                    "indexes",
+                    metadata: ["application": "\(application.id)", "built": "\(built)", "dropped": "\(dropped)"]
+                )
+            case .hindered(let cause):
+                logger.warning(
+                    "an index could not be built",
+                    metadata: ["application": "\(application.id)", "cause": "\(cause)"]
+                )
+            }
+        } catch {
+            warn(error)
+            return false
+        }
+        return true
+    }
+
+    private func warn(_ failure: Failure) {
+        logger.warning("indexes", metadata: ["cause": "\(failure.cause ?? failure.message)"])
+    }
+}

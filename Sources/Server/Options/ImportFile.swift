@@ -1,0 +1,87 @@
+import Glibc
+import Import
+
+/// A file of any size, read part by part.
+struct ImportFile {
+    private static let partBytes = 262_144
+
+    let path: String
+    /// How large it is.
+    let bytes: Int
+    private let device: dev_t
+    private let number: ino_t
+
+    /// - Throws: An exit code after saying why it is of no use; an import may have to read it again, so a pipe is none.
+    init(_ path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw Exit.saying("\(path): cannot be read: \(Exit.systemError)", Exit.noInput)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Exit.saying("\(path): is no plain file, and it is read twice", Exit.noInput)
+        }
+        self.path = path
+        bytes = Int(status.st_size)
+        (device, number) = (status.st_dev, status.st_ino)
+    }
+
+    /// Whether it has this name, too.
+    func isFile(at path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
+    }
+
+    /// What gives the bytes from the beginning, some with each call and none at the end.
+    func open(telling position: @escaping (Int) -> Void = { _ in }) throws -> () throws -> [UInt8] {
+        let reading = try Reading(path)
+        return {
+            let part = try reading.next()
+            position(part.count)
+            return part
+        }
+    }
+
+    /// SHA-256 of the file.
+    func digest() throws -> [UInt8] {
+        let read = try open()
+        var digest = FileDigest()
+        while true {
+            let part = try read()
+            if part.isEmpty { return digest.bytes }
+            digest.add(part)
+        }
+    }
+
+    /// The open file, which is closed with the last who reads it.
+    private final class Reading {
+        private let path: String
+        private let descriptor: Int32
+
+        init(_ path: String) throws {
+            self.path = path
+            descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.unreadable(path) }
+        }
+
+        deinit {
+            close(descriptor)
+        }
+
+        func next() throws -> [UInt8] {
+            while true {
+                var count = 0
+                let part = [UInt8](unsafeUninitializedCapacity: ImportFile.partBytes) { buffer, filled in
+                    count = read(descriptor, buffer.baseAddress, buffer.count)
+                    filled = max(count, 0)
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { throw Self.unreadable(path) }
+                return part
+            }
+        }
+
+        private static func unreadable(_ path: String) -> any Error {
+            Exit.saying("\(path): cannot be read: \(Exit.systemError)", Exit.noInput)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// How far a long command is, on a line of the terminal that is written over and over; nothing where nobody watches.
+struct Progress {
+    private let what: String
+    private let isShown: Bool
+    private let start = ContinuousClock.now
+    private var shown: ContinuousClock.Instant?
+
+    /// - Parameters:
+    ///   - what: What is counted.
+    ///   - isShown: False where the terminal has the result itself.
+    init(_ what: String, isShown: Bool) {
+        self.what = what
+        self.isShown = isShown && Terminal.errorIsTerminal
+    }
+
+    /// Shows a count, with what else there is to say of it, four times a second at most.
+    mutating func show(_ count: Int, _ note: @autoclosure () -> String? = nil) {
+        guard isShown, shown.map({ $0.duration(to: .now) >= .milliseconds(250) }) ?? true else { return }
+        shown = .now
+        let seconds = max(start.duration(to: .now) / .seconds(1), 0.001)
+        let rest = note().map { "; " + $0 } ?? ""
+        Terminal.overwrite("\(count) \(what), \(Int(Double(count) / seconds)) a second\(rest)")
+    }
+
+    /// Takes the line away.
+    func end() {
+        if shown != nil { Terminal.overwrite("") }
+    }
+}

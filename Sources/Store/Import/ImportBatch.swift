@@ -1,0 +1,113 @@
+package import Vocabulary
+
+/// A user of another system who is to be written.
+package struct ImportRow: Sendable {
+    /// Which record of the file it was, and on which line that begins.
+    package let record: Int
+    package let line: Int
+    package let objectID: ObjectID
+    package var status = UserStatus.enabled
+    package var emailVerified = false
+    /// The provider that the user came by, in the words of client SDKs; nil for nobody's but our own.
+    package var socialAccount: String?
+    /// Milliseconds since 1970 UTC.
+    package var created: Int64?
+    package var updated: Int64?
+    package var lastLogin: Int64?
+    package var given = GivenProperties()
+    package var password: StoredPassword?
+    package var identities: [(key: IdentityKey, created: Int64?)] = []
+    package var roles: [String] = []
+
+    package init(record: Int, line: Int, objectID: ObjectID) {
+        self.record = record
+        self.line = line
+        self.objectID = objectID
+    }
+}
+
+/// A record that becomes no user, and why; holds no value of it.
+package struct ImportRefusal: Sendable, Equatable {
+    package let record: Int
+    package let line: Int
+    package let reason: String
+    package let message: String
+
+    package init(record: Int, line: Int, reason: String, message: String) {
+        self.record = record
+        self.line = line
+        self.reason = reason
+        self.message = message
+    }
+}
+
+/// Records of a file that are done together: all of them, or none.
+///
+/// No two rows have an id, a login or an identity in common, so that the database alone says what is taken.
+package struct ImportBatch: Sendable {
+    /// How many records are done before.
+    package let before: Int
+    /// How many are done with these.
+    package let through: Int
+    /// In the order of the file.
+    package let rows: [ImportRow]
+    package let refusals: [ImportRefusal]
+
+    package init(before: Int, through: Int, rows: [ImportRow], refusals: [ImportRefusal]) {
+        self.before = before
+        self.through = through
+        self.rows = rows
+        self.refusals = refusals
+    }
+
+    /// The same records as two batches; nil where there is one row at most.
+    var halves: (ImportBatch, ImportBatch)? {
+        guard rows.count > 1 else { return nil }
+        let (first, second) = (rows[..<(rows.count / 2)], rows[(rows.count / 2)...])
+        let middle = first.last?.record ?? before
+        return (
+            ImportBatch(
+                before: before,
+                through: middle,
+                rows: Array(first),
+                refusals: refusals.filter { $0.record <= middle }
+            ),
+            ImportBatch(
+                before: middle,
+                through: through,
+                rows: Array(second),
+                refusals: refusals.filter { $0.record > middle }
+            )
+        )
+    }
+
+    /// The same records with nobody to write: the one row is refused.
+    func refusing(_ failure: Failure) -> ImportBatch {
+        let refused = rows.map {
+            ImportRefusal(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)
+        }
+        return ImportBatch(before: before, through: through, rows: [], refusals: refusals + refused)
+    }
+}
+
+/// What became of records.
+package struct ImportCounts: Sendable, Equatable {
+    /// How many were looked at.
+    package var records = 0
+    /// How many became users.
+    package var imported = 0
+    /// How many were users already, and stay as they are.
+    package var existing = 0
+
+    package init() {}
+
+    package var refused: Int { records - imported - existing }
+
+    package static func + (left: ImportCounts, right: ImportCounts) -> ImportCounts {
+        var sum = left
+        sum.records += right.records
+        sum.imported += right.imported
+        sum.existing += right.existing
+        return sum
+    }
+}

@@ -1,0 +1,159 @@
+import Postgres
+package import Vocabulary
+
+/// The import of one file into one application.
+package struct ImportKey: Sendable {
+    package let application: ApplicationID
+    /// SHA-256 of the file.
+    package let fileHash: [UInt8]
+
+    package init(application: ApplicationID, fileHash: [UInt8]) {
+        self.application = application
+        self.fileHash = fileHash
+    }
+
+    /// The condition on a row that it is this import's.
+    var condition: Statement { "application_id = \(application.text) and file_hash = \(fileHash)" }
+}
+
+/// How far an import is.
+package struct ImportProgress: Sendable {
+    package let source: String
+    package let counts: ImportCounts
+    package let isFinished: Bool
+}
+
+extension Store {
+    /// How far the import of a file is; nil when there was none.
+    package func progress(of key: ImportKey) async throws(Failure) -> ImportProgress? {
+        let result = try await query(
+            """
+            select source, records, imported, existing, finished is not null from federation.imports
+            where \(key.condition)
+            """
+        )
+        return try read { () throws(PostgresError) in
+            guard let row = result.first else { return nil }
+            var counts = ImportCounts()
+            counts.records = try row.decode(1, as: Int.self)
+            counts.imported = try row.decode(2, as: Int.self)
+            counts.existing = try row.decode(3, as: Int.self)
+            return ImportProgress(
+                source: try row.decode(0, as: String.self),
+                counts: counts,
+                isFinished: try row.decode(4, as: Bool.self)
+            )
+        }
+    }
+
+    /// Begins an import at the first record, whatever there was of it, and says so in the audit log.
+    package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
+        try await transaction { connection in
+            _ = try await connection.query("delete from federation.imports where \(key.condition)")
+            _ = try await connection.query(
+                """
+                insert into federation.imports (application_id, file_hash, source)
+                values (\(key.application.text), \(key.fileHash), \(source))
+                """
+            )
+            try await connection.record([key.entry("begin", source: source)], by: actor)
+        }
+    }
+
+    /// Says in the audit log that an import goes on.
+    package func resumeImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
+        try await transaction { connection in
+            try await connection.record([key.entry("resume", source: source)], by: actor)
+        }
+    }
+
+    /// Notes that all records are done, in the audit log, too.
+    package func finishImport(
+        _ key: ImportKey,
+        from source: String,
+        _ counts: ImportCounts,
+        by actor: Actor
+    ) async throws(Failure) {
+        try await transaction { connection in
+            _ = try await connection.query(
+                "update federation.imports set finished = now() where \(key.condition)"
+            )
+            try await connection.record([key.entry("end", source: source, counts)], by: actor)
+        }
+    }
+
+    /// Records that were refused, in the order of the file.
+    ///
+    /// - Parameters:
+    ///   - key: The import.
+    ///   - record: Only those behind this one.
+    ///   - limit: How many at most.
+    /// - Returns: As many as `limit` means that there may be more.
+    /// - Throws: `store_unavailable` and its like.
+    package func refusals(
+        of key: ImportKey,
+        after record: Int,
+        limit: Int
+    ) async throws(Failure) -> [ImportRefusal] {
+        let result = try await query(
+            """
+            select record, line, reason, message from federation.import_refusals
+            where \(key.condition) and record > \(record) order by record limit \(limit)
+            """
+        )
+        return try read { () throws(PostgresError) in
+            var refusals: [ImportRefusal] = []
+            for row in result.rows {
+                refusals.append(
+                    ImportRefusal(
+                        record: try row.decode(0, as: Int.self),
+                        line: try row.decode(1, as: Int.self),
+                        reason: try row.decode(2, as: String.self),
+                        message: try row.decode(3, as: String.self)
+                    )
+                )
+            }
+            return refusals
+        }
+    }
+
+    /// Brings the planner's statistics of an application's users up to date, where the role may do that; where it may
+    /// not, PostgreSQL passes over the tables.
+    ///
+    /// It takes as long as it takes, and waits for PostgreSQL's own maintenance, which is at work on the same tables
+    /// once many rows have come.
+    package func analyzeUsers(of application: Application) async throws(Failure) {
+        do {
+            try await postgres.withConnection { connection in
+                try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = 0")
+                let table = try await connection.query(
+                    "select federation.users_table(\(application.schema))::text"
+                )
+                let schema = Statement.quoted(identifier: application.schema)
+                let others = ["identities", "passwords", "user_roles"].map { "\(schema).\($0)" }
+                for table in [try table.first?.decode(0, as: String.self)].compactMap(\.self) + others {
+                    try await connection.execute(script: "analyze \(table)")
+                }
+            }
+        } catch let error as PostgresError {
+            throw await failure(of: error, in: application)
+        } catch {
+            throw Failure(.internal, "The statistics could not be brought up to date.", cause: "\(error)")
+        }
+    }
+}
+
+extension ImportKey {
+    /// An entry of the audit log; the file is known by its hash.
+    fileprivate func entry(_ step: String, source: String, _ counts: ImportCounts? = nil) -> AuditRecord {
+        var to: JSONObject = [
+            "step": .string(step), "source": .string(source), "file": .string(Hexadecimal.encode(fileHash)),
+        ]
+        if let counts {
+            to.append("imported", .integer(Int64(counts.imported)))
+            to.append("existing", .integer(Int64(counts.existing)))
+            to.append("refused", .integer(Int64(counts.refused)))
+        }
+        return AuditRecord(application: application, action: "user.import", target: nil, from: nil, to: .object(to))
+    }
+}

@@ -1,0 +1,439 @@
+import Postgres
+package import Vocabulary
+
+extension Store {
+    /// Writes users of another system, all that can be, in short transactions.
+    ///
+    /// Who is there already stays as is, and whose login or identity another user has is refused. How far the import is
+    /// becomes known with the users, in the same transaction: so what is done is done once, whenever the import dies. A
+    /// row that breaks a rule of the tables takes its batch down; then the halves are written by themselves, down to
+    /// the one row that is refused.
+    ///
+    /// - Parameters:
+    ///   - batch: The records.
+    ///   - key: The import, which has been begun.
+    ///   - application: Whose users they become.
+    ///   - hash: By what banned identities are known.
+    /// - Returns: What became of the records.
+    /// - Throws: `conflict` when another process has gone on with the import; `store_unavailable` and its like. What
+    ///   was written until then is known to the import.
+    package func write(
+        _ batch: ImportBatch,
+        of key: ImportKey,
+        in application: Application,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> ImportCounts {
+        try await part(batch, in: application) { batch in
+            let verdicts = try await transaction(endingBy: "commit") { connection in
+                let columns = try await connection.importColumns(of: application)
+                for lacking in try await connection.stage(batch, columns, in: application, hashingBy: hash) {
+                    _ = try await connection.query(Self.insertion(lacking: lacking, in: application))
+                }
+                let verdicts = try await connection.verdicts()
+                try await connection.advance(key, over: batch, verdicts)
+                return verdicts
+            }
+            return (verdicts.counts(of: batch), [])
+        }.0
+    }
+
+    /// What would become of records, if they were written; nothing is.
+    ///
+    /// The rows go into a copy of the table that has its rules and no more, so no login waits for them, and no number of
+    /// a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns, are
+    /// not looked at, nor are triggers.
+    ///
+    /// - Returns: The counts, and the records that would be refused.
+    /// - Throws: `store_unavailable` and its like.
+    package func check(
+        _ batch: ImportBatch,
+        in application: Application,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> (ImportCounts, [ImportRefusal]) {
+        try await part(batch, in: application) { batch in
+            let verdicts = try await transaction(endingBy: "rollback") { connection in
+                let columns = try await connection.importColumns(of: application)
+                let lacks = try await connection.stage(batch, columns, in: application, hashingBy: hash)
+                let copy = try await connection.query(Self.definition(ofCopy: "import_check", in: application))
+                try await connection.execute(script: try copy.first?.decode(0, as: String.self) ?? "")
+                for lacking in lacks {
+                    _ = try await connection.query(
+                        Self.insertionOfUsers(into: "import_check", columns.names, lacking: lacking, in: application)
+                    )
+                }
+                _ = try await connection.query("update import_rows set verdict = 'imported' where verdict is null")
+                return try await connection.verdicts()
+            }
+            return (verdicts.counts(of: batch), batch.refusals + verdicts.refusals)
+        }
+    }
+
+    /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
+    private func transaction(
+        endingBy end: String,
+        _ body: @Sendable (PostgresConnection) async throws -> ImportVerdicts
+    ) async throws -> ImportVerdicts {
+        try await postgres.withConnection { connection in
+            try await connection.execute(script: "set statement_timeout = 0")
+            _ = try await connection.query("begin")
+            let verdicts = try await body(connection)
+            _ = try await connection.query(Statement(sql: end))
+            return verdicts
+        }
+    }
+
+    /// Does a batch, or its halves where a row of it is at fault, or where it has collided with somebody.
+    private func part(
+        _ batch: ImportBatch,
+        in application: Application,
+        _ body: @Sendable (ImportBatch) async throws -> (ImportCounts, [ImportRefusal])
+    ) async throws(Failure) -> (ImportCounts, [ImportRefusal]) {
+        do {
+            return try await body(batch)
+        } catch let failure as Failure {
+            throw failure
+        } catch let error as PostgresError {
+            let failure = await failure(of: error, in: application)
+            guard error.isOfARow || error.handling == .retryTransaction, !batch.rows.isEmpty else { throw failure }
+            guard let (first, second) = batch.halves else {
+                guard error.isOfARow else { throw failure }
+                return try await part(batch.refusing(failure), in: application, body)
+            }
+            let done = try await part(first, in: application, body)
+            let rest = try await part(second, in: application, body)
+            return (done.0 + rest.0, done.1 + rest.1)
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+    }
+}
+
+// MARK: Statements
+
+extension Store {
+    /// The columns of `import_rows`, with their types: those of users, then of properties, then of what belongs to a
+    /// user.
+    fileprivate static func columns(in application: Application) -> [(name: String, type: String)] {
+        [
+            ("record", "bigint"), ("line", "bigint"), ("object_id", "uuid"), ("user_status", "text"),
+            ("email_verified", "boolean"), ("social_account", "text"), ("created", "timestamptz"),
+            ("updated", "timestamptz"), ("last_login", "timestamptz"), ("locale", "text"), ("dynamic", "jsonb"),
+            ("login", #"text collate "C""#), ("hash", "bytea"), ("hash_key_id", "text"), ("roles", "text[]"),
+            ("lacks", "text[]"),
+        ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
+    }
+
+    /// Inserts the users that nothing speaks against, those for whom it is `lacking` that gets its default, into a table
+    /// that calls its columns by `names`.
+    fileprivate static func insertionOfUsers(
+        into table: String,
+        _ names: [String: String] = [:],
+        lacking: [String],
+        in application: Application
+    ) -> Statement {
+        let system = [
+            "object_id", "user_status", "email_verified", "social_account", "created", "updated", "last_login",
+            "locale", "dynamic",
+        ].map { (name: $0, value: $0 == "created" ? "coalesce(created, now())" : $0) }
+        let properties = application.properties.enumerated().map { offset, property in
+            (name: property.name.text, value: "p\(offset)")
+        }
+        let given = system + properties.filter { !lacking.contains($0.name) }
+        let columns = given.map { Statement.quoted(identifier: names[$0.name] ?? $0.name) }.joined(separator: ", ")
+        let values = given.map(\.value).joined(separator: ", ")
+        return """
+            insert into \(unsafeRaw: table) (\(unsafeRaw: columns))
+            select \(unsafeRaw: values) from import_rows where verdict is null and lacks = \(lacking) order by record
+            """
+    }
+
+    /// The statement that makes a temporary table with the columns of the one that holds the users, and with the rules
+    /// that a row can break by itself.
+    ///
+    /// `create table … like` has no rules where `users` is a view, asks for a right on the table that is behind it, and
+    /// would draw from its sequences.
+    fileprivate static func definition(ofCopy copy: String, in application: Application) -> Statement {
+        """
+        select format('create temporary table %I (%s) on commit drop', \(copy)::text, string_agg(t.part, ', '))
+        from (
+            select format('%I %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+                case
+                    when a.attgenerated <> '' then format(' generated always as (%s) stored', e.text)
+                    when not s.is_drawn then ' default ' || e.text
+                end,
+                case when a.attnotnull and not s.is_drawn then ' not null' end)
+            from pg_attribute a
+            left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+            cross join lateral (select pg_get_expr(d.adbin, d.adrelid) as text) e
+            cross join lateral (
+                select a.attidentity <> '' or exists (
+                    select from pg_depend p join pg_class c on c.oid = p.refobjid and c.relkind = 'S'
+                    where p.classid = 'pg_attrdef'::regclass and p.objid = d.oid and p.refclassid = 'pg_class'::regclass
+                ) as is_drawn
+            ) s
+            where a.attrelid = federation.users_table(\(application.schema)) and a.attnum > 0 and not a.attisdropped
+            union all
+            select pg_get_constraintdef(c.oid) from pg_constraint c
+            where c.conrelid = federation.users_table(\(application.schema)) and c.contype = 'c'
+        ) t (part)
+        """
+    }
+
+    /// Inserts the users, with all that belongs to them, and notes who has become one.
+    fileprivate static func insertion(lacking: [String], in application: Application) -> Statement {
+        let schema = Statement.quoted(identifier: application.schema)
+        return """
+            with fresh as (
+                \(insertionOfUsers(into: schema + ".users", lacking: lacking, in: application))
+                on conflict do nothing
+                returning object_id
+            ), written as (
+                select r.* from import_rows r join fresh using (object_id) where r.verdict is null
+            ), identified as (
+                insert into \(unsafeRaw: schema).identities (provider, provider_app, subject, object_id, created, last_used)
+                select i.provider, i.provider_app, i.subject, r.object_id,
+                    coalesce(i.created, r.created, now()), coalesce(r.last_login, i.created, r.created, now())
+                from import_identities i join written r using (record)
+            ), with_password as (
+                insert into \(unsafeRaw: schema).passwords (object_id, login, hash, hash_key_id)
+                select object_id, login, hash, hash_key_id from written where login is not null
+            ), with_roles as (
+                insert into \(unsafeRaw: schema).user_roles (object_id, role)
+                select r.object_id, role from written r, unnest(r.roles) role on conflict do nothing
+            )
+            update import_rows r set verdict = 'imported' from fresh
+            where r.object_id = fresh.object_id and r.verdict is null
+            """
+    }
+}
+
+extension PostgresConnection {
+    /// The columns of the table that holds an application's users, as far as statements have names for them.
+    fileprivate func importColumns(of application: Application) async throws -> ImportColumns {
+        let result = try await query(
+            """
+            select name, column_name, has_default from federation.user_columns(\(application.schema))
+            where name is not null
+            """
+        )
+        var columns = ImportColumns()
+        for row in result.rows {
+            let name = try row.decode(0, as: String.self)
+            columns.names[name] = try row.decode(1, as: String.self)
+            if try row.decode(2, as: Bool.self) { columns.withDefault.insert(name) }
+        }
+        return columns
+    }
+
+    /// Copies the rows of a batch into temporary tables and says of each what speaks against it.
+    ///
+    /// Each row looks up what it needs by one index, however large the tables are, which a join would be free to read
+    /// whole.
+    ///
+    /// - Returns: The columns that get their default, for some rows these and for others those: each insertion makes the
+    ///   users of one of them.
+    fileprivate func stage(
+        _ batch: ImportBatch,
+        _ table: ImportColumns,
+        in application: Application,
+        hashingBy hash: IdentityHasher
+    ) async throws -> [[String]] {
+        let columns = Store.columns(in: application)
+        let definitions = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
+        _ = try await query(
+            Statement(sql: "create temporary table import_rows (\(definitions), verdict text) on commit drop")
+        )
+        _ = try await query(
+            """
+            create temporary table import_identities (record bigint, provider text collate "C",
+                provider_app text collate "C", subject text collate "C", created timestamptz, hash bytea) on commit drop
+            """
+        )
+        var (rows, identities) = (CopyRows(), CopyRows())
+        var lacks: [[String]] = []
+        for row in batch.rows {
+            let lacking = row.lacking(table.withDefault, in: application)
+            if !lacks.contains(lacking) { lacks.append(lacking) }
+            rows.append(row.binds(lacking: lacking, in: application))
+            for (key, created) in row.identities {
+                identities.append([
+                    .int64(Int64(row.record)), .text(key.provider.text), .text(key.app.text), .text(key.subject.text),
+                    .time(created), .bytes(hash(key)),
+                ])
+            }
+        }
+        try await copy(rows, into: "import_rows", columns: columns.map(\.name))
+        try await copy(
+            identities,
+            into: "import_identities",
+            columns: ["record", "provider", "provider_app", "subject", "created", "hash"]
+        )
+        let schema = Statement.quoted(identifier: application.schema)
+        _ = try await query(
+            """
+            update import_rows r set verdict = case
+                when (select true from \(unsafeRaw: schema).users u where u.object_id = r.object_id limit 1) then 'existing'
+                when (select true from \(unsafeRaw: schema).passwords p where p.login = r.login limit 1) then 'loginTaken'
+            end
+            """
+        )
+        _ = try await query(
+            """
+            update import_rows r set verdict = 'identityTaken' from import_identities n
+            where n.record = r.record and r.verdict is null and (
+                select true from \(unsafeRaw: schema).identities i
+                where i.provider = n.provider and i.provider_app = n.provider_app and i.subject = n.subject limit 1
+            )
+            """
+        )
+        _ = try await query(
+            """
+            update import_rows r set verdict = 'identityBanned' from import_identities n
+            where n.record = r.record and r.verdict is null and (
+                select true from \(unsafeRaw: schema).single_use s
+                where s.kind = 'banned' and s.hash = n.hash and s.expires > now() limit 1
+            )
+            """
+        )
+        return lacks
+    }
+
+    /// What has been said of the rows.
+    fileprivate func verdicts() async throws -> ImportVerdicts {
+        let result = try await query(
+            "select record, line, verdict from import_rows where verdict is distinct from 'imported' order by record"
+        )
+        var verdicts = ImportVerdicts()
+        for row in result.rows {
+            let verdict = try row.decode(2, as: String?.self)
+            if verdict == "existing" {
+                verdicts.existing += 1
+                continue
+            }
+            let (reason, message) = ImportVerdicts.refusal(verdict)
+            verdicts.refusals.append(
+                ImportRefusal(
+                    record: try row.decode(0, as: Int.self),
+                    line: try row.decode(1, as: Int.self),
+                    reason: reason,
+                    message: message
+                )
+            )
+        }
+        return verdicts
+    }
+
+    /// Notes what is done, unless somebody else has done it.
+    fileprivate func advance(_ key: ImportKey, over batch: ImportBatch, _ verdicts: ImportVerdicts) async throws {
+        let counts = verdicts.counts(of: batch)
+        let advanced = try await query(
+            """
+            update federation.imports set records = \(batch.through), imported = imported + \(counts.imported),
+                existing = existing + \(counts.existing)
+            where \(key.condition) and records = \(batch.before) and finished is null
+            """
+        )
+        guard advanced.affectedRows == 1 else {
+            throw Failure(.conflict, "Another process goes on with this import, or has begun it anew.")
+        }
+        let refusals = batch.refusals + verdicts.refusals
+        guard !refusals.isEmpty else { return }
+        let list = refusals.map { refusal in
+            JSONValue.object([
+                "record": .integer(Int64(refusal.record)), "line": .integer(Int64(refusal.line)),
+                "reason": .string(refusal.reason), "message": .string(refusal.message),
+            ])
+        }
+        _ = try await query(
+            """
+            insert into federation.import_refusals (application_id, file_hash, record, line, reason, message)
+            select \(key.application.text), \(key.fileHash), r.record, r.line, r.reason, r.message
+            from jsonb_to_recordset(\(JSONText(JSONValue.array(list).text)))
+                r (record bigint, line bigint, reason text, message text)
+            """
+        )
+    }
+}
+
+/// The columns of the table that holds an application's users.
+private struct ImportColumns: Sendable {
+    /// By the names that statements have for them, those that the table has.
+    var names: [String: String] = [:]
+    /// Those that get something where nothing is given.
+    var withDefault: Set<String> = []
+}
+
+/// What the database says of the rows of a batch that it does not take.
+private struct ImportVerdicts: Sendable {
+    var existing = 0
+    var refusals: [ImportRefusal] = []
+
+    func counts(of batch: ImportBatch) -> ImportCounts {
+        var counts = ImportCounts()
+        counts.records = batch.through - batch.before
+        counts.existing = existing
+        counts.imported = batch.rows.count - existing - refusals.count
+        return counts
+    }
+
+    static func refusal(_ verdict: String?) -> (reason: String, message: String) {
+        switch verdict {
+        case "loginTaken"?: ("loginTaken", "another user logs in with its login already")
+        case "identityTaken"?: ("identityTaken", "another user has one of its identities already")
+        case "identityBanned"?:
+            (
+                "identityBanned",
+                "one of its identities is banned: a disabled user was erased here; `ban lift` lets it in"
+            )
+        default: ("valueTaken", "another user has a value that only one may have")
+        }
+    }
+}
+
+extension ImportRow {
+    /// Properties without a value whose columns have a default, which they get, as users do who register.
+    fileprivate func lacking(_ withDefault: Set<String>, in application: Application) -> [String] {
+        application.properties.filter { property in
+            guard withDefault.contains(property.name.text) else { return false }
+            if case .value? = given.given(property.name) { return false }
+            return true
+        }.map(\.name.text)
+    }
+
+    /// The values of the columns of `import_rows`, in their order.
+    fileprivate func binds(lacking: [String], in application: Application) -> [Bind] {
+        let dynamic = given.presentDynamic
+        var binds: [Bind] = [
+            .int64(Int64(record)), .int64(Int64(line)), .uuid(objectID.uuid), .text(status.rawValue),
+            .bool(emailVerified), .text(socialAccount ?? Store.ownAccount), .time(created), .time(updated),
+            .time(lastLogin), given.locale?.value.map(Bind.text) ?? .null(.text), .json(dynamic),
+            (password?.login).map(Bind.text) ?? .null(.text), (password?.hash.bytes).map(Bind.bytes) ?? .null(.bytes),
+            (password?.hash.keyID).map(Bind.text) ?? .null(.text), .texts(roles), .texts(lacking),
+        ]
+        for property in application.properties {
+            guard case .value(let value)? = given.given(property.name) else {
+                binds.append(.null(property.type.nullType))
+                continue
+            }
+            binds.append(value.bind)
+        }
+        return binds
+    }
+}
+
+extension Bind {
+    fileprivate static func time(_ milliseconds: Int64?) -> Bind {
+        milliseconds.map { .timestamp(Timestamp(milliseconds: $0)) } ?? .null(.timestamp)
+    }
+}
+
+extension PostgresError {
+    /// Whether a row is at fault: one of fewer rows may go through.
+    fileprivate var isOfARow: Bool {
+        switch handling {
+        case .constraintViolation, .clientFault: true
+        case .other: sqlState == "P0001" || sqlState.map { "\($0)".hasPrefix("22") } == true
+        case .retryTransaction, .dropConnection, .wait: false
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Postgres
+import Vocabulary
+
+extension UserFilter {
+    /// What must hold for a row `u` of the users table; values are bound, and names are those of declared columns.
+    func condition(in schema: String) -> Statement {
+        switch self {
+        case .all(let parts): Self.joined(parts, by: "and", in: schema)
+        case .any(let parts): Self.joined(parts, by: "or", in: schema)
+        case .not(let filter): "not \(filter.condition(in: schema))"
+        case .hasRole(.system(.guestUser)): "(u.user_status = 'GUEST')"
+        case .hasRole(.system(.authenticatedUser)): "(u.user_status <> 'GUEST')"
+        case .hasRole(.given(let role)):
+            "(u.object_id in (select r.object_id from \(identifier: schema).user_roles r where r.role = \(role)))"
+        case .isNull(let column): "(\(column.key) is null)"
+        case .like(let column, let pattern): Self.condition(on: column, like: pattern)
+        case .between(let column, let least, let most):
+            "(\(Self.condition(on: column, .atLeast, least)) and \(Self.condition(on: column, .atMost, most)))"
+        case .isOne(let column, let values): Self.condition(on: column, isOneOf: values)
+        case .comparison(let column, let sign, let value): Self.condition(on: column, sign, value)
+        }
+    }
+
+    private static func joined(_ parts: [UserFilter], by word: Statement, in schema: String) -> Statement {
+        joined(parts.map { $0.condition(in: schema) }, by: word)
+    }
+
+    private static func joined(_ conditions: [Statement], by word: Statement) -> Statement {
+        var statement: Statement = "("
+        for (index, condition) in conditions.enumerated() {
+            if index > 0 { statement.append(word) }
+            statement.append(condition)
+        }
+        statement.append(")")
+        return statement
+    }
+
+    /// A moment is meant to the millisecond, which is all that replies tell of it, and a column keeps microseconds.
+    private static func condition(on column: UserColumn, _ sign: Sign, _ value: Value) -> Statement {
+        let name = column.name
+        if case .property(.dateTime(let milliseconds)) = value {
+            let (start, end) = (
+                PropertyValue.dateTime(milliseconds).bind, PropertyValue.dateTime(milliseconds + 1).bind
+            )
+            return switch sign {
+            case .equal: "(\(name) >= \(bind: start) and \(name) < \(bind: end))"
+            case .different: "(\(name) < \(bind: start) or \(name) >= \(bind: end))"
+            case .less: "(\(name) < \(bind: start))"
+            case .atMost: "(\(name) < \(bind: end))"
+            case .greater: "(\(name) >= \(bind: end))"
+            case .atLeast: "(\(name) >= \(bind: start))"
+            }
+        }
+        let bound: Statement = "\(bind: value.bind)"
+        // Addresses have an index by their lower case, and are one mailbox in whatever case (decision D6).
+        if column.isEmail, sign == .equal || sign == .different {
+            return "(lower(\(name)) \(unsafeRaw: sign.sql) lower(\(bound)))"
+        }
+        return "(\(column.key(comparedWith: [value])) \(unsafeRaw: sign.sql) \(bound))"
+    }
+
+    /// The beginning of a text is looked up by the column's key; what a pattern says beyond it, only the text itself
+    /// has.
+    private static func condition(on column: UserColumn, like pattern: String) -> Statement {
+        let beginning = literalBeginning(of: pattern)
+        guard !beginning.isEmpty, beginning.count < PropertyType.keyCharacters else {
+            return "(\(column.name) like \(pattern))"
+        }
+        let beginsWith: Statement = "\(column.key) like \(String(beginning) + "%")"
+        let rest = pattern.unicodeScalars[beginning.endIndex...]
+        return rest.elementsEqual(["%"]) ? "(\(beginsWith))" : "(\(beginsWith) and \(column.name) like \(pattern))"
+    }
+
+    private static func condition(on column: UserColumn, isOneOf values: [Value]) -> Statement {
+        let isPlain = values.allSatisfy { value in
+            if case .property(.dateTime) = value { return false }
+            return true
+        }
+        guard isPlain else { return joined(values.map { condition(on: column, .equal, $0) }, by: "or") }
+        var statement: Statement =
+            column.isEmail ? "(lower(\(column.name)) in (" : "(\(column.key(comparedWith: values)) in ("
+        for (index, value) in values.enumerated() {
+            if index > 0 { statement.append(",") }
+            let bound: Statement = "\(bind: value.bind)"
+            statement.append(column.isEmail ? "lower(\(bound))" : bound)
+        }
+        statement.append("))")
+        return statement
+    }
+}
+
+extension UserFilter.Sign {
+    fileprivate var sql: String {
+        switch self {
+        case .equal: "="
+        case .different: "<>"
+        case .less: "<"
+        case .atMost: "<="
+        case .greater: ">"
+        case .atLeast: ">="
+        }
+    }
+}
+
+extension UserFilter.Value {
+    fileprivate var bind: Bind {
+        switch self {
+        case .property(let value): value.bind
+        case .objectID(let id?): id.uuid.bind
+        case .objectID(nil): .null(.uuid)
+        }
+    }
+}
+
+extension UserColumn {
+    /// The column of a row `u`.
+    var name: Statement {
+        switch self {
+        case .objectID: "u.object_id"
+        case .created: "u.created"
+        case .updated: "u.updated"
+        case .lastLogin: "u.last_login"
+        case .status: "u.user_status"
+        case .socialAccount: "u.social_account"
+        case .locale: "u.locale"
+        case .property(let property): "u.\(identifier: property.name.text)"
+        }
+    }
+
+    /// What the column's index holds, and what users are put in order by.
+    var key: Statement {
+        guard case .property(let property) = self else { return name }
+        return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
+    }
+
+    /// The key where it says of values what the column itself says: a text that is shorter than a key stands to the
+    /// key of a text as it stands to the text.
+    fileprivate func key(comparedWith values: [UserFilter.Value]) -> Statement {
+        let isShort = values.allSatisfy { value in
+            guard case .property(.text(let text)) = value else { return true }
+            return text.unicodeScalars.count < PropertyType.keyCharacters
+        }
+        guard isShort || !isText else { return #"\#(name) collate "C""# }
+        return key
+    }
+
+    private var isText: Bool {
+        guard case .property(let property) = self else { return false }
+        return property.type.isText
+    }
+
+    fileprivate var isEmail: Bool {
+        guard case .property(let property) = self else { return false }
+        return property.name == .email
+    }
+}
+
+extension Property {
+    /// What the property's index holds, from an expression of its column: of a text no more than its beginning, since
+    /// PostgreSQL refuses to store a row whose text is longer than an index takes; and that byte by byte, an order that
+    /// serves the beginnings of texts and is the same in every database.
+    func key(of column: String) -> String {
+        type.isText ? #"left(\#(column), \#(PropertyType.keyCharacters)) collate "C""# : column
+    }
+}
+
+extension PropertyType {
+    /// At most four bytes each; an entry of an index has at most 2704 bytes.
+    static let keyCharacters = 512
+}

@@ -1,0 +1,305 @@
+import Foundation
+import Mapping
+import Testing
+import Vocabulary
+
+@testable import Import
+
+@Suite("Sources of users")
+struct SourceTests {
+    private func trace(
+        _ name: String,
+        of source: ImportSource,
+        in application: Application? = nil,
+        _ configure: (inout ImportOptions) throws -> Void = { _ in }
+    ) throws -> [String] {
+        var options = ImportOptions()
+        options.apps = [ProviderName(known: "facebook"): try #require(ProviderAppID("1234567890"))]
+        options.subjects = Exports.subjects
+        try configure(&options)
+        let plan = try ImportPlan(source, for: application ?? Exports.application(), options)
+        return plan.trace(try Exports.records(try Exports.bytes(name), of: source))
+    }
+
+    @Test(
+        "Backendless: ids, words and values stay; a password in plain text is no hash, and is left to the one who reads hashes"
+    )
+    func backendless() throws {
+        #expect(
+            try trace("backendless.csv", of: .backendless) == [
+                #"2: 1F7A0AE8-2D3C-4B5A-9E6F-0123456789AB ENABLED kept locale=en created=1577836800123 updated=1577836900000 lastLogin=1600000000000 login=ann@example.com hash=$2a$10$ email="ann@example.com" name="Ann \"A.\" Example" age=36 city="Berlin, Mitte""#,
+                #"3: 2F7A0AE8-2D3C-4B5A-9E6F-0123456789AB DISABLED kept locale=de created=1577836800124 login=bob@example.com email="bob@example.com" name="Bob" city="Two\nlines""#,
+                #"5: 3F7A0AE8-2D3C-4B5A-9E6F-0123456789AB ENABLED kept created=1577836800125 login=cat@example.com hash=secret email="cat@example.com" name="Cat" age=7"#,
+            ]
+        )
+    }
+
+    @Test("Firebase: hashes with their salts, identities by the named app; who has nothing to log in with is refused")
+    func firebase() throws {
+        #expect(
+            try trace("firebase.json", of: .firebase) == [
+                #"2: u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED verified created=1577836800123 lastLogin=1600000000000 login=ann@example.com firebase=64+10 email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} untaken=photoUrl"#,
+                #"15: u2xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - email="bob@example.com" name="Bob \"}]\" Example""#,
+                "26: noLoginMethod", "31: identityNotTaken",
+            ]
+        )
+        let google = try trace("firebase.json", of: .firebase) { $0.withoutProviders = [ProviderName(known: "google")] }
+        // Without the identity the address has to do.
+        #expect(
+            google.last
+                == #"31: u4xG4kQ9pTZc3vB7nM2sL5dW8yE1 DISABLED created=1577836800126 login=dan@example.com email="dan@example.com""#
+        )
+        let apps = try trace("firebase.json", of: .firebase) {
+            $0.apps[ProviderName(known: "google")] = ProviderAppID("42.apps.example.com")
+        }
+        #expect(apps.last?.contains("google/42.apps.example.com/117000000000000000001 -") == true)
+    }
+
+    @Test("Parse: of the dashboard and of mongoexport, without tokens; anonymous users are refused")
+    func parse() throws {
+        let parse = try trace("parse.json", of: .parse)
+        #expect(
+            parse == [
+                #"2: g7y9tkhB7O ENABLED verified created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2a$10$ email="ann@example.com" born="1984-02-29" age=36 untaken=username"#,
+                #"7: h7y9tkhB7O ENABLED created=1577836800124 updated=1577836800124 facebook/1234567890/10150000000000001 - untaken=username"#,
+                "10: noLoginMethod", "12: noLoginMethod",
+            ]
+        )
+        let mongo = try trace("parse-mongo.ndjson", of: .parse)
+        #expect(
+            mongo == [
+                #"1: g7y9tkhB7O ENABLED created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2b$10$ email="ann@example.com" age=36 untaken=username"#,
+                #"2: h7y9tkhB7O ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - untaken=username"#,
+            ]
+        )
+        #expect(!(parse + mongo).joined().contains("canary"))
+        // Where people log in by their name, it is the login, and an address is needed only to restore a password.
+        let username = Exports.named("username")
+        var named = try Exports.application([Property(name: username, type: .string)])
+        named.settings.identityProperty = username
+        let byName = try trace("parse.json", of: .parse, in: named)
+        #expect(byName[0].contains(#" login=ann hash=$2a$10$ "#) && byName[1].contains(#"username="k3jm2n5b8v""#))
+        #expect(byName[2] == "10: noLoginMethod")
+        #expect(byName[3] == #"12: j7y9tkhB7O ENABLED created=1577836800126 login=eve hash=$2a$10$ username="Eve""#)
+    }
+
+    @Test("Auth0: the export, hashes of its support, and the form of bulk imports")
+    func auth0() throws {
+        #expect(
+            try trace("auth0.ndjson", of: .auth0) == [
+                #"1: 5f7c8ec7c33c6c004bbafe82 ENABLED verified locale=en created=1577836800123 updated=1577836900000 lastLogin=1600000000000 login=ann@example.com hash=$2b$10$ name="Ann" email="ann@example.com" age=36 untaken=nickname,app_metadata"#,
+                #"2: facebook|10150000000000001 ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - name="Bob" email="bob@example.com""#,
+                #"3: 6f7c8ec7c33c6c004bbafe82 DISABLED login=cat@example.com sha256=32+0 before email="cat@example.com""#,
+                "4: passwordNotTaken", "5: malformed",
+            ]
+        )
+    }
+
+    @Test("Cognito: attributes without prefix; without an address nobody can restore a password")
+    func cognito() throws {
+        #expect(
+            try trace("cognito.csv", of: .cognito) == [
+                #"2: 7d1f0c52-5f5e-4c5b-9f0a-1f2e3d4c5b6a ENABLED verified locale=en login=ann@example.com name="Ann" email="ann@example.com" untaken=given_name,family_name,phone_number,plan"#,
+                "3: noLoginMethod",
+            ]
+        )
+    }
+
+    @Test("Supabase: ids stay, moments of PostgreSQL, identities in a column, no token")
+    func supabase() throws {
+        let users = try trace("supabase.csv", of: .supabase)
+        #expect(
+            users == [
+                #"2: 0f3c2a5e-6d1b-4c8a-9e7f-1b2c3d4e5f60 ENABLED kept verified created=1577836800123 updated=1577836900000 lastLogin=1600000000000 login=ann@example.com hash=$2a$10$ email="ann@example.com" name="Ann" age=36"#,
+                #"3: 1f3c2a5e-6d1b-4c8a-9e7f-1b2c3d4e5f60 DISABLED kept verified created=1577836800124 facebook/1234567890/10150000000000001 1577836800124 email="bob@example.com" name="Bob""#,
+            ]
+        )
+    }
+
+    @Test("CSV with a mapping, semicolons, and names of its own for what is no property")
+    func csv() throws {
+        let mapping = try Mapping(JSONParser.parse(try Exports.bytes("people-mapping.json"), limits: .document))
+        let users = try trace("people.csv", of: .csv) {
+            $0.mapping = mapping
+            $0.columns = [.objectID: "customer_no", .passwordHash: "pw", .created: "joined"]
+        }
+        #expect(
+            users == [
+                #"2: 1001 ENABLED created=1577836800123 login=ann@example.com hash=$2a$10$ email="ann@example.com" name="Ann""#,
+                #"3: 1002 ENABLED login=bob@example.com email="bob@example.com" name="Bob""#,
+                #"4: 1002 ENABLED login=bob@example.com email="bob@example.com" name="Bob again""#,
+            ]
+        )
+    }
+
+    @Test("Lines of JSON as our own export writes them")
+    func ndjson() throws {
+        #expect(
+            try trace("users.ndjson", of: .ndjson) == [
+                #"1: 1F7A0AE8-2D3C-4B5A-9E6F-0123456789AB ENABLED kept verified locale=en created=1577836800123 updated=1577836900000 login=ann@example.com hash=$argon2 facebook/1234567890/10150000000000001 1577836800500 email="ann@example.com" name="Ann" age=36"#,
+                #"3: 2F7A0AE8-2D3C-4B5A-9E6F-0123456789AB DISABLED kept login=bob@example.com email="bob@example.com" name="Bob""#,
+            ]
+        )
+    }
+
+    @Test("what our own export sets aside is a property, and never a role, an identity or a password")
+    func aside() throws {
+        let application = try Exports.application(
+            ["login", "roles", "properties"].map { Property(name: Exports.named($0), type: .json) }
+        )
+        let hostile =
+            #"{"login": "ann", "roles": ["staff"], "properties": [1], "passwordHash": "x", "email": "c@d.ef"}"#
+        #expect(
+            try line(#"{"objectId": "1", "email": "a@b.de", "roles": [], "properties": \#(hostile)}"#, in: application)
+                == #"1: 1 ENABLED login=c@d.ef login="ann" roles=["staff"] properties=[1] email="c@d.ef" untaken=passwordHash"#
+        )
+        #expect(
+            try line(#"{"objectId": "1", "email": "a@b.de", "properties": "x"}"#, in: application)
+                == #"1: 1 ENABLED login=a@b.de email="a@b.de" properties="x""#
+        )
+    }
+
+    @Test("a user of another system gets the same id each time, another one in another application or from elsewhere")
+    func ids() throws {
+        let demo = try #require(ApplicationID("demo"))
+        let other = try #require(ApplicationID("other"))
+        let id = ObjectID(of: "u1", at: .firebase, in: demo)
+        #expect(id == ObjectID(of: "u1", at: .firebase, in: demo))
+        let others = [
+            ObjectID(of: "u2", at: .firebase, in: demo), ObjectID(of: "u1", at: .parse, in: demo),
+            ObjectID(of: "u1", at: .firebase, in: other),
+        ]
+        #expect(Set(others + [id]).count == 4)
+        for id in others {
+            #expect(Array(id.description)[14] == "8" && "89AB".contains(Array(id.description)[19]))
+        }
+    }
+
+    /// What becomes of a line of JSON.
+    private func line(_ json: String, in application: Application? = nil) throws -> String {
+        var options = ImportOptions()
+        options.subjects = Exports.subjects
+        let plan = try ImportPlan(.ndjson, for: application ?? Exports.application(), options)
+        return try #require(plan.trace(try Exports.records(Array(json.utf8), of: .ndjson)).first)
+    }
+
+    @Test(
+        "values are of their property's type, or the record is refused",
+        arguments: [
+            (#""age": "7""#, "age=7"), (#""age": 7.5"#, nil), (#""age": "old""#, nil),
+            (#""born": "1984-02-29""#, #"born="1984-02-29""#), (#""born": 446860800000"#, #"born="1984-02-29""#),
+            (#""born": "1984-02-30""#, nil), (#""born": -1"#, #"born="1969-12-31""#),
+            (#""seen": "2020-01-01 00:00:00.5+02""#, "seen=1577829600500"), (#""seen": "soon""#, nil),
+            (#""seen": "2020-01-01T00:00:00""#, "seen=1577836800000"),
+            (#""member": "t""#, "member=true"), (#""member": "perhaps""#, nil),
+            (#""customAttributes": "{\"a\":[1]}""#, #"customAttributes={"a":[1]}"#),
+            (#""customAttributes": "words""#, #"customAttributes="words""#),
+            (#""city": 5"#, #"city="5""#), (#""city": null"#, ""),
+        ] as [(String, String?)]
+    )
+    func values(member: String, expected: String?) throws {
+        let text = try line(#"{"objectId": "1", "email": "a@b.de", \#(member)}"#)
+        let base = #"1: 1 ENABLED login=a@b.de email="a@b.de""#
+        let whole = expected.map { $0.isEmpty ? base : "\(base) \($0)" } ?? "1: valueNotConvertible"
+        #expect(text == whole)
+    }
+
+    @Test(
+        "what is no user, and why",
+        arguments: [
+            ("{}", "idMissing"), ("[]", "malformed"), (#"{"objectId": "1"}"#, "noLoginMethod"),
+            (#"{"objectId": "1", "email": "no"}"#, "emailInvalid"),
+            (#"{"objectId": "1", "email": "a@b.de", "userStatus": "GONE"}"#, "statusUnknown"),
+            (#"{"objectId": "1", "email": "a@b.de", "userStatus": "GUEST"}"#, "noLoginMethod"),
+            (#"{"objectId": "1", "email": "a@b.de", "roles": ["king"]}"#, "roleUnknown"),
+            (#"{"objectId": "1", "email": "a@b.de", "identities": [{"provider": "x"}]}"#, "identityNotTaken"),
+            (#"{"objectId": "1", "identities": [{"provider": "facebook", "subject": "1"}]}"#, "identityNotTaken"),
+            (
+                #"{"objectId": "1", "identities": [{"provider": "facebook", "app": "1", "subject": "x"}]}"#,
+                "identityNotTaken"
+            ),
+            (#"{"objectId": "1", "passwordHash": "x"}"#, "noLoginMethod"),
+            (#"{"objectId": "1", "objectId": "1"}"#, "malformed"),
+        ]
+    )
+    func refusals(json: String, reason: String) throws {
+        #expect(try line(json) == "1: \(reason)")
+    }
+
+    @Test(
+        "a required property that lacks refuses the record; undeclared ones are kept where the application keeps them"
+    )
+    func application() throws {
+        let required = [Property(name: Exports.named("age"), type: .int, required: true)]
+        #expect(
+            try line(#"{"objectId": "1", "email": "a@b.de"}"#, in: Exports.application(required))
+                == "1: propertyMissing"
+        )
+        let dynamic = try line(
+            #"{"objectId": "1", "email": "a@b.de", "pet": "cat", "no name": 1, "roles": ["staff"]}"#,
+            in: Exports.application([], dynamic: true)
+        )
+        #expect(
+            dynamic
+                == #"1: 1 ENABLED login=a@b.de roles=["staff"] email="a@b.de" dynamic={"pet":"cat"} untaken=no name"#
+        )
+        for (setting, end) in [
+            (UndeclaredProperties.store, #"dynamic={"pet":"cat"}"#), (.drop, "untaken=pet"), (.refuse, "untaken=pet"),
+        ] {
+            let application = try Exports.application([], dynamic: setting != .store, undeclared: setting)
+            #expect(
+                try line(#"{"objectId": "1", "email": "a@b.de", "pet": "cat"}"#, in: application)
+                    == #"1: 1 ENABLED login=a@b.de email="a@b.de" "# + end
+            )
+        }
+    }
+
+    @Test("who logs in by an address that is no property has it as the property, to which mails go")
+    func address() throws {
+        let required = try Exports.application([], requiresEmail: true)
+        for application in [try Exports.application(), required] {
+            #expect(
+                try line(#"{"objectId": "1", "login": "a@b.de"}"#, in: application)
+                    == #"1: 1 ENABLED login=a@b.de email="a@b.de""#
+            )
+        }
+        #expect(
+            try line(#"{"objectId": "1", "login": "a@b.de", "email": "c@d.ef"}"#)
+                == #"1: 1 ENABLED login=a@b.de email="c@d.ef""#
+        )
+    }
+
+    @Test("an identity of a provider that is called otherwise follows the rule of its kind")
+    func kinds() throws {
+        let record = #"{"objectId": "1", "identities": [{"provider": "fb", "app": "1", "subject": "x7"}]}"#
+        for (rule, reason) in [(SubjectRule(isDecimal: true), "identityNotTaken"), (SubjectRule(), nil)] {
+            var options = ImportOptions()
+            options.subjects = [ProviderName(known: "fb"): rule]
+            let plan = try ImportPlan(.ndjson, for: Exports.application(), options)
+            let line = plan.trace(try Exports.records(Array(record.utf8), of: .ndjson)).first
+            #expect(line == "1: \(reason ?? "1 ENABLED fb/1/x7 -")")
+        }
+    }
+
+    @Test("no description of a user repeats a hash")
+    func canary() throws {
+        let plan = try ImportPlan(.backendless, for: Exports.application(), ImportOptions())
+        let records = try Exports.records(try Exports.bytes("backendless.csv"), of: .backendless)
+        var dumped = ""
+        for record in records { dump(try plan.user(of: record).source.password, to: &dumped) }
+        #expect(!dumped.contains("$2a$") && !dumped.contains("secret"))
+    }
+}
+
+@Suite("Names of fields in mappings")
+struct FieldNameTests {
+    @Test(
+        arguments: [
+            ("displayName", "display_name"), ("custom:Plan", "custom_plan"), ("First Name", "first_name"),
+            ("photoURL", "photo_url"), ("given_name", "given_name"), ("A1B", "a1_b"), ("é", "__"),
+        ]
+    )
+    func folded(name: String, folded: String) {
+        #expect(FieldNames.folded(name) == folded)
+    }
+}

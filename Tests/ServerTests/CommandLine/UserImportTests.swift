@@ -1,0 +1,293 @@
+import Foundation
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite("federation user import")
+struct UserImportTests {
+    private static let exports = PackageLayout.path("Tests/ImportTests/Exports")
+
+    /// Lends an operator with an application, and a folder.
+    private func withFolder(_ body: (CommandLineOperator, String, TestDatabase) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withDatabase { database in
+            let ann = CommandLineOperator(database: database)
+            try await ann.succeed("application create demo")
+            try await body(ann, folder.path, database)
+        }
+    }
+
+    /// A page, the exports that its commands name, and what the application has when they have been run.
+    struct Page: CustomTestStringConvertible {
+        let name: String
+        let files: [String: String]
+        let users: Int
+        let refused: [String]
+
+        var testDescription: String { name }
+    }
+
+    private static let pages = [
+        Page(name: "backendless", files: ["Users.csv": "backendless.csv"], users: 3, refused: ["passwordNotTaken"]),
+        Page(
+            name: "firebase",
+            files: ["users.json": "firebase.json", "hash.txt": "hash.txt"],
+            users: 3,
+            refused: ["noLoginMethod"]
+        ),
+        // The second command finds the users of the first.
+        Page(
+            name: "parse",
+            files: ["users.json": "parse.json", "users.ndjson": "parse-mongo.ndjson"],
+            users: 2,
+            refused: ["noLoginMethod", "noLoginMethod"]
+        ),
+        Page(
+            name: "auth0",
+            files: ["users.ndjson": "auth0.ndjson"],
+            users: 3,
+            refused: ["passwordNotTaken", "malformed"]
+        ),
+        Page(name: "cognito", files: ["users.csv": "cognito.csv"], users: 1, refused: ["noLoginMethod"]),
+        Page(name: "supabase", files: ["users.csv": "supabase.csv"], users: 2, refused: []),
+        Page(
+            name: "files",
+            files: [
+                "people.csv": "people.csv", "people-mapping.json": "people-mapping.json",
+                "users.ndjson": "users.ndjson",
+            ],
+            users: 2,
+            refused: []
+        ),
+    ]
+
+    @Test("every command of docs/migrating does what its page says, on a small export of that form", arguments: pages)
+    func page(page: Page) async throws {
+        try await withFolder { ann, folder, database in
+            for (name, export) in page.files {
+                try FileManager.default.copyItem(atPath: "\(Self.exports)/\(export)", toPath: "\(folder)/\(name)")
+            }
+            let source = PackageLayout.path("docs/migrating") + "/\(page.name).md"
+            let text = try String(contentsOfFile: source, encoding: .utf8)
+            let scripts = text.components(separatedBy: "```").filter { $0.hasPrefix("sh\n") }.map { $0.dropFirst(3) }
+            #expect(!scripts.isEmpty)
+            let binary = try PackageLayout.executable("federation")
+            let path = binary.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+            let process = try await run(
+                "bash",
+                ["-c", "cd \"$0\" && PATH=$1:$PATH && \(scripts.joined(separator: "\n"))", folder, path],
+                environment: ann.environment
+            )
+            for sign in ["Usage:", "Error:", "command not found", "syntax error", "federation: "] {
+                #expect(!process.standardError.contains(sign), "\(process.standardError)")
+            }
+            #expect(
+                try await database.psql("select count(*) from demo.users") == [["\(page.users)"]],
+                "\(process.standardOutput)\(process.standardError)"
+            )
+            if let report = try? String(contentsOfFile: folder + "/refused.ndjson", encoding: .utf8) {
+                let reasons = report.split(separator: "\n").compactMap { JSON.object(String($0))?["reason"]?.string }
+                #expect(reasons == page.refused, "\(report)")
+                #expect(!report.contains("@") && !report.contains("canary") && !report.contains("$2"))
+            } else {
+                #expect(page.refused.isEmpty)
+            }
+        }
+    }
+
+    @Test("prints what became of the records, keeps hashes sealed, and ends with 65 where some were refused")
+    func summary() async throws {
+        try await withFolder { ann, folder, database in
+            try await ann.succeed("property declare demo age INT")
+            let file = "\(Self.exports)/backendless.csv"
+            let dry = try await ann.run("user import demo \(file) --from backendless --dry-run --json")
+            #expect(dry.exitStatus == .exited(65))
+            let expected = JSON.object(
+                #"{"dryRun": true, "records": 3, "imported": 2, "existing": 0, "refused": 1, "untaken": [{"field": "city", "records": 2}]}"#
+            )
+            #expect(JSON.object(dry.standardOutput) == expected)
+            #expect(dry.standardError == "Line 5: the hash of the password has none of the forms that are known\n")
+            #expect(try await database.psql("select count(*) from demo.users") == [["0"]])
+            #expect(try await database.psql("select count(*) from federation.imports") == [["0"]])
+
+            let report = "\(folder)/report"
+            let done = try await ann.run("user import demo \(file) --from backendless --report \(report)")
+            #expect(done.exitStatus == .exited(65))
+            #expect(done.standardOutput.contains("imported") && done.standardError.contains("Records refused: 1;"))
+            let attributes = try FileManager.default.attributesOfItem(atPath: report)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(
+                try await database.psql("select email, age from demo.users order by email") == [
+                    ["ann@example.com", "36"], ["bob@example.com", nil],
+                ]
+            )
+            // Bob has a password that nobody knows, to be restored; no hash stands there in plain.
+            #expect(
+                try await database.psql(
+                    "select login, position('$2a$' in encode(hash, 'escape')) from demo.passwords order by login"
+                ) == [["ann@example.com", "0"], ["bob@example.com", "0"]]
+            )
+            let again = try await ann.run("user import demo \(file) --from backendless --without-passwords --json")
+            #expect(JSON.object(again.standardOutput)?["existing"]?.integer == 2)
+            #expect(JSON.object(again.standardOutput)?["imported"]?.integer == 1)
+            let log = try await database.psql(
+                "select details::text from federation.audit_log where action = 'user.import' order by id"
+            )
+            #expect(log.count == 4 && !log.description.contains("example.com"))
+        }
+    }
+
+    @Test("a mapping or a file that cannot be read, and options that do not go together, are said at once")
+    func refusals() async throws {
+        try await withFolder { ann, folder, _ in
+            let file = "\(Self.exports)/firebase.json"
+            for (words, code) in [
+                ("user import demo \(file) --from firebase", 64),
+                ("user import demo \(file) --from parse --hash-config \(file)", 64),
+                ("user import demo \(file) --from parse --field objectId=id", 64),
+                ("user import demo \(file) --from parse --resume --restart", 64),
+                ("user import demo \(file) --from elsewhere", 64),
+                ("user import demo \(file) --from firebase --hash-config \(file)", 65),
+                ("user import demo \(file) --from csv --mapping \(file)", 65),
+                ("user import demo \(Self.exports)/people.csv --from parse", 65),
+                ("user import none \(file) --from parse", 66),
+                ("user import demo \(folder)/none --from parse", 66),
+                ("user import demo \(folder) --from parse", 66),
+                ("user import demo \(file) --from parse --report \(folder)/none/report", 73),
+            ] as [(String, Int32)] {
+                let said = try await ann.fail(words, with: code)
+                #expect(!said.contains("jxspr8Ki0"), "\(words)")
+            }
+        }
+    }
+
+    @Test("the report is a new file, and never the one that is read; what is refused at the start leaves it as it was")
+    func report() async throws {
+        try await withFolder { ann, folder, database in
+            let (file, link, report) = ("\(folder)/people.csv", "\(folder)/link.csv", "\(folder)/report")
+            let text = "objectId,email\n1,broken\n2,bob@example.com\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.linkItem(atPath: file, toPath: link)
+            for name in [file, link] {
+                try await ann.fail("user import demo \(file) --from csv --report \(name)", with: 73)
+                #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+            }
+            try Data("former".utf8).write(to: URL(fileURLWithPath: report))
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: report)
+            try await ann.fail("user import demo \(Self.exports)/people.csv --from parse --report \(report)", with: 65)
+            #expect(try String(contentsOfFile: report, encoding: .utf8) == "former")
+            let done = try await ann.run("user import demo \(file) --from csv --report \(report)")
+            #expect(done.exitStatus == .exited(65))
+            #expect(try String(contentsOfFile: report, encoding: .utf8).contains("emailInvalid"))
+            let attributes = try FileManager.default.attributesOfItem(atPath: report)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(Set(names) == ["people.csv", "link.csv", "report"])
+        }
+    }
+
+    @Test("parameters by which no hash of Firebase's could be checked are refused before a record is read")
+    func hashParameters() async throws {
+        try await withFolder { ann, folder, database in
+            let good = try String(contentsOfFile: "\(Self.exports)/hash.txt", encoding: .utf8)
+            let file = "\(folder)/hash.txt"
+            try Data(good.replacing("mem_cost: 14", with: "mem_cost: 60").utf8).write(to: URL(fileURLWithPath: file))
+            let words = "user import demo \(Self.exports)/firebase.json --from firebase --hash-config \(file)"
+            let said = try await ann.fail(words, with: 65)
+            #expect(said.contains("hash.txt") && !said.contains("jxspr8Ki0"), "\(said)")
+            #expect(try await database.psql("select count(*) from federation.imports") == [["0"]])
+        }
+    }
+
+    @Test("a table that was there before takes users, by its own rules and defaults")
+    func adopted() async throws {
+        try await withFolder { ann, folder, database in
+            try await database.psql(
+                """
+                create table public.customers (
+                    id serial primary key, mail text unique, points integer, note text not null default 'kept'
+                )
+                """
+            )
+            try await ann.succeed("property declare demo points INT")
+            try await ann.succeed(
+                "adopt demo --table public.customers --id id --email mail --property points=points --yes"
+            )
+            try await database.psql(
+                """
+                alter table customers alter points set default 7, alter points set not null;
+                alter table customers add check (points < 100)
+                """
+            )
+            let file = "\(folder)/people.csv"
+            let text = "objectId,email,points\n1,ann@example.com,\n2,bob@example.com,5\n3,cat@example.com,100\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            for options in ["--dry-run --json", "--json", "--json"] {
+                let isDone = try await database.psql("select 1 from customers").count == 2
+                let done = try await ann.run("user import demo \(file) --from csv \(options)")
+                #expect(done.exitStatus == .exited(65), "\(done.standardError)")
+                let summary = try #require(JSON.object(done.standardOutput))
+                #expect(summary["imported"]?.integer == (isDone ? 0 : 2) && summary["refused"]?.integer == 1)
+            }
+            #expect(
+                try await database.psql("select mail, points, note from customers order by mail") == [
+                    ["ann@example.com", "7", "kept"], ["bob@example.com", "5", "kept"],
+                ]
+            )
+            #expect(try await database.psql("select count(distinct object_id) from demo.users") == [["2"]])
+        }
+    }
+
+    @Test("killed in the middle and resumed: nothing is lost, nothing there twice")
+    func killed() async throws {
+        try await withFolder { ann, folder, database in
+            let count = 12_000
+            var text = "objectId,email,name\n"
+            for number in 1...count { text += "\(number),user\(number)@example.com,User \(number)\n" }
+            // One is there twice, and one is broken.
+            text += "17,user17@example.com,User 17\n18,broken\n"
+            let file = "\(folder)/people.csv"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let words = "user import demo \(file) --from csv --batch 200 --json"
+            var arguments = words.split(separator: " ").map(String.init)
+            func done() async throws -> Int {
+                Int((try await database.psql("select coalesce(max(records), 0) from federation.imports")[0][0]) ?? "")
+                    ?? 0
+            }
+            for _ in 1...3 {
+                let before = try await done()
+                let process = try await ManagedProcess.start(
+                    try PackageLayout.executable("federation"),
+                    arguments,
+                    environment: ann.environment
+                )
+                try await eventually("some records are done") { try await done() > before + 500 }
+                try await process.kill()
+                if before == 0 {
+                    let refused = try await ann.run(words)
+                    #expect(refused.exitStatus == .exited(65))
+                    #expect(refused.standardError.contains("--resume"), "\(refused.standardError)")
+                    arguments.append("--resume")
+                }
+            }
+            #expect(try await done() < count)
+            let end = try await ann.run(words + " --resume")
+            #expect(end.exitStatus == .exited(65))
+            let summary = try #require(JSON.object(end.standardOutput))
+            #expect(summary["records"]?.integer == Int64(count + 2) && summary["imported"]?.integer == Int64(count))
+            #expect(summary["existing"]?.integer == 1 && summary["refused"]?.integer == 1)
+            #expect(
+                try await database.psql(
+                    "select count(*), count(distinct email), (select count(*) from demo.passwords) from demo.users"
+                ) == [["\(count)", "\(count)", "\(count)"]]
+            )
+            // Once more says the same.
+            let finished = try await ann.run(words + " --resume")
+            #expect(JSON.object(finished.standardOutput)?["imported"]?.integer == Int64(count))
+        }
+    }
+}
