@@ -1,7 +1,7 @@
 // Accounts — accounts beside their identities: passwords, addresses, properties, roles.
 //
-// It owns registration, changes of one's own record, the users as a collection that is searched, what others and servers
-// may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they are
+// It owns registration, changes of one's own record, the users as a collection that is searched, what others and
+// servers may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they are
 // counted.
 //
 // It must not know of providers, nor of how a client's protocol spells a record.

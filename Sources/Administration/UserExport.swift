@@ -226,7 +226,7 @@ extension CSV.Cell {
         return text.unicodeScalars.first.map(signs.contains) ?? false
     }
 
-    /// In quotes where something else than a comma could be taken for a separator, too: a formula could stand behind it.
+    /// In quotes also where something else than a comma could be taken for a separator: a formula could stand behind.
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.utf8.contains { $0.isOne(of: "\", ;\t\r\n") }
         return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

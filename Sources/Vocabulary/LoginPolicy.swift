@@ -26,8 +26,7 @@ package struct LoginLock: Sendable, Equatable {
 
 /// What is a server's, and may be opened to every API key: whoever has the app has its key.
 package enum ClientKeyRight: String, Sendable, CaseIterable {
-    /// To make the link that confirms the address of a user who waits for that, and so to confirm any, and to choose the
-    /// password.
+    /// To make the link that confirms the address of a user who waits for that, and so to confirm any.
     case confirmationURL
     /// To read the users who have a role.
     case findByRole

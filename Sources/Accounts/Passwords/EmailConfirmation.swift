@@ -46,7 +46,7 @@ package struct EmailConfirmation: Sendable {
     ///
     /// - Parameters:
     ///   - user: Whose address it is.
-    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already, and for a server.
+    ///   - source: Where the change comes from; nil for a registration, whose mail is counted already, and a server.
     ///   - loaded: The application.
     ///   - logger: Gets a line when nothing comes of it.
     func sendConfirmation(

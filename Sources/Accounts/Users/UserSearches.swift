@@ -20,7 +20,8 @@ package struct UserSearches: Sendable {
 
     /// The users that a query is about.
     ///
-    /// - Throws: `query_too_slow`, `query_too_large`; `overloaded` when as many searches as may be are under way; `store_unavailable`.
+    /// - Throws: `query_too_slow`, `query_too_large`; `overloaded` when as many searches as may be are under way;
+    ///   `store_unavailable`.
     func users(matching query: UserQuery, of application: Application) async throws(Failure) -> [User] {
         try await telling(query, application) { () throws(Failure) in
             try await store.users(matching: query, of: application)

@@ -70,8 +70,8 @@ struct Projection {
     var members: [String] { included.map(\.member) }
 
     /// - Parameters:
-    ///   - included: Names, each with `as` and another name behind it where the reply is to have that; none, or `*` among
-    ///     them, for all.
+    ///   - included: Names, each with `as` and another name behind it where the reply is to have that; none, or `*`
+    ///     among them, for all.
     ///   - excluded: Names.
     ///   - columns: What there is.
     /// - Throws: `query_invalid` with the place of a name that nothing has.

@@ -39,8 +39,8 @@ extension Store {
 
     /// What would become of records, if they were written; nothing is.
     ///
-    /// The rows go into a copy of the table that has its rules and no more, so no login waits for them, and no number of
-    /// a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns, are
+    /// The rows go into a copy of the table that has its rules and no more, so no login waits for them, and no number
+    /// of a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns, are
     /// not looked at, nor are triggers.
     ///
     /// - Returns: The counts, and the records that would be refused.
@@ -123,8 +123,8 @@ extension Store {
         ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
     }
 
-    /// Inserts the users that nothing speaks against, those for whom it is `lacking` that gets its default, into a table
-    /// that calls its columns by `names`.
+    /// Inserts the users that nothing speaks against, those for whom it is `lacking` that gets its default, into a
+    /// table that calls its columns by `names`.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -230,8 +230,8 @@ extension PostgresConnection {
     /// Each row looks up what it needs by one index, however large the tables are, which a join would be free to read
     /// whole.
     ///
-    /// - Returns: The columns that get their default, for some rows these and for others those: each insertion makes the
-    ///   users of one of them.
+    /// - Returns: The columns that get their default, for some rows these and for others those: each insertion makes
+    ///   the users of one of them.
     fileprivate func stage(
         _ batch: ImportBatch,
         _ table: ImportColumns,
