@@ -1,8 +1,8 @@
 // Accounts — accounts beside their identities: passwords, addresses, properties, roles.
 //
 // It owns registration, changes of one's own record, the users as a collection that is searched, what others and
-// servers may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they are
-// counted.
+// servers may do to users, the deletion of an account, passwords and the links that go by mail, and guesses and how they
+// are counted.
 //
 // It must not know of providers, nor of how a client's protocol spells a record.
 
