@@ -75,6 +75,11 @@ let package = Package(
             pkgConfig: "libxcrypt",
             providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]
         ),
+        .systemLibrary(
+            name: "CQREncode",
+            pkgConfig: "libqrencode",
+            providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]
+        ),
         .target(name: "Vocabulary", swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
         .target(name: "Import", dependencies: ["Mapping", "Vocabulary", crypto], swiftSettings: strict),
@@ -109,6 +114,7 @@ let package = Package(
             resources: [.embedInCode("common-passwords.txt")],
             swiftSettings: strict
         ),
+        .target(name: "OneTimeCodes", dependencies: ["CQREncode", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Mailing",
             dependencies: ["Curl", "Vocabulary", mustache],
@@ -290,6 +296,11 @@ let package = Package(
         ),
         .testTarget(name: "ObservabilityTests", dependencies: ["Observability", logging], swiftSettings: strict),
         .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),
+        .testTarget(
+            name: "OneTimeCodesTests",
+            dependencies: ["OneTimeCodes", "TestSupport", "Vocabulary", crypto],
+            swiftSettings: strict
+        ),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "MailingTests",

@@ -30,7 +30,7 @@ struct LayeringTests {
     @Test("The table lets pure modules import values and functions of values only: no system, no network, no log")
     func pure() {
         let harmless: Set<String> = [
-            "Crypto", "CryptoExtras", "FoundationEssentials", "Mapping", "Swift", "Vocabulary",
+            "CQREncode", "Crypto", "CryptoExtras", "FoundationEssentials", "Mapping", "Swift", "Vocabulary",
         ]
         for module in ModuleRules.pure {
             #expect(ModuleRules.allowed[module]?.subtracting(harmless).isEmpty == true, "\(module)")
@@ -48,6 +48,7 @@ struct LayeringTests {
             own("Facebook") == ["Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary"]
         )
         #expect(own("Twitter") == ["Curl", "Mapping", "Providers", "Upstream", "Vocabulary"])
+        #expect(own("OneTimeCodes") == ["Vocabulary"])
         #expect(own("Mailing") == ["Curl", "Vocabulary"])
         #expect(own("Store") == ["Vocabulary", "Postgres"])
         let below: Set = ["Applications", "Secrets", "Store", "Vocabulary"]

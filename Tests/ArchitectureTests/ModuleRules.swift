@@ -19,6 +19,7 @@ enum ModuleRules {
         "Passwords": [
             "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
         ],
+        "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
         "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
@@ -112,11 +113,12 @@ enum ModuleRules {
         "Facebook",
         "Federation",
         "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
-        "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary",
+        "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream",
+        "Vocabulary",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "Providers"]
+    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "OneTimeCodes", "Providers"]
 
     /// The modules that know no word of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]

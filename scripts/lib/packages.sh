@@ -10,6 +10,7 @@ libpq-dev has_library:libpq
 libcurl4-openssl-dev has_library:libcurl
 libargon2-dev has_library:libargon2
 libcrypt-dev has_library:libxcrypt
+libqrencode-dev has_library:libqrencode
 zlib1g-dev has_library:zlib'
     local run='postgresql has_postgres_server
 curl has_command:curl
@@ -24,6 +25,7 @@ python3-venv has_python_module:ensurepip
 nodejs has_command:node
 chromium has_command:chromium
 chromium-driver has_command:chromedriver
+zbar-tools has_command:zbarimg
 pypi:jsonschema has_python_module:jsonschema
 pypi:selenium has_python_module:selenium
 pypi:aiosmtpd has_python_module:aiosmtpd'
@@ -32,6 +34,7 @@ libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
 libargon2-1 has_shared_library:libargon2.so.1
 libcrypt1 has_shared_library:libcrypt.so.1
+libqrencode4 has_shared_library:libqrencode.so.4
 zlib1g has_shared_library:libz.so.1
 libstdc++6 has_shared_library:libstdc++.so.6'
     case $1 in

@@ -1,0 +1,13 @@
+import Crypto
+
+/// The number behind a one-time password by counter (RFC 4226), with HMAC-SHA-1, as every authenticator app has it.
+enum HOTP {
+    /// The 31 bits that RFC 4226 §5.3 takes of the HMAC; their last digits in decimal are the code.
+    static func number(key: SymmetricKey, counter: UInt64) -> UInt32 {
+        let code = withUnsafeBytes(of: counter.bigEndian) { message in
+            Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: key))
+        }
+        let offset = Int(code[19] & 0x0F)
+        return code[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
+    }
+}

@@ -1,0 +1,43 @@
+import CQREncode
+
+/// A text as a QR code (ISO/IEC 18004), for people to scan off a screen.
+package struct QRCode: Sendable, Equatable {
+    /// Rows of modules from the top, each from the left, without the quiet zone: whether a module is dark.
+    package let modules: [[Bool]]
+
+    /// Light modules around the code, which ISO/IEC 18004 asks for on every side.
+    static let quietZone = 4
+
+    /// Nil for a text that fits into no code: an empty one, and one of more than 2331 bytes of UTF-8.
+    ///
+    /// Level M, which can be read with 15 percent of it gone, is usual on screens.
+    package init?(_ text: String) {
+        var text = text
+        let code = text.withUTF8 { QRcode_encodeData(Int32($0.count), $0.baseAddress, 0, QR_ECLEVEL_M) }
+        guard let code else { return nil }
+        defer { QRcode_free(code) }
+        let width = Int(code.pointee.width)
+        let bytes = UnsafeBufferPointer(start: code.pointee.data, count: width * width)
+        // The lowest bit is the module; the others are what libqrencode knows of it.
+        modules = (0..<width).map { row in (0..<width).map { bytes[row * width + $0] & 1 == 1 } }
+    }
+
+    /// The picture, in which one unit is one module.
+    ///
+    /// It has no size of its own, no script and no style, so that it fits into any page.
+    package var svg: String {
+        let side = modules.count + 2 * Self.quietZone
+        var path = ""
+        for (y, row) in modules.enumerated() {
+            var x = 0
+            while let start = row[x...].firstIndex(of: true) {
+                x = row[start...].firstIndex(of: false) ?? row.endIndex
+                path += "M\(start + Self.quietZone) \(y + Self.quietZone)h\(x - start)v1h-\(x - start)z"
+            }
+        }
+        return """
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(side) \(side)" shape-rendering="crispEdges">\
+            <rect width="\(side)" height="\(side)" fill="#fff"/><path fill="#000" d="\(path)"/></svg>
+            """
+    }
+}
