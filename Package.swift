@@ -121,6 +121,7 @@ let package = Package(
             resources: [.embedInCode("templates")],
             swiftSettings: strict
         ),
+        .target(name: "Texting", dependencies: ["Curl", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Store",
             dependencies: ["Vocabulary", "Postgres"],
@@ -233,7 +234,8 @@ let package = Package(
                 "Import",
                 "KeptTokens", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability", "Passwords",
                 "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream", "Vocabulary", argumentParser,
+                "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary",
+                argumentParser,
                 configuration,
                 hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
             ],
@@ -305,6 +307,11 @@ let package = Package(
         .testTarget(
             name: "MailingTests",
             dependencies: ["Vocabulary", "Mailing", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TextingTests",
+            dependencies: ["Curl", "GraphSimulator", "Texting", "Vocabulary", crypto],
             swiftSettings: strict
         ),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", nioLocks], swiftSettings: strict),

@@ -1,9 +1,9 @@
 /// A stand-in for Facebook that answers over real HTTP.
 ///
 /// What this module owns: how Facebook looks from outside — Graph with its fields, tokens, errors, headers and escapes,
-/// the login dialog, ID tokens and their keys, the signed calls to an app — the people behind it, and every way in
-/// which a remote service can fail. What it must not know: who calls. Nothing here depends on the federation service,
-/// and nothing in the service depends on this.
+/// the login dialog, ID tokens and their keys, the signed calls to an app — and Twitter, the people behind them, a
+/// gateway for SMS, and every way in which a remote service can fail. What it must not know: who calls. Nothing here
+/// depends on the federation service, and nothing in the service depends on this.
 ///
 /// A simulator runs inside the calling process (this type) or as the `graph-simulator` command, which adds a control
 /// port with the same powers. All methods may be called from anywhere at any time; a change holds for the next request.

@@ -98,12 +98,16 @@ final class Simulation: Sendable {
                 )
             }
             // Where a fault stands in Graph's place, nothing happens to the world.
+            func answer(by world: inout World) -> GraphReply {
+                world.gateway.answer(request, head: head, body: body, now: now)
+                    ?? world.answer(request, now: now, trace: trace)
+            }
             let reply: GraphReply
             if verdict.effect?.comesFirst ?? false {
                 var bystander = state.world
-                reply = bystander.answer(request, now: now, trace: trace)
+                reply = answer(by: &bystander)
             } else {
-                reply = state.world.answer(request, now: now, trace: trace)
+                reply = answer(by: &state.world)
             }
             let number = state.log.append(path: request.path) { number in
                 LoggedRequest(

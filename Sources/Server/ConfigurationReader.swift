@@ -65,6 +65,7 @@ struct ConfigurationReader: UpstreamSettings {
         let mode = reader.mode()
         let trustedProxies = reader.trustedProxies(mode: mode)
         let mail = reader.mail(mode: mode)
+        let sms = reader.sms()
         let httpIdle = reader.milliseconds("http.idle", default: 60_000)
         let httpRead = reader.milliseconds("http.read", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
@@ -84,6 +85,7 @@ struct ConfigurationReader: UpstreamSettings {
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
             passwordQueue: passwordQueue,
             mail: mail,
+            sms: sms,
             publicURL: publicURL,
             trustedProxies: trustedProxies,
             listen: listen,
@@ -203,10 +205,12 @@ struct ConfigurationReader: UpstreamSettings {
 
     /// The text, if it is a URL that may be called.
     private mutating func checked(_ url: String, of key: String) -> String? {
-        do {
-            _ = try HTTPURL(url)
-            return url
-        } catch {
+        httpURL(url, of: key).map { _ in url }
+    }
+
+    /// The URL that may be called.
+    mutating func httpURL(_ url: String, of key: String) -> HTTPURL? {
+        do { return try HTTPURL(url) } catch {
             problem(key, "must be an https URL, or an http one of a loopback address: \(error)")
             return nil
         }

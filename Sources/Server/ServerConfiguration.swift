@@ -26,6 +26,8 @@ struct ServerConfiguration: Sendable {
     var passwordQueue: Int
     /// Nil when no mails are sent.
     var mail: MailConfiguration?
+    /// Nil when no SMS are sent.
+    var sms: SMSConfiguration?
     var publicURL: String?
     /// Proxies in front whose word of where a request comes from counts.
     var trustedProxies: Int

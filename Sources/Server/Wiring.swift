@@ -53,6 +53,8 @@ enum Wiring {
         searching.limitToSearches(atOnce: configuration.searches.atOnce, time: configuration.searches.time)
         let searchPostgres = PostgresClient(configuration: searching)
         let mailer = try configuration.mail.map { try $0.mailer() }
+        let smsGateway = try configuration.sms.map { try $0.gateway() }
+        if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
         let federation = Federation(
             store: store,
             searches: Store(postgres: searchPostgres),

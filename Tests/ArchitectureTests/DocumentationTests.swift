@@ -16,7 +16,7 @@ struct DocumentationTests {
 
     @Test("docs/configuration.md lists every variable that the service reads, with its default")
     func variables() throws {
-        var read = try ["ConfigurationReader", "ConfigurationReader+Mail"].flatMap { name in
+        var read = try ["ConfigurationReader", "ConfigurationReader+Mail", "ConfigurationReader+SMS"].flatMap { name in
             CodeFacts.variables(in: try source("Sources/Server/\(name).swift"), constants: [:])
         }
         for source in Repository.sources

@@ -50,6 +50,7 @@ struct LayeringTests {
         #expect(own("Twitter") == ["Curl", "Mapping", "Providers", "Upstream", "Vocabulary"])
         #expect(own("OneTimeCodes") == ["Vocabulary"])
         #expect(own("Mailing") == ["Curl", "Vocabulary"])
+        #expect(own("Texting") == ["Curl", "Vocabulary"])
         #expect(own("Store") == ["Vocabulary", "Postgres"])
         let below: Set = ["Applications", "Secrets", "Store", "Vocabulary"]
         #expect(own("Secrets") == ["Store", "Vocabulary"])

@@ -21,6 +21,7 @@ enum ModuleRules {
         ],
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
+        "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
         "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
         "Applications": [
@@ -113,8 +114,8 @@ enum ModuleRules {
         "Facebook",
         "Federation",
         "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
-        "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Twitter", "Upstream",
-        "Vocabulary",
+        "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter",
+        "Upstream", "Vocabulary",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.

@@ -6,7 +6,7 @@ import Testing
 struct DatasetTests {
     static let faultyFiles: [(String, String)] = [
         ("[]", "expected an object"),
-        (#"{"app":[]}"#, "app: unknown member; known are apps, people, removedFields, tokens, twitter"),
+        (#"{"app":[]}"#, "app: unknown member; known are apps, people, removedFields, sms, tokens, twitter"),
         (#"{"apps":[{"id":"1"}]}"#, "apps[0]: \"secret\" is missing or empty"),
         (#"{"apps":[{"id":"x1","secret":"s"}]}"#, "apps[0].id: expected 1 to 20 decimal digits"),
         (#"{"apps":[{"id":1,"secret":"s"}]}"#, "apps[0].id: expected a string"),

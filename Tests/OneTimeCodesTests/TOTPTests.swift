@@ -111,6 +111,7 @@ struct TOTPTests {
         ]
     )
     func noCode(text: String) {
+        #expect(SixDigits(typed: text) == nil, "\(text)")
         #expect(totp.matchingStep(of: text, at: 59, after: nil) == nil, "\(text)")
     }
 

@@ -58,6 +58,7 @@ struct ControlAPI: Sendable {
         case ("id-tokens", 1): return try idTokens(method, body)
         case ("codes", 1): return try codes(method, body)
         case ("twitter", 2...3): return try twitter(method, path, body)
+        case ("sms", 1): return try sms(method)
         case ("faults", 1...2): return try faults(method, path.dropFirst().first, body)
         case ("requests", 1): return try requests(method, query)
         case ("counters", 1) where method == "GET":
@@ -150,6 +151,18 @@ struct ControlAPI: Sendable {
                 return Answer(json: token.json)
             case ("DELETE", let key?):
                 _ = state.world.removeToken(try found(state.world.token(namedOrTexted: key)).text)
+                return .done
+            default: throw NotFound()
+            }
+        }
+    }
+
+    private func sms(_ method: String) throws -> Answer {
+        try simulation.update { state, _ throws in
+            switch method {
+            case "GET": return Answer(json: .array(state.world.gateway.inbox.map(\.json)))
+            case "DELETE":
+                state.world.gateway.inbox = []
                 return .done
             default: throw NotFound()
             }

@@ -18,7 +18,7 @@ struct GraphReply: Sendable {
     var version: GraphVersion?
     /// Said in `x-app-usage`.
     var usage: AppUsage?
-    /// It comes from www.facebook.com, which has none of Graph's headers.
+    /// It comes from www.facebook.com or the SMS gateway, which have none of Graph's headers.
     var isWebsite = false
     /// It comes from api.twitter.com: none of Graph's headers, and a fault's error in Twitter's form.
     var isTwitter = false

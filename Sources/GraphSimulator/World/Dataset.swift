@@ -11,6 +11,8 @@ extension GraphSimulator {
         public var removedFields: [RemovedField]
         /// What exists at Twitter.
         public var twitter: TwitterDataset
+        /// The secret of the SMS gateway, `whsec_` and base64; without one it takes nothing.
+        public var smsSecret: String?
 
         /// Makes a dataset.
         public init(
@@ -18,17 +20,19 @@ extension GraphSimulator {
             people: [Person] = [],
             tokens: [TokenRequest] = [],
             removedFields: [RemovedField] = [],
-            twitter: TwitterDataset = TwitterDataset()
+            twitter: TwitterDataset = TwitterDataset(),
+            smsSecret: String? = nil
         ) {
             self.apps = apps
             self.people = people
             self.tokens = tokens
             self.removedFields = removedFields
             self.twitter = twitter
+            self.smsSecret = smsSecret
         }
 
-        /// Reads a data file: `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…}}`, see
-        /// docs/simulator.md.
+        /// Reads a data file: `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…},
+        /// "sms": {…}}`, see docs/simulator.md.
         /// - Throws: ``DataError`` naming the entry at fault and the reason.
         public init(json text: some Collection<UInt8>) throws(DataError) {
             var reader = try JSONReader(JSON(parsing: text), path: "")
@@ -48,6 +52,11 @@ extension GraphSimulator {
                 )
             }
             if let entry = reader.value("twitter") { twitter = try TwitterDataset(json: entry, path: "twitter") }
+            if let entry = reader.value("sms") {
+                var sms = try JSONReader(entry, path: "sms")
+                smsSecret = try sms.requiredString("secret")
+                try sms.finish()
+            }
             try reader.finish()
         }
     }

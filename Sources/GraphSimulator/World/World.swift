@@ -14,6 +14,8 @@ struct World: Sendable {
     var keys: KeyRing
     /// Twitter, which shares nothing with the rest but the address.
     var twitter: TwitterWorld
+    /// The SMS gateway, which has nothing to do with either.
+    var gateway: SMSGateway
     var generator = SplitMix64(seed: .random(in: .min ... .max))
 
     static let maximumTokenLength = 4096
@@ -23,6 +25,7 @@ struct World: Sendable {
     init(_ dataset: GraphSimulator.Dataset, now: Int) throws(DataError) {
         keys = try KeyRing.known()
         twitter = try TwitterWorld(dataset.twitter)
+        gateway = try SMSGateway(secret: dataset.smsSecret)
         for (index, app) in dataset.apps.enumerated() {
             guard self.app(app.id) == nil else {
                 throw DataError(path: "apps[\(index)].id", reason: "the app \(app.id) appears twice")

@@ -1,0 +1,63 @@
+import Testing
+import Vocabulary
+
+@testable import Texting
+
+@Suite("What a message says")
+struct CodeMessageTests {
+    private func message(name: String = "Demo", host: String? = nil, locale: String? = nil) throws -> CodeMessage {
+        CodeMessage(
+            Secret("012345"),
+            to: try PhoneNumber("+41791234567"),
+            id: ObjectID(random: Array(repeating: 7, count: 16)),
+            application: try #require(ApplicationID("demo")),
+            name: name,
+            host: host,
+            locale: locale
+        )
+    }
+
+    @Test(
+        "German for who speaks it, English for all others",
+        arguments: [
+            ("de", "de"), ("de_AT", "de"), ("de-CH", "de"), ("DE", "de"), ("en", "en"), ("fr", "en"), ("den", "en"),
+            ("", "en"), (nil, "en"),
+        ] as [(String?, String)]
+    )
+    func languages(locale: String?, language: String) throws {
+        let message = try message(locale: locale)
+        #expect(message.language == language)
+        let texts = [
+            "de": "012345 ist Ihr Code für Demo. Geben Sie ihn niemandem weiter.",
+            "en": "012345 is your code for Demo. Do not give it to anybody.",
+        ]
+        #expect(message.text.reveal() == texts[language])
+    }
+
+    @Test("for a page, the last line binds the code to its host, whatever the application is called")
+    func hosts() throws {
+        for name in ["Demo", "Demo\n\n@evil.example #1", "\r\n@evil.example #1"] {
+            let lines = try message(name: name, host: "shop.example").text.reveal().split(
+                separator: "\n",
+                omittingEmptySubsequences: false
+            )
+            #expect(lines.count == 3 && lines[1].isEmpty && lines[2] == "@shop.example #012345", "\(name)")
+            #expect(lines[0].unicodeScalars.allSatisfy { $0.value >= 0x20 })
+        }
+    }
+
+    @Test("a message is one SMS: 160 characters of GSM 03.38", arguments: ["de", "en"])
+    func length(language: String) throws {
+        let text = try message(
+            name: String(repeating: "N", count: 100),
+            host: "users.some-longer-name.example.com",
+            locale: language
+        ).text.reveal()
+        #expect(text.contains(String(repeating: "N", count: 40)) && !text.contains(String(repeating: "N", count: 41)))
+        // Of the alphabet beyond ASCII the words have ü alone, and nothing that is two characters there.
+        #expect(
+            text.unicodeScalars.allSatisfy { $0.isASCII || $0 == "ü" } && !text.contains { "[]{}\\^~|€".contains($0) }
+        )
+        #expect(text.count <= 160, "\(text.count)")
+    }
+}
