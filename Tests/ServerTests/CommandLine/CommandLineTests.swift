@@ -95,6 +95,32 @@ struct CommandLineTests {
         #expect(try await problems(["FEDERATION_TRUSTED_PROXIES": "17"]).contains("FEDERATION_TRUSTED_PROXIES must"))
     }
 
+    @Test("an SMS gateway needs an address that may be called and a secret of Standard Webhooks")
+    func smsGateway() async throws {
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+        let cases: [(url: String, secret: String, said: [String])] = [
+            ("https://sms.example/send", secret, []), ("http://127.0.0.1:1/sms", secret, []), ("", "", []),
+            ("https://sms.example/send", "", ["SECRET is not set"]), ("", secret, ["URL is not set"]),
+            ("http://canary.example/send", secret, ["URL must be"]),
+            ("https://sms.example/send", "canary", ["SECRET is no secret"]),
+            ("canary", "whsec_canary", ["URL must be", "SECRET is no secret"]),
+        ]
+        for row in cases {
+            // Without a database's address no command gets as far as to listen.
+            let process = try await runFederation(
+                ["serve"],
+                environment: ["FEDERATION_SMS_URL": row.url, "FEDERATION_SMS_SECRET": row.secret]
+            )
+            #expect(process.exitStatus == .exited(78))
+            let said = process.standardError.split(separator: "\n").filter { $0.hasPrefix("  FEDERATION_SMS_") }
+            #expect(said.count == row.said.count, "\(said)")
+            for words in row.said {
+                #expect(said.contains { $0.hasPrefix("  FEDERATION_SMS_" + words) }, "\(words) in \(said)")
+            }
+            #expect(!process.standardError.contains("canary") && !process.standardError.contains("MfKQ"))
+        }
+    }
+
     @Test(
         "secrets over plain connections are refused except to this machine, in every mode",
         arguments: ["production", "development"]
