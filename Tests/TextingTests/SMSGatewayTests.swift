@@ -158,6 +158,20 @@ struct SMSGatewayTests {
         }
     }
 
+    @Test("of an answer 64 KiB are read at most, and no message goes over a connection that may have gone stale")
+    func bounds() async throws {
+        try await run { simulator, gateway in
+            for bytes in [65_536, 65_537] {
+                let body = [UInt8](repeating: 0x20, count: bytes)
+                simulator.add(.init(.reply(status: 200, headers: [], body: body), path: "sms", count: 1))
+                let sent = try await gateway.send(Self.message())
+                let tooLarge = "the SMS gateway gave no answer: reply too large"
+                #expect(sent == (bytes == 65_536 ? .taken : .unreachable(problem: tooLarge)))
+            }
+            #expect(Set(simulator.requests().map(\.connection)).count == 2)
+        }
+    }
+
     @Test("a gateway that is not there is unreachable")
     func absent() async throws {
         let simulator = try await GraphSimulator.start(GraphSimulator.Dataset())
