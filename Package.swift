@@ -88,6 +88,7 @@ let package = Package(
             dependencies: ["Vocabulary", crypto, cryptoExtras, logging, nioLocks],
             swiftSettings: strict
         ),
+        .target(name: "WebAuthn", dependencies: ["Vocabulary", crypto, cryptoExtras], swiftSettings: strict),
         .target(name: "Providers", dependencies: ["Mapping", "Vocabulary"], swiftSettings: strict),
         .target(name: "Curl", dependencies: ["CLibCurl", nioLocks], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
@@ -256,7 +257,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CLibPQ", nioCore, nioHTTP1, nioLocks, nioPosix],
+            dependencies: ["CLibPQ", crypto, cryptoExtras, nioCore, nioHTTP1, nioLocks, nioPosix],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -294,6 +295,12 @@ let package = Package(
             dependencies: [
                 "SignedTokens", "Vocabulary", crypto, cryptoExtras,
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "WebAuthnTests",
+            dependencies: ["TestSupport", "Vocabulary", "WebAuthn", crypto, cryptoExtras],
+            exclude: ["Vectors"],
             swiftSettings: strict
         ),
         .testTarget(name: "ObservabilityTests", dependencies: ["Observability", logging], swiftSettings: strict),

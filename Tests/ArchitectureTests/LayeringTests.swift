@@ -42,6 +42,7 @@ struct LayeringTests {
         #expect(own("Mapping") == ["Vocabulary"])
         #expect(own("Import") == ["Mapping", "Vocabulary"])
         #expect(own("SignedTokens") == ["Vocabulary"])
+        #expect(own("WebAuthn") == ["Vocabulary"])
         #expect(own("Providers") == ["Mapping", "Vocabulary"])
         #expect(own("Upstream") == ["Curl", "Providers", "Vocabulary"])
         #expect(

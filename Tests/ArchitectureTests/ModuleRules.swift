@@ -10,6 +10,7 @@ enum ModuleRules {
         "SignedTokens": [
             "Crypto", "CryptoExtras", "FoundationEssentials", "Logging", "NIOConcurrencyHelpers", "Vocabulary",
         ],
+        "WebAuthn": ["Crypto", "CryptoExtras", "Vocabulary"],
         "Providers": ["Mapping", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
@@ -82,7 +83,8 @@ enum ModuleRules {
             "Upstream", "Vocabulary",
         ],
         "TestSupport": [
-            "CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix",
+            "CLibPQ", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",
+            "NIOHTTP1", "NIOPosix",
         ],
     ]
 
@@ -115,11 +117,11 @@ enum ModuleRules {
         "Federation",
         "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
         "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter",
-        "Upstream", "Vocabulary",
+        "Upstream", "Vocabulary", "WebAuthn",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.
-    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "OneTimeCodes", "Providers"]
+    static let pure: Set<String> = ["Vocabulary", "Mapping", "Import", "OneTimeCodes", "Providers", "WebAuthn"]
 
     /// The modules that know no word of the domain.
     static let drivers: Set<String> = ["Curl", "Postgres"]

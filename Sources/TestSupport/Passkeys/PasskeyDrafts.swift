@@ -1,0 +1,148 @@
+import Crypto
+import FoundationEssentials
+
+extension SoftAuthenticator {
+    /// What the client says; a member that is nil is left out.
+    package struct ClientDataDraft: Sendable {
+        package var type: String
+        package var challenge: [UInt8]
+        package var origin: String
+        package var crossOrigin: Bool? = false
+        package var topOrigin: String?
+        /// More of the JSON, before its closing brace.
+        package var more = ""
+        /// Changes the bytes, before they are hashed.
+        package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+
+        init(type: String, challenge: [UInt8], origin: String) {
+            self.type = type
+            self.challenge = challenge
+            self.origin = origin
+        }
+
+        var bytes: [UInt8] {
+            var text = #"{"type":"\#(type)","challenge":"\#(base64url(challenge))","origin":"\#(origin)""#
+            if let crossOrigin { text += #","crossOrigin":\#(crossOrigin)"# }
+            if let topOrigin { text += #","topOrigin":"\#(topOrigin)""# }
+            return rewrite(Array((text + more + "}").utf8))
+        }
+    }
+
+    /// What the authenticator says, with its credential and extensions where the flags say so.
+    package struct AuthenticatorDataDraft: Sendable {
+        package var relyingPartyID: String
+        package var flags: Flags
+        package var signCount: UInt32
+        package var aaguid = [UInt8](repeating: 0, count: 16)
+        package var credentialID: [UInt8]
+        /// A COSE key.
+        package var publicKey: [UInt8]
+        /// A map in CBOR.
+        package var extensions: [UInt8] = [0xA0]
+        /// Changes the bytes, before they are signed.
+        package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+
+        init(relyingPartyID: String, flags: Flags, signCount: UInt32, credentialID: [UInt8], publicKey: [UInt8]) {
+            self.relyingPartyID = relyingPartyID
+            self.flags = flags
+            self.signCount = signCount
+            self.credentialID = credentialID
+            self.publicKey = publicKey
+        }
+
+        package var bytes: [UInt8] {
+            var bytes = Array(SHA256.hash(data: Array(relyingPartyID.utf8))) + [flags.rawValue]
+            bytes += (0..<4).reversed().map { UInt8(truncatingIfNeeded: signCount >> ($0 * 8)) }
+            if flags.contains(.attestedCredential) {
+                bytes += aaguid + [UInt8(credentialID.count >> 8), UInt8(credentialID.count & 0xFF)]
+                bytes += credentialID + publicKey
+            }
+            if flags.contains(.extensions) { bytes += extensions }
+            return rewrite(bytes)
+        }
+    }
+
+    package struct RegistrationDraft: Sendable {
+        package var credentialID: [UInt8]
+        package var type = "public-key"
+        package var clientData: ClientDataDraft
+        package var data: AuthenticatorDataDraft
+        package var format = "none"
+        /// The statement of the attestation, in CBOR.
+        package var statement: [UInt8] = [0xA0]
+        /// The words for ways to reach the authenticator, as JSON.
+        package var transports = #"["internal","hybrid"]"#
+        /// Outputs of extensions of the client's, as JSON.
+        package var extensionResults = #"{"credProps":{"rk":true}}"#
+        /// Changes the bytes of the attestation object.
+        package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+
+        var json: String {
+            let object =
+                [0xA3] + CBORText.text("fmt") + CBORText.text(format) + CBORText.text("attStmt") + statement
+                + CBORText.text("authData") + CBORText.bytes(data.bytes)
+            let id = base64url(credentialID)
+            return """
+                {"id":"\(id)","rawId":"\(id)","type":"\(type)","authenticatorAttachment":"platform",\
+                "clientExtensionResults":\(extensionResults),\
+                "response":{"clientDataJSON":"\(base64url(clientData.bytes))",\
+                "attestationObject":"\(base64url(rewrite(object)))","transports":\(transports)}}
+                """
+        }
+    }
+
+    package struct AssertionDraft: Sendable {
+        package var credentialID: [UInt8]
+        package var type = "public-key"
+        package var clientData: ClientDataDraft
+        package var data: AuthenticatorDataDraft
+        package var userHandle: [UInt8]?
+        /// Changes the message that is signed, and only that.
+        package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+        /// Changes the signature.
+        package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }
+
+        func json(signedBy key: Key) throws -> String {
+            let id = base64url(credentialID)
+            let clientData = clientData.bytes
+            let data = data.bytes
+            let message = rewriteSigned(data + Array(SHA256.hash(data: clientData)))
+            let signature = rewriteSignature(try key.signature(of: message))
+            let handle = userHandle.map { #","userHandle":"\#(base64url($0))""# } ?? ""
+            return """
+                {"id":"\(id)","rawId":"\(id)","type":"\(type)","clientExtensionResults":{},\
+                "response":{"clientDataJSON":"\(base64url(clientData))",\
+                "authenticatorData":"\(base64url(data))","signature":"\(base64url(signature))"\(handle)}}
+                """
+        }
+    }
+}
+
+/// Items of CBOR, written.
+package enum CBORText {
+    package static func bytes(_ bytes: [UInt8]) -> [UInt8] { head(0x40, bytes.count) + bytes }
+
+    package static func text(_ text: String) -> [UInt8] { head(0x60, text.utf8.count) + Array(text.utf8) }
+
+    /// The beginning of an item whose length or value has 16 bits at most.
+    private static func head(_ kind: UInt8, _ length: Int) -> [UInt8] {
+        switch length {
+        case ..<24: [kind | UInt8(length)]
+        case ..<256: [kind | 24, UInt8(length)]
+        default: [kind | 25, UInt8(length >> 8), UInt8(length & 0xFF)]
+        }
+    }
+}
+
+private func base64url(_ bytes: [UInt8]) -> String {
+    Data(bytes).base64EncodedString()
+        .map { character -> String in
+            switch character {
+            case "+": "-"
+            case "/": "_"
+            case "=": ""
+            default: String(character)
+            }
+        }
+        .joined()
+}

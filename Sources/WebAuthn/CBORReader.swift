@@ -1,0 +1,131 @@
+/// What was read is no CBOR of the form that CTAP2 prescribes, or not the item that was expected.
+struct CBORError: Error {}
+
+/// Reads CBOR (RFC 8949) item by item, as its caller expects them.
+///
+/// The form is CTAP2's canonical one (docs/protocols/webauthn.md §4): definite lengths, each number in the fewest
+/// bytes, no tags. Nothing is copied or set aside by what a length says: a length of bytes is within what is there, and
+/// so is a number of members, each of which has a byte at least.
+struct CBORReader {
+    private var rest: ArraySlice<UInt8>
+
+    /// How deep what is skipped may be: the statements of a compound attestation, with their certificates, need five.
+    static let depth = 6
+
+    private enum Kind: UInt8 {
+        case unsigned, negative, bytes, text, array, map, tag, simple
+    }
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
+    }
+
+    /// What has not been read.
+    var remainder: ArraySlice<UInt8> { rest }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// An integer of at most 63 bits and its sign.
+    mutating func integer() throws(CBORError) -> Int64 {
+        let (kind, argument) = try head()
+        guard let value = Int64(exactly: argument) else { throw CBORError() }
+        switch kind {
+        case .unsigned: return value
+        case .negative: return -1 - value
+        default: throw CBORError()
+        }
+    }
+
+    mutating func bytes() throws(CBORError) -> ArraySlice<UInt8> {
+        try string(of: .bytes)
+    }
+
+    /// The UTF-8 bytes of a text, which may be none.
+    mutating func text() throws(CBORError) -> ArraySlice<UInt8> {
+        try string(of: .text)
+    }
+
+    /// The beginning of a map; its pairs of keys and values follow.
+    mutating func map() throws(CBORError) -> Int {
+        let (kind, argument) = try head()
+        guard kind == .map else { throw CBORError() }
+        return try count(argument, each: 2)
+    }
+
+    /// Whether the next item is an integer; nothing is read.
+    var isAtInteger: Bool {
+        guard let first = rest.first else { return false }
+        return first >> 5 <= Kind.negative.rawValue
+    }
+
+    /// Whether the next item is a map; nothing is read.
+    var isAtMap: Bool {
+        guard let first = rest.first else { return false }
+        return first >> 5 == Kind.map.rawValue
+    }
+
+    /// Reads an item, whatever it is, and forgets it.
+    mutating func skip(depth: Int = Self.depth) throws(CBORError) {
+        let (kind, argument) = try head()
+        switch kind {
+        case .unsigned, .negative: return
+        case .bytes: _ = try take(argument)
+        case .text: guard String(validating: try take(argument), as: UTF8.self) != nil else { throw CBORError() }
+        case .array: try skip(items: try count(argument, each: 1), depth: depth)
+        case .map: try skip(items: 2 * (try count(argument, each: 2)), depth: depth)
+        case .simple: return
+        case .tag: throw CBORError()
+        }
+    }
+
+    private mutating func skip(items: Int, depth: Int) throws(CBORError) {
+        guard depth > 0 else { throw CBORError() }
+        for _ in 0..<items { try skip(depth: depth - 1) }
+    }
+
+    private mutating func string(of expected: Kind) throws(CBORError) -> ArraySlice<UInt8> {
+        let (kind, argument) = try head()
+        guard kind == expected else { throw CBORError() }
+        return try take(argument)
+    }
+
+    private mutating func take(_ length: UInt64) throws(CBORError) -> ArraySlice<UInt8> {
+        guard length <= UInt64(rest.count) else { throw CBORError() }
+        let taken = rest.prefix(Int(length))
+        rest = rest.dropFirst(Int(length))
+        return taken
+    }
+
+    /// A number of items, each of which has so many bytes at least.
+    private func count(_ argument: UInt64, each bytes: Int) throws(CBORError) -> Int {
+        guard argument <= UInt64(rest.count / bytes) else { throw CBORError() }
+        return Int(argument)
+    }
+
+    /// The first byte of an item and the number that belongs to it (RFC 8949 §3).
+    private mutating func head() throws(CBORError) -> (kind: Kind, argument: UInt64) {
+        guard let first = rest.popFirst(), let kind = Kind(rawValue: first >> 5) else { throw CBORError() }
+        let information = first & 0x1F
+        guard kind != .simple else { return (kind, try simpleValue(information)) }
+        switch information {
+        case 0...23: return (kind, UInt64(information))
+        case 24...27:
+            let size = 1 << (information - 24)
+            let argument = try take(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            // What fits half as many bytes has a shorter form.
+            let least = size == 1 ? 24 : UInt64(1) << (size * 4)
+            guard argument >= least else { throw CBORError() }
+            return (kind, argument)
+        default: throw CBORError()
+        }
+    }
+
+    /// `false`, `true`, `null` and `undefined`, and floating point numbers of 2, 4 and 8 bytes (RFC 8949 §3.3).
+    private mutating func simpleValue(_ information: UInt8) throws(CBORError) -> UInt64 {
+        switch information {
+        case 20...23: return UInt64(information)
+        case 25...27: return try take(1 << UInt64(information - 24)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        default: throw CBORError()
+        }
+    }
+}

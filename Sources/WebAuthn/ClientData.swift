@@ -1,0 +1,44 @@
+import Crypto
+import Vocabulary
+
+/// What the client says about the ceremony (WebAuthn 5.8.1); its authenticator signs the hash.
+struct ClientData {
+    enum Ceremony: String {
+        case create = "webauthn.create"
+        case get = "webauthn.get"
+    }
+
+    let hash: [UInt8]
+
+    /// Reads `clientDataJSON` and holds it against what was asked (WebAuthn 7.1 steps 5 to 11, 7.2 steps 8
+    /// to 14).
+    ///
+    /// Members besides those that are read here are ignored, as WebAuthn 5.8.1 wants it. A ceremony in a frame of
+    /// another origin's page is refused: no page of ours is made for that.
+    init(
+        _ bytes: [UInt8],
+        of ceremony: Ceremony,
+        challenge: [UInt8],
+        relyingParty: RelyingParty
+    ) throws(CeremonyError) {
+        let value: JSONValue
+        do {
+            value = try JSONParser.parse(bytes, limits: Limits.clientData)
+        } catch {
+            throw .malformedClientData
+        }
+        guard let data = value.object, let type = data["type"]?.string, let given = data["challenge"]?.string,
+            let origin = data["origin"]?.string
+        else { throw .malformedClientData }
+        guard type.hasSameBytes(as: ceremony.rawValue) else { throw .wrongType }
+        guard Base64URL.encode(challenge).utf8.isEqualInConstantTime(to: given.utf8) else { throw .wrongChallenge }
+        guard relyingParty.origins.contains(where: { $0.hasSameBytes(as: origin) }) else { throw .wrongOrigin }
+        switch data["crossOrigin"] {
+        case nil, .bool(false): break
+        case .bool(true): throw .embedded
+        default: throw .malformedClientData
+        }
+        guard data["topOrigin"] == nil else { throw .embedded }
+        hash = Array(SHA256.hash(data: bytes))
+    }
+}

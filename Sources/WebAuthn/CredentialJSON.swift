@@ -1,0 +1,34 @@
+import Vocabulary
+
+/// What RegistrationResponseJSON and AuthenticationResponseJSON have in common (WebAuthn 5.1.1, `toJSON()`).
+struct CredentialJSON {
+    let id: [UInt8]
+    let response: JSONObject
+    let extensions: JSONObject
+
+    init(_ credential: JSONValue) throws(CeremonyError) {
+        guard let object = credential.object, let type = object["type"]?.string, type.hasSameBytes(as: "public-key"),
+            let id = object["id"]?.string, let rawID = object["rawId"]?.string, id.hasSameBytes(as: rawID),
+            let response = object["response"]?.object,
+            let extensions = object["clientExtensionResults"].map(\.object) ?? JSONObject()
+        else { throw .malformedCredential }
+        self.response = response
+        self.extensions = extensions
+        self.id = try Self.bytes(rawID, atMost: Limits.credentialID)
+        guard !self.id.isEmpty else { throw .malformedCredential }
+    }
+
+    /// The bytes of a member of the response.
+    func bytes(_ name: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
+        guard let text = response[name]?.string else { throw .malformedCredential }
+        return try Self.bytes(text, atMost: limit)
+    }
+
+    /// Bytes in base64url, whose number is known before any are decoded.
+    static func bytes(_ text: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
+        guard text.utf8.count <= (limit * 4 + 2) / 3, let bytes = Base64URL.decode(text.utf8) else {
+            throw .malformedCredential
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,107 @@
+import Crypto
+package import Vocabulary
+
+/// A passkey as its registration tells it: what is kept of it.
+package struct RegisteredPasskey: Sendable {
+    package let credentialID: [UInt8]
+    package let publicKey: CredentialPublicKey
+    package let signCount: UInt32
+    package let isUserVerified: Bool
+    /// Whether copies of the passkey can be made by its provider, which never changes.
+    package let isBackupEligible: Bool
+    package let isBackedUp: Bool
+    /// The model of the authenticator by its own account, 16 bytes; zeros tell nothing.
+    package let aaguid: [UInt8]
+    /// Those of the known ones that the client lists, in the order of `Transport`.
+    package let transports: [Transport]
+    /// Whether the authenticator keeps it, so that it is found without its id; nil where the client does not tell.
+    package let isDiscoverable: Bool?
+}
+
+extension RelyingParty {
+    /// Judges a RegistrationResponseJSON (WebAuthn 7.1).
+    ///
+    /// Whether the credential is somebody's already (step 26) is found out by whoever writes it.
+    ///
+    /// - Parameters:
+    ///   - credential: What the client's `toJSON()` gave.
+    ///   - challenge: That of the options. Whoever calls this has made sure that it was not used before.
+    /// - Returns: What to keep of it.
+    /// - Throws: The first step that is not passed.
+    package func register(
+        _ credential: JSONValue,
+        challenge: [UInt8]
+    ) throws(CeremonyError) -> RegisteredPasskey {
+        let json = try CredentialJSON(credential)
+        let clientData = try json.bytes("clientDataJSON", atMost: Limits.clientData.bytes)
+        let attestation = try json.bytes("attestationObject", atMost: Limits.attestationObject)
+        _ = try ClientData(clientData, of: .create, challenge: challenge, relyingParty: self)
+        let data = try AuthenticatorData(Self.authenticatorData(of: attestation))
+        try check(data)
+        guard let attested = data.credential else { throw .malformedAuthenticatorData }
+        guard attested.id == json.id else { throw .wrongCredential }
+        return RegisteredPasskey(
+            credentialID: attested.id,
+            publicKey: attested.publicKey,
+            signCount: data.signCount,
+            isUserVerified: data.flags.contains(.userVerified),
+            isBackupEligible: data.flags.contains(.backupEligible),
+            isBackedUp: data.flags.contains(.backedUp),
+            aaguid: attested.aaguid,
+            transports: try Self.transports(json.response),
+            isDiscoverable: json.extensions["credProps"]?.object?["rk"]?.bool
+        )
+    }
+
+    /// What both ceremonies ask of authenticator data: the RP id, the flags and their consistency (WebAuthn 7.1
+    /// steps 14 to 18, 7.2 steps 15 to 18).
+    func check(_ data: AuthenticatorData) throws(CeremonyError) {
+        guard data.relyingPartyHash.elementsEqual(SHA256.hash(data: Array(id.utf8))) else { throw .wrongRelyingParty }
+        guard data.flags.contains(.userPresent) else { throw .userAbsent }
+        guard userVerification != .required || data.flags.contains(.userVerified) else { throw .userUnverified }
+        guard data.flags.contains(.backupEligible) || !data.flags.contains(.backedUp) else {
+            throw .inconsistentBackup
+        }
+    }
+
+    /// The authenticator data in an attestation object (WebAuthn 6.5.4): a map of `fmt`, `attStmt` and `authData`, each
+    /// once.
+    ///
+    /// The object is the client's work, and clients differ in its order. The statement of `none` is empty; any other one
+    /// is skipped: nothing is believed for its sake.
+    static func authenticatorData(of object: [UInt8]) throws(CeremonyError) -> ArraySlice<UInt8> {
+        var reader = CBORReader(object[...])
+        do {
+            var format: ArraySlice<UInt8>?
+            var statement: ArraySlice<UInt8>?
+            var data: ArraySlice<UInt8>?
+            guard try reader.map() == 3 else { throw CBORError() }
+            for _ in 0..<3 {
+                let name = try reader.text()
+                if name.elementsEqual("fmt".utf8) {
+                    format = try reader.text()
+                } else if name.elementsEqual("attStmt".utf8) {
+                    let start = reader.remainder
+                    try reader.skip()
+                    statement = start.prefix(start.count - reader.remainder.count)
+                } else if name.elementsEqual("authData".utf8) {
+                    data = try reader.bytes()
+                }
+            }
+            // Of three members none is missing only if each came once.
+            guard reader.isAtEnd, let format, let statement, let data, data.count <= Limits.authenticatorData,
+                !format.elementsEqual("none".utf8) || statement.elementsEqual([0xA0])
+            else { throw CBORError() }
+            return data
+        } catch {
+            throw .malformedAttestation
+        }
+    }
+
+    /// What the client says about ways to reach the authenticator: unknown words are left out.
+    private static func transports(_ response: JSONObject) throws(CeremonyError) -> [Transport] {
+        guard let value = response.present("transports") else { return [] }
+        guard let list = value.array, list.count <= Limits.transports else { throw .malformedCredential }
+        return Transport.allCases.filter { list.contains(.string($0.rawValue)) }
+    }
+}
