@@ -3,7 +3,7 @@ package import Vocabulary
 /// An AuthenticationResponseJSON, taken apart and not yet judged: it says which passkey it is to be held against.
 package struct AssertionResponse: Sendable {
     package let credentialID: [UInt8]
-    /// The handle that the authenticator keeps with a discoverable passkey; nil where it gives none.
+    /// The handle that the authenticator keeps with a discoverable passkey; nil where it gives none, or an empty one.
     package let userHandle: [UInt8]?
     let clientData: [UInt8]
     let authenticatorData: [UInt8]
@@ -19,9 +19,9 @@ package struct AssertionResponse: Sendable {
         clientData = try json.bytes("clientDataJSON", atMost: Limits.clientData.bytes)
         authenticatorData = try json.bytes("authenticatorData", atMost: Limits.authenticatorData)
         signature = try json.bytes("signature", atMost: Limits.signature)
-        userHandle =
-            json.response.present("userHandle") == nil
-            ? nil : try json.bytes("userHandle", atMost: Limits.userHandle)
+        let handle =
+            json.response.present("userHandle") == nil ? [] : try json.bytes("userHandle", atMost: Limits.userHandle)
+        userHandle = handle.isEmpty ? nil : handle
     }
 }
 

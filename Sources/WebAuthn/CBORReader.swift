@@ -40,9 +40,9 @@ struct CBORReader {
         try string(of: .bytes)
     }
 
-    /// The UTF-8 bytes of a text, which may be none.
-    mutating func text() throws(CBORError) -> ArraySlice<UInt8> {
-        try string(of: .text)
+    mutating func text() throws(CBORError) -> String {
+        guard let text = String(validating: try string(of: .text), as: UTF8.self) else { throw CBORError() }
+        return text
     }
 
     /// The beginning of a map; its pairs of keys and values follow.
@@ -68,12 +68,11 @@ struct CBORReader {
     mutating func skip(depth: Int = Self.depth) throws(CBORError) {
         let (kind, argument) = try head()
         switch kind {
-        case .unsigned, .negative: return
+        case .unsigned, .negative, .simple: return
         case .bytes: _ = try take(argument)
         case .text: guard String(validating: try take(argument), as: UTF8.self) != nil else { throw CBORError() }
         case .array: try skip(items: try count(argument, each: 1), depth: depth)
         case .map: try skip(items: 2 * (try count(argument, each: 2)), depth: depth)
-        case .simple: return
         case .tag: throw CBORError()
         }
     }

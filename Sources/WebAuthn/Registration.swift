@@ -72,25 +72,24 @@ extension RelyingParty {
     static func authenticatorData(of object: [UInt8]) throws(CeremonyError) -> ArraySlice<UInt8> {
         var reader = CBORReader(object[...])
         do {
-            var format: ArraySlice<UInt8>?
+            var format: String?
             var statement: ArraySlice<UInt8>?
             var data: ArraySlice<UInt8>?
             guard try reader.map() == 3 else { throw CBORError() }
             for _ in 0..<3 {
-                let name = try reader.text()
-                if name.elementsEqual("fmt".utf8) {
-                    format = try reader.text()
-                } else if name.elementsEqual("attStmt".utf8) {
+                switch try reader.text() {
+                case "fmt": format = try reader.text()
+                case "attStmt":
                     let start = reader.remainder
                     try reader.skip()
                     statement = start.prefix(start.count - reader.remainder.count)
-                } else if name.elementsEqual("authData".utf8) {
-                    data = try reader.bytes()
+                case "authData": data = try reader.bytes()
+                default: throw CBORError()
                 }
             }
             // Of three members none is missing only if each came once.
             guard reader.isAtEnd, let format, let statement, let data, data.count <= Limits.authenticatorData,
-                !format.elementsEqual("none".utf8) || statement.elementsEqual([0xA0])
+                format != "none" || statement.elementsEqual([0xA0])
             else { throw CBORError() }
             return data
         } catch {

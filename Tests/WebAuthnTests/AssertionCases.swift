@@ -209,7 +209,10 @@ enum AssertionCases {
             },
             make("the handle of a user who is not known", isUserKnown: false),
             make("another handle", expecting: .wrongUser) { $0.userHandle?[0] ^= 1 },
-            make("an empty handle", expecting: .wrongUser) { $0.userHandle = [] },
+            make("an empty handle of a user who is known") { $0.userHandle = [] },
+            make("an empty handle of a user who is not known", expecting: .wrongUser, isUserKnown: false) {
+                $0.userHandle = []
+            },
             make("a handle that is too long", expecting: .malformedCredential) {
                 $0.userHandle = .init(repeating: 7, count: 65)
             },

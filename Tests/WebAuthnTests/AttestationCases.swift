@@ -47,6 +47,7 @@ extension RegistrationCases {
         ("a statement with a reserved length", .malformedAttestation, other([0x1C])),
         ("a statement with a reserved simple value", .malformedAttestation, other([0xF8, 0x20])),
         ("a statement with a break", .malformedAttestation, other([0xFF])),
+        ("a format that is no UTF-8", .malformedAttestation, rewriting { $0[..<6] + [0xFF] + $0[7...] }),
         ("a format that is a number", .malformedAttestation, rewriting { Array($0[..<5]) + [0x01] + $0[10...] }),
         (
             "members in another order", nil,

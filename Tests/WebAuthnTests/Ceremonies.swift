@@ -8,6 +8,7 @@ enum Ceremonies {
     static let challenge = Array("sixteen bytes and more of it all".utf8)
     static let userHandle = Array("user-0001".utf8)
     static let origin = "https://login.example.org"
+    static let origins = ["https://example.org", origin, "android:apk-key-hash:c2hhMjU2"]
     static let keys: Result<[SoftAuthenticator.Algorithm: SoftAuthenticator.Key], any Error> = Result {
         try Dictionary(uniqueKeysWithValues: SoftAuthenticator.Algorithm.allCases.map { ($0, try .init($0)) })
     }
@@ -16,7 +17,7 @@ enum Ceremonies {
         RelyingParty(
             id: "example.org",
             name: "Example",
-            origins: ["https://example.org", origin, "android:apk-key-hash:c2hhMjU2"],
+            origins: origins,
             userVerification: verification
         )
     }
@@ -55,6 +56,8 @@ struct CeremonyCase: Sendable {
     let name: String
     let response: String
     var challenge = Ceremonies.challenge
+    var relyingPartyID = "example.org"
+    var origins = Ceremonies.origins
     var verification = RelyingParty.UserVerification.required
     /// What an assertion is held against; nil for a registration.
     var passkey: Passkey?
@@ -62,8 +65,13 @@ struct CeremonyCase: Sendable {
     let expected: CeremonyError?
 
     /// What the module says; nil where it takes the response.
-    func verdict(_ relyingParty: RelyingParty? = nil) throws -> CeremonyError? {
-        let relyingParty = relyingParty ?? Ceremonies.relyingParty(verification)
+    func verdict() throws -> CeremonyError? {
+        let relyingParty = RelyingParty(
+            id: relyingPartyID,
+            name: "Example",
+            origins: origins,
+            userVerification: verification
+        )
         let json = try Ceremonies.json(response)
         do throws(CeremonyError) {
             if let passkey {
