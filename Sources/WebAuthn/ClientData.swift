@@ -23,7 +23,7 @@ struct ClientData {
     ) throws(CeremonyError) {
         let value: JSONValue
         do {
-            value = try JSONParser.parse(bytes, limits: Limits.clientData)
+            value = try JSONParser.parse(Self.withoutByteOrderMark(bytes), limits: Limits.clientData)
         } catch {
             throw .malformedClientData
         }
@@ -40,5 +40,10 @@ struct ClientData {
         }
         guard data["topOrigin"] == nil else { throw .embedded }
         hash = Array(SHA256.hash(data: bytes))
+    }
+
+    /// What UTF-8 is read without (step 5, step 8); the hash is of all bytes.
+    private static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 }

@@ -54,7 +54,7 @@ extension RelyingParty {
     }
 
     /// What both ceremonies ask of authenticator data: the RP id, the flags and their consistency (WebAuthn 7.1
-    /// steps 14 to 18, 7.2 steps 15 to 18).
+    /// steps 14 to 17, 7.2 steps 15 to 18).
     func check(_ data: AuthenticatorData) throws(CeremonyError) {
         guard data.relyingPartyHash.elementsEqual(SHA256.hash(data: Array(id.utf8))) else { throw .wrongRelyingParty }
         guard data.flags.contains(.userPresent) else { throw .userAbsent }

@@ -64,6 +64,14 @@ struct DocumentationTests {
         #expect(listed == Set(names.values))
     }
 
+    @Test("docs/protocols/webauthn.md lists every reason why a passkey does not count")
+    func passkeys() throws {
+        let names = CodeFacts.rawValues(in: try source("Sources/WebAuthn/CeremonyError.swift"))
+        let rows = try Document(path: "docs/protocols/webauthn.md").codeRows.map { $0[0] }
+        #expect(names.count > 15)
+        #expect(rows.filter(names.values.contains).sorted() == names.values.sorted())
+    }
+
     @Test("The OpenAPI documents have the version of the command", arguments: ["public", "management"])
     func version(name: String) throws {
         let tokens = try source("Sources/Server/FederationCommand.swift").tokens

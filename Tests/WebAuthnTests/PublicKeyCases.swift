@@ -61,7 +61,7 @@ enum PublicKeyCases {
             .unsupportedKey,
             [0xA5, 1, 2, 3, 0x3B] + Array(repeating: 0xFF, count: 8) + ec()[5...]
         ),
-        key("Ed25519", nil, [0xA4, 1, 1, 3, 0x27, 0x20, 6, 0x21] + bytes(x)),
+        key("Ed25519", nil, ed(x)),
         key("EdDSA with 31 bytes", .unsupportedKey, [0xA4, 1, 1, 3, 0x27, 0x20, 6, 0x21] + bytes(Array(x.dropLast()))),
         key("EdDSA with X25519", .unsupportedKey, [0xA4, 1, 1, 3, 0x27, 0x20, 4, 0x21] + bytes(x)),
         key("EdDSA with Ed448", .unsupportedKey, [0xA4, 1, 1, 3, 0x27, 0x20, 7, 0x21] + bytes(zeros(57))),
@@ -98,6 +98,9 @@ enum PublicKeyCases {
             .unsupportedKey,
             [0xA5, 1, 2, 3, 0x39, 1, 0, 0x20, 1, 0x21] + bytes(x) + [0x22] + bytes(y)
         ),
+        key("RSA with a member too many", .unsupportedKey, [0xA5] + rsa(modulus())[1...] + [0x04, 0x01]),
+        key("RSA with a member twice", .unsupportedKey, [0xA5] + rsa(modulus())[1...] + [0x20] + bytes(modulus())),
+        key("EdDSA with a member too many", .unsupportedKey, [0xA5] + ed(x)[1...] + [0x04, 0x01]),
         key("no key", .unsupportedKey, []),
         key("an empty key", .unsupportedKey, [0xA0]),
         key("a point without COSE", .unsupportedKey, [0x04] + x + y),
@@ -112,6 +115,8 @@ enum PublicKeyCases {
     private static func ec(x: [UInt8] = x, y: [UInt8] = y) -> [UInt8] {
         SoftAuthenticator.Key.cose(x: x, y: y)
     }
+
+    private static func ed(_ x: [UInt8]) -> [UInt8] { [0xA4, 1, 1, 3, 0x27, 0x20, 6, 0x21] + bytes(x) }
 
     private static func rsa(_ modulus: [UInt8], _ exponent: [UInt8] = [1, 0, 1]) -> [UInt8] {
         SoftAuthenticator.Key.cose(modulus: modulus, exponent: exponent)

@@ -81,7 +81,7 @@ enum RegistrationCases {
         ("two origins", .malformedClientData, { $0.clientData.more = #","origin":"https://login.example.org""# }),
         ("client data with something behind it", .malformedClientData, { $0.clientData.rewrite = { $0 + [0x7D] } }),
         (
-            "client data with a byte order mark", .malformedClientData,
+            "client data with a byte order mark", nil,
             {
                 $0.clientData.rewrite = { [0xEF, 0xBB, 0xBF] + $0 }
             }
@@ -183,6 +183,7 @@ enum RegistrationCases {
                 $0.data.rewrite = { Array($0[..<53]) + [0x03, 0xFF] + $0[55...] }
             }
         ),
+        ("two ids", .malformedCredential, { $0.rawID = [UInt8](repeating: 7, count: 32) }),
         ("a credential of another type", .malformedCredential, { $0.type = "password" }),
         ("no list of transports", .malformedCredential, { $0.transports = #""usb""# }),
         ("no transports", nil, { $0.transports = "[]" }),

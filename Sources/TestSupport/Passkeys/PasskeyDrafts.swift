@@ -64,6 +64,8 @@ extension SoftAuthenticator {
 
     package struct RegistrationDraft: Sendable {
         package var credentialID: [UInt8]
+        /// The other place of the id, where it is another one.
+        package var rawID: [UInt8]?
         package var type = "public-key"
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
@@ -81,9 +83,9 @@ extension SoftAuthenticator {
             let object =
                 [0xA3] + CBORText.text("fmt") + CBORText.text(format) + CBORText.text("attStmt") + statement
                 + CBORText.text("authData") + CBORText.bytes(data.bytes)
-            let id = base64url(credentialID)
             return """
-                {"id":"\(id)","rawId":"\(id)","type":"\(type)","authenticatorAttachment":"platform",\
+                {"id":"\(base64url(credentialID))","rawId":"\(base64url(rawID ?? credentialID))",\
+                "type":"\(type)","authenticatorAttachment":"platform",\
                 "clientExtensionResults":\(extensionResults),\
                 "response":{"clientDataJSON":"\(base64url(clientData.bytes))",\
                 "attestationObject":"\(base64url(rewrite(object)))","transports":\(transports)}}
