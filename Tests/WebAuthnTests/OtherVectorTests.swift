@@ -5,14 +5,10 @@ import Vocabulary
 @testable import WebAuthn
 
 /// Responses of real authenticators (docs/protocols/webauthn.md §8).
-@Suite("Vectors of py_webauthn")
+@Suite("Vectors of other libraries")
 struct OtherVectorTests {
     static func cases() throws -> [CeremonyCase] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors/py_webauthn.json")
-        let json = try JSONParser.parse(Array(try Data(contentsOf: file)), limits: .document)
-        let vectors = try #require(json.array)
-        return try vectors.map { vector in
-            let vector = try #require(vector.object)
+        try vectors("py_webauthn").map { vector in
             let id = try #require(vector["id"])
             let name = try #require(vector["name"]?.string)
             let response = try #require(vector["response"])
@@ -49,7 +45,31 @@ struct OtherVectorTests {
         value?.string.flatMap { Base64URL.decode($0.utf8) }
     }
 
-    @Test("they are judged as there")
+    private static func vectors(_ name: String) throws -> [JSONObject] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors/\(name).json")
+        let json = try JSONParser.parse(Array(try Data(contentsOf: file)), limits: .document)
+        return try #require(json.array).compactMap(\.object)
+    }
+
+    @Test("keys of fido2 have signed what they have signed, and nothing else")
+    func signatures() throws {
+        let vectors = try Self.vectors("fido2")
+        #expect(vectors.count == 3)
+        for vector in vectors {
+            func bytes(_ name: String) throws -> [UInt8] {
+                let text = try #require(vector[name]?.string)
+                return try #require(Hexadecimal.decode(text.utf8))
+            }
+            let key = try CredentialPublicKey(try bytes("publicKey"))
+            var message = try bytes("message")
+            #expect(try key.bytes == bytes("publicKey"))
+            #expect(key.hasSigned(message, signature: try bytes("signature")))
+            message[0] ^= 1
+            #expect(!key.hasSigned(message, signature: try bytes("signature")))
+        }
+    }
+
+    @Test("responses of py_webauthn are judged as there")
     func verdicts() throws {
         let cases = try Self.cases()
         #expect(cases.count == 7)
