@@ -103,8 +103,8 @@ package struct CredentialPublicKey: Sendable {
 
 /// The members of a COSE key: a map with at most five of them, integers and byte strings under integers.
 ///
-/// CTAP2 sorts them; here they may come in any order, as other relying parties take them. None comes twice in a key that
-/// is taken: their number is that of the members that its algorithm needs, and each of these is there.
+/// CTAP2 sorts them; here they may come in any order, as other relying parties take them. None comes twice in a key
+/// that is taken: their number is that of the members that its algorithm needs, and each of these is there.
 struct COSEMembers {
     static let keyType: Int64 = 1
     static let algorithm: Int64 = 3

@@ -67,8 +67,8 @@ extension RelyingParty {
     /// The authenticator data in an attestation object (WebAuthn 6.5.4): a map of `fmt`, `attStmt` and `authData`, each
     /// once.
     ///
-    /// The object is the client's work, and clients differ in its order. The statement of `none` is empty; any other one
-    /// is skipped: nothing is believed for its sake.
+    /// The object is the client's work, and clients differ in its order. The statement of `none` is empty; any other
+    /// one is skipped: nothing is believed for its sake.
     static func authenticatorData(of object: [UInt8]) throws(CeremonyError) -> ArraySlice<UInt8> {
         var reader = CBORReader(object[...])
         do {
