@@ -189,8 +189,9 @@ package struct OtherRecords: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> UserUpdate.LoginChange? {
         let application = loaded.application
+        let email = try record.newEmail(of: user)
         let login = try record.newLogin(of: user, in: application)
-        guard login != nil || record.password != nil else { return nil }
+        guard email != nil || login != nil || record.password != nil else { return nil }
         let stored = try await store.password(of: user.objectID, in: application)
         guard stored != nil || record.password != nil else { return nil }
         guard user.status != .guest else {

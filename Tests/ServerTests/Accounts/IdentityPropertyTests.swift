@@ -20,6 +20,7 @@ private let mails = MailsFolder()
         ),
         Document(
             application: "phones",
+            hasServerKey: true,
             settings: #"{"identityProperty": "phone", "registration": {"confirmEmail": true, "mostPerHour": 1000}}"#,
             properties: #"{"phone": {"type": "TEXT"}}"#
         ),
@@ -125,6 +126,20 @@ struct IdentityPropertyTests {
             to: phones
         )
         #expect(JSON.object(change.text)?["phone"]?.string == "49301234567", "it is not open to clients")
+        // Another address is confirmed anew, also where a server writes it and nobody logs in by it.
+        let moved = try await deployment.send(
+            "PUT",
+            "users/\(session.objectID)",
+            #"{"email": "moved.canary@example.com"}"#,
+            key: Canary.serverAPIKey,
+            to: phones
+        )
+        #expect(moved.status == 200, "\(moved.text)")
+        #expect(try await mails.next(to: "moved.canary@example.com").contains(start))
+        #expect(
+            try deployment.signedIn(try await deployment.send("POST", "users/login", body, to: phones)).objectID
+                == session.objectID
+        )
     }
 
     @Test("T-43: another one needs a recent authentication, is refused where it is taken, and is never taken away")
