@@ -146,11 +146,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Factors",
+            dependencies: [
+                "Applications", "Mailing", "Notifications", "OneTimeCodes", "Secrets", "Store", "Texting",
+                "Vocabulary", "WebAuthn", crypto,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Logins",
             dependencies: [
-                "Applications", "KeptTokens", "Notifications", "Mailing", "Mapping", "Providers", "Secrets",
-                "SignedTokens",
-                "Store", "Vocabulary", crypto, logging,
+                "Applications", "Factors", "KeptTokens", "Notifications", "Mailing", "Mapping", "Providers", "Secrets",
+                "SignedTokens", "Store", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),
@@ -187,18 +194,16 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Applications", "Import", "KeptTokens", "Mapping", "Passwords", "Providers", "Secrets", "Store",
-                "Vocabulary", crypto, logging,
+                "Applications", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Passwords",
+                "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Federation",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "Deletions", "KeptTokens", "Logins", "Notifications",
-                "Mailing",
-                "Passwords",
-                "Secrets", "Store", "Vocabulary", logging,
+                "Accounts", "Applications", "Callbacks", "Deletions", "Factors", "KeptTokens", "Logins",
+                "Notifications", "Mailing", "Passwords", "Secrets", "Store", "Texting", "Vocabulary", logging,
             ],
             swiftSettings: strict
         ),
@@ -212,8 +217,8 @@ let package = Package(
         .target(
             name: "Backendless",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "KeptTokens", "Logins", "Notifications",
-                "Providers", "Vocabulary", httpTypes, hummingbird,
+                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Logins",
+                "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
             ],
             resources: [.embedInCode("public.json")],
             swiftSettings: strict
@@ -263,9 +268,9 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "Postgres", "Providers",
-                "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary", argumentParser, crypto,
-                cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
+                "Administration", "Curl", "Facebook", "Federation", "HTTP", "Mapping", "OneTimeCodes", "Postgres",
+                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Upstream", "Vocabulary",
+                argumentParser, crypto, cryptoExtras, histogram, httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             swiftSettings: strict
         ),

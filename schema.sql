@@ -257,6 +257,45 @@ create table if not exists federation.operator_tokens (
 );
 create index if not exists operator_tokens_operator on federation.operator_tokens (operator);
 
+-- Whether a program has the token, which shows no second factor, as those of before version 9 are taken to be; and when
+-- its person showed one last.
+alter table federation.operator_tokens add column if not exists machine boolean not null default true;
+alter table federation.operator_tokens add column if not exists factor_proved timestamptz;
+
+-- What authenticators know an operator by.
+alter table federation.operators add column if not exists object_id uuid not null default gen_random_uuid();
+create unique index if not exists operators_object_id on federation.operators (object_id);
+
+-- Second factors of operators, with the columns of users' (see `factors` of an application).
+create table if not exists federation.operator_factors (
+    id uuid primary key,
+    object_id uuid not null references federation.operators (object_id) on delete cascade,
+    kind text collate "C" not null,
+    label text check (octet_length(label) between 1 and 200),
+    secret bytea,
+    secret_key_id text,
+    step bigint not null default -1,
+    codes text[] collate "C" not null default '{}',
+    credential_id bytea unique check (octet_length(credential_id) between 1 and 1023),
+    public_key bytea,
+    sign_count bigint not null default 0,
+    backup_eligible boolean not null default false,
+    transports text[] collate "C" not null default '{}',
+    created timestamptz not null default now(),
+    used timestamptz
+);
+create index if not exists operator_factors_object_id on federation.operator_factors (object_id);
+
+-- Guesses at them: a row for a token at most.
+create table if not exists federation.attempts (
+    key bytea primary key check (octet_length(key) = 32),
+    failures bigint not null,
+    counted_since timestamptz not null default now(),
+    recent bigint not null default 0,
+    last timestamptz not null default now(),
+    blocked_until timestamptz not null default now()
+);
+
 -- Who changed what. Rows are added, never changed or removed.
 create table if not exists federation.audit_log (
     id bigint generated always as identity primary key,
@@ -451,6 +490,20 @@ begin
 end
 $body$;
 
+-- Whether a user has a second factor of some kind. It is called under the lock on the user, and sees what a simultaneous
+-- login has committed before it gave up that lock.
+create or replace function federation.has_factor(schema_name text, object_id uuid, kinds text[]) returns boolean
+language plpgsql volatile as $body$
+declare
+    result boolean;
+begin
+    execute format(
+        'select exists (select from %I.factors where object_id = $1 and removed is null and kind = any ($2))', schema_name
+    ) into result using object_id, kinds;
+    return result;
+end
+$body$;
+
 -- Versions 2 and 3 had this one.
 drop function if exists federation.end_other_sessions(text, uuid, bytea);
 
@@ -551,7 +604,7 @@ declare
     identities constant text := format('%I.identities', schema_name);
     sessions constant text := format('%I.sessions', schema_name);
     single_use_kinds constant text :=
-        $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge')$$;
+        $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge', 'pendingSignIn')$$;
     email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
     -- What refers to a user does so by this column.
     users text := format('%I.users', schema_name);
@@ -692,6 +745,10 @@ begin
     -- When the person has last shown who they are, by whatever credential.
     perform federation.add_column(sessions, 'proved', 'timestamptz not null default now()');
 
+    -- The kind of the second factor that its person has last shown, and when.
+    perform federation.add_column(sessions, 'factor_kind', 'text');
+    perform federation.add_column(sessions, 'factor_proved', 'timestamptz');
+
     -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters
     -- as libargon2 writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the
     -- column.
@@ -778,6 +835,66 @@ begin
         execute format('create index removed_identities_removed on %I.removed_identities (removed)', schema_name);
     end if;
 
+    -- Second factors. What is secret of one (the seed of an authenticator app, where codes are sent to) is AES-256-GCM
+    -- under the master key secret_key_id, bound to the application, the user, the factor and the column. One that is
+    -- taken away stays for a week, since a reversal may bring it back, and counts no more than one that never was.
+    execute format($ddl$
+        create table if not exists %1$I.factors (
+            id uuid primary key,
+            object_id uuid not null references %2$s on delete cascade,
+            kind text collate "C" not null,
+            label text check (octet_length(label) between 1 and 200),
+            secret bytea,
+            secret_key_id text,
+            -- The newest time step whose code was shown (RFC 6238): no code counts twice.
+            step bigint not null default -1,
+            -- Recovery codes that are left, as SHA-256 in base64url.
+            codes text[] collate "C" not null default '{}',
+            -- A passkey: what authenticator and browser call it, its public key as COSE writes it, how often it has
+            -- signed, whether it can be on several devices, and by which ways it is reached.
+            credential_id bytea check (octet_length(credential_id) between 1 and 1023),
+            public_key bytea,
+            sign_count bigint not null default 0,
+            backup_eligible boolean not null default false,
+            transports text[] collate "C" not null default '{}',
+            created timestamptz not null default now(),
+            used timestamptz,
+            removed timestamptz
+        )$ddl$, schema_name, users);
+    if to_regclass(format('%I.factors_object_id', schema_name)) is null then
+        execute format('create index factors_object_id on %I.factors (object_id)', schema_name);
+    end if;
+    -- A credential is one user's, who may enrol it anew once it was taken away.
+    if to_regclass(format('%I.factors_credential', schema_name)) is null then
+        execute format(
+            'create unique index factors_credential on %I.factors (credential_id) where credential_id is not null and removed is null',
+            schema_name
+        );
+    end if;
+    if to_regclass(format('%I.factors_secret_key', schema_name)) is null then
+        execute format(
+            'create index factors_secret_key on %I.factors (secret_key_id) where secret_key_id is not null', schema_name
+        );
+    end if;
+    if to_regclass(format('%I.factors_removed', schema_name)) is null then
+        execute format('create index factors_removed on %I.factors (removed) where removed is not null', schema_name);
+    end if;
+
+    -- Devices on which a user is not asked for a second factor, by SHA-256 of a token that they keep.
+    execute format($ddl$
+        create table if not exists %1$I.trusted_devices (
+            token_hash bytea primary key check (octet_length(token_hash) = 32),
+            object_id uuid not null references %2$s on delete cascade,
+            created timestamptz not null default now(),
+            expires timestamptz not null
+        )$ddl$, schema_name, users);
+    if to_regclass(format('%I.trusted_devices_object_id', schema_name)) is null then
+        execute format('create index trusted_devices_object_id on %I.trusted_devices (object_id)', schema_name);
+    end if;
+    if to_regclass(format('%I.trusted_devices_expires', schema_name)) is null then
+        execute format('create index trusted_devices_expires on %I.trusted_devices (expires)', schema_name);
+    end if;
+
     -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds
     -- tokens. A mail is taken for sending before it is sent, so an event never sends two.
     execute format($ddl$
@@ -817,7 +934,7 @@ begin
     end if;
 
     -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes,
-    -- nonces and states of dialogs that have been used; identities whose access has ended, by federation.identity_hash,
+    -- nonces, states of dialogs and what waited for a second factor, once they have been used; identities whose access has ended, by federation.identity_hash,
     -- `created` being the moment; apps whose dialogs are opened without a challenge for a while (noChallenge), by
     -- SHA-256 of their id; and identities that were a disabled user's when they were erased, by an HMAC under
     -- federation.ban_key. `owner` is who has used it: the same attempt may come again when it lost a race or its reply;
@@ -838,7 +955,7 @@ begin
     if exists (
         select from pg_constraint
         where conrelid = format('%I.single_use', schema_name)::regclass and conname = 'single_use_kind_check'
-            and pg_get_constraintdef(oid) not like '%noChallenge%'
+            and pg_get_constraintdef(oid) not like '%pendingSignIn%'
     ) then
         execute format(
             'alter table %I.single_use drop constraint single_use_kind_check, add constraint single_use_kind_check check (%s)',
@@ -854,6 +971,6 @@ $body$;
 -- Applications that exist already get what a newer version of this file adds to their schemas.
 select federation.create_application_schema(schema_name) from federation.applications;
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9) on conflict do nothing;
 
 commit;

@@ -41,6 +41,7 @@ package enum PublicAPI {
         )
         .mount(on: router, below: segments)
         PublishedKeys(tokens: federation.tokens, directory: directory).mount(on: router, below: segments)
+        RelatedOrigins(directory: directory).mount(on: router)
         router.add(middleware: MethodNotAllowed(router))
         return router
     }

@@ -6,6 +6,9 @@
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
 package import Applications
+import Factors
+package import Mailing
+import Notifications
 package import Providers
 package import Secrets
 package import Store
@@ -29,6 +32,7 @@ package struct Administration: Sendable {
     package let userImport: UserImport
     package let bans: BanAdministration
     package let operators: OperatorAdministration
+    package let operatorFactors: OperatorFactorAdministration
     package let audit: AuditAdministration
     package let secrets: SecretRotation
     package let tokenKeys: TokenKeyRotation
@@ -44,6 +48,8 @@ package struct Administration: Sendable {
     ///   - callers: For who they are; the same unless requests of many operators come.
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
+    ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
+    ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
@@ -52,6 +58,8 @@ package struct Administration: Sendable {
         callers: Store? = nil,
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
+        mailer: Mailer? = nil,
+        operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
         clock: WallClock,
         random: RandomSource
@@ -83,6 +91,14 @@ package struct Administration: Sendable {
             kinds: kinds,
             masterKeys: masterKeys,
             banKey: banKey,
+            hints: FactorHints(masterKeys: masterKeys),
+            notices: Notices(
+                store: store,
+                queue: MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random),
+                attempts: AttemptCounter(store: store),
+                limits: Limits(),
+                random: random
+            ),
             clock: clock,
             changes: changes
         )
@@ -96,6 +112,15 @@ package struct Administration: Sendable {
         )
         bans = BanAdministration(store: store, changes: changes)
         operators = OperatorAdministration(store: store, callers: callers ?? store, clock: clock, random: random)
+        operatorFactors = OperatorFactorAdministration(
+            factors: OperatorFactors(
+                store: store,
+                masterKeys: masterKeys,
+                origin: operatorOrigin,
+                clock: clock,
+                random: random
+            )
+        )
         audit = AuditAdministration(store: store)
         secrets = SecretRotation(
             store: store,

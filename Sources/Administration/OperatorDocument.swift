@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// An operator as operators see it.
 extension StoredOperator {
-    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "lastUsed"}]}`.
+    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "lastUsed"}]}`.
     package var json: JSONObject {
         object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
     }
@@ -30,9 +30,12 @@ extension StoredOperator {
 }
 
 extension StoredOperator.Token {
-    /// `{"id", "created", "expires"}`.
+    /// `{"id", "created", "expires", "machine"}`.
     package var json: JSONObject {
-        ["id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null]
+        [
+            "id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null,
+            "machine": .bool(isMachine),
+        ]
     }
 }
 
@@ -75,6 +78,12 @@ struct OperatorDocument {
         guard let value = object.present("expiresInSeconds") else { return nil }
         let rule = "must be whole seconds from \(Self.lifetimes.lowerBound) to \(Self.lifetimes.upperBound)"
         return required("expiresInSeconds", value.integer.flatMap { Self.lifetimes.contains($0) ? $0 : nil }, rule)
+    }
+
+    /// Whether a program gets the token.
+    mutating func isMachine() -> Bool {
+        guard let value = object.present("machine") else { return false }
+        return required("machine", value.bool, "must be true or false") ?? false
     }
 
     private mutating func required<Value>(_ key: String, _ value: Value?, _ rule: String) -> Value? {

@@ -14,7 +14,7 @@ package struct OperatorAdministration: Sendable {
     /// The operator of a bearer token; nil when the token is unknown, expired or revoked.
     package func authenticate(
         _ token: OperatorToken
-    ) async throws(Failure) -> (name: OperatorName, role: OperatorRole)? {
+    ) async throws(Failure) -> CallingOperator? {
         try await callers.operator(tokenHash: token.hash)
     }
 
@@ -29,7 +29,7 @@ package struct OperatorAdministration: Sendable {
         return page.page(of: found, cursor: \.name.text) { .object($0.json) }
     }
 
-    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "lastUsed"}]}`.
+    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "lastUsed"}]}`.
     package func read(_ name: String) async throws(Failure) -> Resource {
         guard let name = OperatorName(name), let stored = try await store.operator(name) else {
             throw .noSuchOperator
@@ -37,12 +37,14 @@ package struct OperatorAdministration: Sendable {
         return stored.resource
     }
 
-    /// Makes an operator from `{"name", "role", "expiresInSeconds"?}`; the answer holds its `token`, this once.
+    /// Makes an operator from `{"name", "role", "expiresInSeconds"?, "machine"?}`; the answer holds its `token`, this
+    /// once.
     package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
-        var document = try OperatorDocument(document, known: ["name", "role", "expiresInSeconds"])
-        let (name, role, lifetime) = (document.name(), document.role(), document.lifetime())
+        var document = try OperatorDocument(document, known: ["name", "role", "expiresInSeconds", "machine"])
+        let (name, role) = (document.name(), document.role())
+        let (lifetime, isMachine) = (document.lifetime(), document.isMachine())
         guard document.problems.isEmpty, let name, let role else { throw document.problems.failure }
-        let token = NewToken(lifetime: lifetime, clock, random)
+        let token = NewToken(lifetime: lifetime, isMachine: isMachine, clock, random)
         let created = try await changing {
             try await store.change(name, by: actor) { _ in [.create(role: role), token.change] }
         }
@@ -66,7 +68,8 @@ package struct OperatorAdministration: Sendable {
         return changed.resource
     }
 
-    /// Makes a further token from `{"expiresInSeconds"?}`: `{"id", "created", "expires", "token"}`, this once.
+    /// Makes a further token from `{"expiresInSeconds"?, "machine"?}`: `{"id", "created", "expires", "machine",
+    /// "token"}`, this once.
     ///
     /// The tag is the operator's: it guards the token as well.
     package func createToken(
@@ -74,10 +77,10 @@ package struct OperatorAdministration: Sendable {
         _ document: JSONValue,
         by actor: Actor
     ) async throws(Failure) -> Resource {
-        var document = try OperatorDocument(document, known: ["expiresInSeconds"])
-        let lifetime = document.lifetime()
+        var document = try OperatorDocument(document, known: ["expiresInSeconds", "machine"])
+        let (lifetime, isMachine) = (document.lifetime(), document.isMachine())
         guard document.problems.isEmpty else { throw document.problems.failure }
-        let token = NewToken(lifetime: lifetime, clock, random)
+        let token = NewToken(lifetime: lifetime, isMachine: isMachine, clock, random)
         let changed = try await change(name, if: .any, by: actor) { _ in token.change }
         guard let changed, let stored = changed.tokens.first(where: { $0.id == token.id }) else {
             throw .noSuchOperator
@@ -134,14 +137,16 @@ private struct NewToken: Sendable {
     let id: String
     let token: OperatorToken
     let expires: Int64?
+    let isMachine: Bool
 
-    init(lifetime seconds: Int64?, _ clock: WallClock, _ random: RandomSource) {
+    init(lifetime seconds: Int64?, isMachine: Bool, _ clock: WallClock, _ random: RandomSource) {
         id = Hexadecimal.encode(random.bytes(8))
         token = OperatorToken(random: random.bytes(32))
+        self.isMachine = isMachine
         expires = seconds.map { clock.milliseconds + $0 * 1000 }
     }
 
-    var change: OperatorChange { .addToken(id: id, hash: token.hash, expires: expires) }
+    var change: OperatorChange { .addToken(id: id, hash: token.hash, expires: expires, isMachine: isMachine) }
 }
 
 extension OperatorToken {
@@ -150,5 +155,5 @@ extension OperatorToken {
 }
 
 extension Failure {
-    fileprivate static let noSuchOperator = Failure(.notFound, "There is no such operator.")
+    static let noSuchOperator = Failure(.notFound, "There is no such operator.")
 }

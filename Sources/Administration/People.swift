@@ -1,5 +1,8 @@
 import Applications
+import Factors
 package import KeptTokens
+import Mailing
+import Notifications
 import Providers
 import Secrets
 import Store
@@ -11,6 +14,8 @@ package struct UserAdministration: Sendable {
     let kinds: ProviderKinds
     let masterKeys: MasterKeys
     let banKey: BanKey
+    let hints: FactorHints
+    let notices: Notices
     let clock: WallClock
     let changes: ApplicationChanges
 
@@ -46,12 +51,13 @@ package struct UserAdministration: Sendable {
     /// `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed", "grantedScopes",
     /// "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires", "checked"}],
     /// "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created", "lastSeen",
-    /// "expires"}]}`, of the sessions the newest 1,000.
+    /// "expires"}], "factors": [{"id", "kind", "label", "hint"?, "codesLeft"?, "created", "lastUsed"}]}`, of the
+    /// sessions the newest 1,000.
     package func read(_ id: String, of application: String, by actor: Actor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
         try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
-        return person.resource
+        return resource(person, of: owner)
     }
 
     /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all
@@ -68,12 +74,12 @@ package struct UserAdministration: Sendable {
             owner.change(of: person, to: status)
         }
         guard let person = changed.person else { throw .noSuchUser }
+        let owner = try await owner(application)
         // What changes nothing shows the person all the same.
         if !changed.isRecorded {
-            let application = try await owner(application)
-            try await store.recordReading(.read, of: person.user.objectID, in: application.id, by: actor)
+            try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
         }
-        return person.resource
+        return resource(person, of: owner)
     }
 
     /// Ends one session, or all of them.
@@ -90,6 +96,46 @@ package struct UserAdministration: Sendable {
                 throw Failure(.notFound, "This user has no such session, or it has ended.")
             }
             return .endSession(id: session)
+        }
+    }
+
+    /// Takes a second factor from a user, or all of them, for good; the person is told by mail.
+    ///
+    /// Where the application requires one, the next login of the user enrols another. Recovery codes go with the last factor that
+    /// they stand in for, and no device is trusted any more.
+    ///
+    /// - Parameters:
+    ///   - factor: The factor; nil for all.
+    ///   - id: The user.
+    ///   - application: Whose user it is.
+    ///   - precondition: What the user must be like.
+    ///   - actor: Who does it.
+    /// - Throws: `not_found` when the user has no such factor.
+    package func removeFactors(
+        _ factor: String?,
+        of id: String,
+        of application: String,
+        if precondition: Precondition,
+        by actor: Actor
+    ) async throws(Failure) {
+        let loaded = LoadedApplication(try await changes.existing(application), masterKeys: masterKeys, kinds: kinds)
+        let before = try await person(id, of: loaded.application)
+        let wanted = factor.map { ObjectID($0) }
+        let removed = before.factors.filter { wanted == nil || $0.id == wanted }
+        guard factor == nil || !removed.isEmpty else { throw .noSuchFactor }
+        var told: [Notice] = []
+        // Recovery codes are no news of their own: they have gone with what they stood in for.
+        for kind in FactorKind.allCases where removed.contains(where: { $0.kind == kind }) {
+            guard kind.standsAlone || removed.count == 1 else { continue }
+            let mail = Mail.factorRemoved(kind: kind, link: nil, days: 0, name: before.user.name)
+            told += try await notices.notices(of: mail, to: before.user, in: loaded)
+        }
+        let notices = told
+        _ = try await change(id, of: application, if: precondition, by: actor) { person, _ in
+            guard person.user.email == before.user.email, person.factors.map(\.id) == before.factors.map(\.id) else {
+                throw Failure(.conflict, "The user has been changed meanwhile. Look at it and try again.")
+            }
+            return .removeFactors(only: wanted ?? nil, telling: notices)
         }
     }
 
@@ -167,11 +213,11 @@ package struct UserAdministration: Sendable {
             }
         }
         if let refusal, !isRefreshed { throw refusal }
-        return try await self.person(id, of: owner).resource
+        return resource(try await self.person(id, of: owner), of: owner)
     }
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
-    /// login of its password, its roles, its sessions, and the newest 1,000 entries of the audit log that name it.
+    /// login of its password, its roles, its sessions, its second factors, and the newest 1,000 entries of the audit log that name it.
     package func export(
         _ id: String,
         of application: String,
@@ -182,7 +228,8 @@ package struct UserAdministration: Sendable {
         try await store.recordReading(.export, of: person.user.objectID, in: owner.id, by: actor)
         let target = person.user.objectID.description
         let filter = AuditFilter(application: owner.id.text, target: target)
-        return person.export(audit: try await store.audit(matching: filter, before: nil, limit: 1000))
+        let factors = factors(of: person, in: owner)
+        return person.export(factors, audit: try await store.audit(matching: filter, before: nil, limit: 1000))
     }
 
     /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.
@@ -221,6 +268,14 @@ package struct UserAdministration: Sendable {
         return person
     }
 
+    private func factors(of person: StoredPerson, in owner: Application) -> [Factor] {
+        person.factors.map { hints.shown($0, of: person.user.objectID, in: owner.id) }
+    }
+
+    private func resource(_ person: StoredPerson, of owner: Application) -> Resource {
+        person.resource(factors(of: person, in: owner))
+    }
+
     private func change(
         _ id: String,
         of application: String,
@@ -256,4 +311,7 @@ package struct UserAdministration: Sendable {
             actor: actor
         )
     }
+}
+
+extension Failure {
 }

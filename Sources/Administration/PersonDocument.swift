@@ -1,12 +1,14 @@
 import Applications
 package import Store
-package import Vocabulary
+import Vocabulary
 
 /// A person as operators see it.
 extension StoredPerson {
-    /// `{"user", "identities", "password", "roles", "sessions"}`, guarded by status and identities: logins change all
-    /// else.
-    package var resource: Resource { Resource(.object(json(identities.map(\.json))), tag: tag) }
+    /// `{"user", "identities", "password", "roles", "sessions", "factors"}`, guarded by status and identities: logins
+    /// and their user change all else.
+    func resource(_ factors: [Vocabulary.Factor]) -> Resource {
+        Resource(.object(json(identities.map(\.json), factors.map(\.json))), tag: tag)
+    }
 
     package var tag: String {
         EntityTag.of(
@@ -19,24 +21,25 @@ extension StoredPerson {
     }
 
     /// The same as `resource`, with what the mapping wrote last.
-    package func export(audit: [AuditEntry]) -> JSONValue {
+    func export(_ factors: [Vocabulary.Factor], audit: [AuditEntry]) -> JSONValue {
         let identities = identities.map { identity in
             var json = identity.json
             json.append("written", .object(identity.written))
             return json
         }
-        var person = json(identities)
+        var person = json(identities, factors.map(\.json))
         person.append("audit", .array(audit.map(\.json)))
         return .object(person)
     }
 
-    private func json(_ identities: [JSONObject]) -> JSONObject {
+    private func json(_ identities: [JSONObject], _ factors: [JSONObject]) -> JSONObject {
         [
             "user": user.operatorJSON,
             "identities": .array(identities.map(JSONValue.object)),
             "password": password.map(\.json) ?? .null,
             "roles": .array(roles.map(JSONValue.string)),
             "sessions": .array(sessions.map(\.json)),
+            "factors": .array(factors.map(JSONValue.object)),
         ]
     }
 }
@@ -82,6 +85,21 @@ extension StoredPerson.Identity {
         object.append("tokenKept", .bool(tokenKept))
         object.append("tokenExpires", tokenExpires.map(JSONValue.integer) ?? .null)
         object.append("checked", checked.map(JSONValue.integer) ?? .null)
+        return object
+    }
+}
+
+extension Factor {
+    /// `{"id", "kind", "label", "hint"?, "codesLeft"?, "created", "lastUsed"}`.
+    var json: JSONObject {
+        var object: JSONObject = [
+            "id": .string(id.description), "kind": .string(kind.rawValue),
+            "label": label.map(JSONValue.string) ?? .null,
+        ]
+        if let hint { object.append("hint", .string(hint)) }
+        if let codesLeft { object.append("codesLeft", .integer(Int64(codesLeft))) }
+        object.append("created", .integer(created))
+        object.append("lastUsed", lastUsed.map(JSONValue.integer) ?? .null)
         return object
     }
 }

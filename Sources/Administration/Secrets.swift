@@ -9,9 +9,10 @@ package struct SecretRotation: Sendable {
     let options: SecretOptionResealing
 
     /// `{"current": keyId, "accepted": [keyId],
-    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "tokenKeys", "banKeys", "passing", "known"}]}`: app
-    ///   secrets and secret options, kept tokens of identities, hashes of passwords, keys of signed tokens, the key of
-    ///   bans, and what passes: login codes that wait to be exchanged, and mails that wait to be sent.
+    ///   "secrets": [{"keyId", "count", "tokens", "passwords", "factors", "tokenKeys", "banKeys", "passing",
+    ///   "known"}]}`: app secrets and secret options, kept tokens of identities, hashes of passwords, what is secret of
+    ///   second factors, keys of signed tokens, the key of bans, and what passes: login codes that wait to be exchanged,
+    ///   and mails that wait to be sent.
     package func count() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
@@ -21,6 +22,8 @@ package struct SecretRotation: Sendable {
         let banKeys = Dictionary(uniqueKeysWithValues: try await banKeysByKey().map { ($0.keyID, $0.count) })
         var tokens: [String: Int] = [:]
         var passwords: [String: Int] = [:]
+        var factors: [String: Int] = [:]
+        for (keyID, count) in try await store.factorsByKey(of: nil) { factors[keyID, default: 0] += count }
         var passing: [String: Int] = [:]
         for place in try await store.applicationPlaces() {
             for count in try await store.sealedByKey(of: place) {
@@ -28,9 +31,10 @@ package struct SecretRotation: Sendable {
                 passing[count.keyID, default: 0] += count.passing
             }
             for (keyID, count) in try await store.passwordsByKey(of: place) { passwords[keyID, default: 0] += count }
+            for (keyID, count) in try await store.factorsByKey(of: place) { factors[keyID, default: 0] += count }
             for (keyID, count) in try await store.mailsByKey(of: place) { passing[keyID, default: 0] += count }
         }
-        let keyIDs = [secrets, tokenKeys, banKeys, tokens, passwords, passing].reduce(into: Set()) {
+        let keyIDs = [secrets, tokenKeys, banKeys, tokens, passwords, factors, passing].reduce(into: Set()) {
             $0.formUnion($1.keys)
         }
         .sorted()
@@ -43,6 +47,7 @@ package struct SecretRotation: Sendable {
                         "keyId": .string(keyID), "count": .integer(Int64(secrets[keyID] ?? 0)),
                         "tokens": .integer(Int64(tokens[keyID] ?? 0)),
                         "passwords": .integer(Int64(passwords[keyID] ?? 0)),
+                        "factors": .integer(Int64(factors[keyID] ?? 0)),
                         "tokenKeys": .integer(Int64(tokenKeys[keyID] ?? 0)),
                         "banKeys": .integer(Int64(banKeys[keyID] ?? 0)),
                         "passing": .integer(Int64(passing[keyID] ?? 0)),
@@ -56,8 +61,8 @@ package struct SecretRotation: Sendable {
     /// Seals everything anew that is not under the current master key, in small steps; begins where it was interrupted.
     ///
     /// App secrets come first, secret options after them, also such as were stored as they are, the keys of signed
-    /// tokens and that of bans after them, and then kept tokens of identities, hashes of passwords and mails that wait
-    /// to be sent, application by application. A login code is over within a minute and stays under its key.
+    /// tokens and that of bans after them, and then kept tokens of identities, hashes of passwords, secrets of second
+    /// factors and mails that wait to be sent, application by application. A login code is over within a minute and stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.
@@ -126,6 +131,22 @@ package struct SecretRotation: Sendable {
         }) { () throws(Failure) in
             try await banKeysByKey()
         }
+        func sealFactors(of place: ApplicationPlace?) async throws(Failure) -> [(keyID: String, count: Int)] {
+            try await sealAll({
+                try await store.resealFactors(
+                    of: place,
+                    notUnder: current,
+                    among: former,
+                    limit: Self.secretsInAStep,
+                    by: actor
+                ) { secret, owner, factor in
+                    try masterKeys.resealed(secret, ofFactor: factor, of: owner, in: place?.id)
+                }
+            }) { () throws(Failure) in
+                try await store.factorsByKey(of: place)
+            }
+        }
+        left += try await sealFactors(of: nil)
         for place in try await store.applicationPlaces() {
             left += try await sealAll({
                 try await store.resealTokens(
@@ -153,6 +174,7 @@ package struct SecretRotation: Sendable {
             }) { () throws(Failure) in
                 try await store.passwordsByKey(of: place)
             }
+            left += try await sealFactors(of: place)
             left += try await sealAll({
                 try await store.resealMails(of: place, among: former, limit: Self.secretsInAStep) { sealed, id in
                     masterKeys.resealed(sealed, at: .mail(application: place.id, id: id))
@@ -211,6 +233,28 @@ extension MasterKeys {
                 """
                 The password of the user \(user) of \(application) does not open although its master key \(hash.keyID) is at hand: it was \
                 changed by other means. Remove it from the table passwords, so that the user can set another, then rotate again.
+                """
+            )
+        }
+        return resealed
+    }
+
+    /// What is secret of a second factor under the current key.
+    ///
+    /// - Throws: `provider_misconfigured` when it is under a key of ours and yet does not open.
+    fileprivate func resealed(
+        _ secret: SealedSecret,
+        ofFactor factor: ObjectID,
+        of user: ObjectID,
+        in application: ApplicationID?
+    ) throws(Failure) -> SealedSecret {
+        guard let resealed = resealed(secret, at: .factor(application: application, user: user, id: factor)) else {
+            throw Failure(
+                .providerMisconfigured,
+                """
+                The second factor \(factor) of \(application.map { "the user \(user) of \($0)" } ?? "an operator") does not \
+                open although its master key \(secret.keyID) is at hand: it was changed by other means. Take it away \
+                (federation user factor remove, federation operator factor remove), then rotate again.
                 """
             )
         }

@@ -303,6 +303,11 @@ package final class LoginPlan: Sendable {
     package let statement: SignInStatement
     /// For a credential that counts once.
     package let singleUseStatement: SignInStatement
+    /// For a login that was put off for a second factor.
+    package var finishingStatement: SignInStatement { finishing ?? singleUseStatement.finishing }
+    /// Made once where people are asked for one; elsewhere a login is finished only when the operator has just changed
+    /// that.
+    private let finishing: SignInStatement?
     /// For each target of the statement the position of its value among the mapping's targets.
     private let positions: [Int]
     /// Dynamic targets: name and position of its value.
@@ -340,6 +345,7 @@ package final class LoginPlan: Sendable {
             targets: targets,
             use: .once
         )
+        finishing = application.settings.secondFactor.demand == .off ? nil : singleUseStatement.finishing
     }
 
     /// For a profile that was read without a login; with the values of `columnValues(of:)`.

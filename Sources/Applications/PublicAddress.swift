@@ -12,6 +12,9 @@ package struct PublicAddress: Sendable {
     /// The public URL with another host name, by the same scheme and port and without a path; nil without one.
     package func url(onHost name: String) -> String? { url.map { PublicURL($0).withHost(name) } }
 
+    /// The scheme, the host name and the port, as browsers name where a page comes from; nil without one.
+    package var origin: String? { host.flatMap { url(onHost: $0) } }
+
     /// Whether browsers reach the deployment by HTTPS, as far as it says so.
     package var isReachedByTLS: Bool { url?.utf8.starts(with: "https://".utf8) ?? false }
 

@@ -92,10 +92,12 @@ package enum SettingsDocument {
                 settings.roles = problems.texts(value, at: place, most: mostRoles) { roleProblem($0) }
                 if Set(settings.roles).count != settings.roles.count { problems.add(place, "names a role twice") }
             case "collection": settings.collection = CollectionRights(value, at: place, problems: &problems)
+            case "secondFactor": settings.secondFactor = SecondFactorPolicy(value, at: place, problems: &problems)
             default: problems.add(place, "is not a setting")
             }
         }
         settings.collection.check(roles: settings.roles, at: place / "collection", problems: &problems)
+        settings.secondFactor.check(roles: settings.roles, at: place / "secondFactor", problems: &problems)
         if object["sessionIdleSeconds"] == nil {
             settings.sessionIdleSeconds = min(settings.sessionIdleSeconds, settings.sessionAbsoluteSeconds)
         }
@@ -132,6 +134,7 @@ package enum SettingsDocument {
             ]),
             "roles": .array(settings.roles.map(JSONValue.string)),
             "collection": settings.collection.document,
+            "secondFactor": settings.secondFactor.document,
         ])
     }
 
@@ -186,7 +189,7 @@ package enum SettingsDocument {
     }
 
     /// Scheme, host and port in lower case without a path, as browsers send it.
-    private static func isOrigin(_ text: String) -> Bool {
+    static func isOrigin(_ text: String) -> Bool {
         guard text.utf8.count <= 253 else { return false }
         let schemes = ["https://", "http://"]
         guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
@@ -195,7 +198,7 @@ package enum SettingsDocument {
     }
 
     /// Labels of letters, digits and inner hyphens, at most 63 bytes each, with dots between them (RFC 1123 §2.1).
-    private static func isHostName(_ text: String) -> Bool {
+    static func isHostName(_ text: String) -> Bool {
         let labels = text.utf8.prefix(254).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let hyphen = UInt8(ascii: "-")
         return text.utf8.count <= 253

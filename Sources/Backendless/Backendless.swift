@@ -62,7 +62,11 @@ package struct Backendless: ClientProtocol {
         RegistrationRoutes(registrations: federation.registrations).mount(on: routes)
         SimpleRegisterRoutes(registrations: federation.registrations, signIn: federation.signIn).mount(on: routes)
         LoginRoutes(signIn: federation.signIn).mount(on: routes)
-        DialogRoutes(dialog: federation.dialog, address: federation.address).mount(on: routes)
+        DialogRoutes(
+            dialog: federation.dialog,
+            factors: federation.dialogFactors,
+            address: federation.address
+        ).mount(on: routes)
         PasswordRoutes(
             serverLogin: federation.serverLogin,
             passwordLogins: federation.passwordLogins,
@@ -73,6 +77,7 @@ package struct Backendless: ClientProtocol {
             confirmation: federation.confirmation,
             reversal: federation.reversal
         ).mount(on: routes)
+        SecondFactorRoutes(secondFactor: federation.secondFactor, ownFactors: federation.ownFactors).mount(on: routes)
         NonceRoutes(nonces: federation.nonces).mount(on: routes)
         SessionRoutes(sessions: federation.sessions).mount(on: routes)
         TokenRoutes(tokens: federation.tokens).mount(on: routes)

@@ -26,7 +26,16 @@ final class Connection {
     /// Sends a whole request and reads the whole reply.
     ///
     /// - Returns: its status.
-    func exchange(_ request: [UInt8]) throws -> Int {
+    func exchange(_ request: [UInt8]) throws -> Int { try bytes(of: request).status }
+
+    /// The same, with the body.
+    func reply(to request: [UInt8]) throws -> (status: Int, body: String) {
+        let (status, bytes) = try bytes(of: request)
+        let start = bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.endIndex
+        return (status, String(decoding: bytes[start...], as: UTF8.self))
+    }
+
+    private func bytes(of request: [UInt8]) throws -> (status: Int, bytes: [UInt8]) {
         var sent = 0
         while sent < request.count {
             let written = request.withUnsafeBytes { bytes in
@@ -46,7 +55,7 @@ final class Connection {
         guard reply.count > 12, let status = Int(String(decoding: reply[9..<12], as: UTF8.self)) else {
             throw ConnectionBroken()
         }
-        return status
+        return (status, reply)
     }
 
     /// Bytes of head and body together, once the head is complete.

@@ -55,6 +55,27 @@ struct Report {
         )
     }
 
+    /// What one kind of request costs beside another, the first one being what all are compared with.
+    func factors(_ what: String, _ costs: [String: [Cost]], order: [String]) {
+        print("\n\(what); medians, processor time in microseconds a request")
+        line(["", "requests/s", "CPU µs", "PostgreSQL CPU µs", "both, over the first"])
+        func both(_ cost: Cost) -> Double { cost.process + cost.database }
+        for name in order {
+            guard let of = costs[name], let first = costs[order[0]] else { continue }
+            line([
+                name, figure(median(of.map(\.perSecond)), 0), figure(median(of.map(\.process)), 1),
+                figure(median(of.map(\.database)), 1),
+                "× " + figure(median(zip(of, first).map { both($0) / both($1) }), 2),
+            ])
+        }
+    }
+
+    /// What logins that wait for a factor leave in the process.
+    func waiting(_ count: Int, before: Int, after: Int) {
+        func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }
+        print("\n\(count) logins left waiting: \(mebibytes(before)) MiB before, \(mebibytes(after)) MiB after")
+    }
+
     /// What is measured of a program on a new system.
     func fresh(_ name: String, people: Int, seconds: Double) {
         print("\n\(name): logins of \(people) people, tables analyzed at one session, measurements of \(seconds) s")

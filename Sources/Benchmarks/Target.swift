@@ -5,10 +5,12 @@ struct Target {
     let name: String
     let process: ManagedProcess
     let load: Load
+    /// What each reply must have.
+    var status = 200
 
     /// A benchmark of failures would be worth nothing.
     func check(_ outcome: Load.Outcome) throws {
-        guard outcome.replies.keys.allSatisfy({ $0 == 200 }), outcome.count > 0 else {
+        guard outcome.replies.keys.allSatisfy({ $0 == status }), outcome.count > 0 else {
             throw WrongReplies(
                 name: name,
                 replies: outcome.replies,
@@ -17,7 +19,7 @@ struct Target {
         }
     }
 
-    /// What one measurement costs, in which every login must succeed.
+    /// What one measurement costs, in which every reply must be the expected one.
     ///
     /// - Parameters:
     ///   - database: Process id of the PostgreSQL server.

@@ -10,6 +10,7 @@ package import Accounts
 package import Applications
 package import Callbacks
 import Deletions
+import Factors
 import KeptTokens
 package import Logging
 package import Logins
@@ -18,6 +19,7 @@ import Notifications
 package import Passwords
 package import Secrets
 package import Store
+package import Texting
 package import Vocabulary
 
 /// The use cases of clients, and of providers that call.
@@ -25,11 +27,14 @@ package struct Federation: Sendable {
     // Logging in.
     package let signIn: SignIn
     package let dialog: LoginDialog
+    package let dialogFactors: DialogFactors
     package let passwordLogins: PasswordLogins
     package let serverLogin: ServerLogin
     package let nonces: Nonces
     package let reverseAuthorization: ReverseAuthorization
     package let linking: Linking
+    package let secondFactor: SecondFactor
+    package let ownFactors: OwnFactors
     package let sessions: Sessions
     package let tokens: TokenIssuer
     package let providerTokens: ProviderTokens
@@ -71,6 +76,7 @@ package struct Federation: Sendable {
     ///   - publicURL: Where the public listener is reached from outside, like `https://users.example.com`; nil when the
     ///     deployment does not say.
     ///   - mailer: Nil when the deployment sends no mails.
+    ///   - smsGateway: Nil when the deployment sends no messages to telephones.
     ///   - limits: Of whole use cases.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
@@ -84,6 +90,7 @@ package struct Federation: Sendable {
         passwords: PasswordHasher? = nil,
         publicURL: String? = nil,
         mailer: Mailer? = nil,
+        smsGateway: SMSGateway? = nil,
         limits: Limits,
         clock: WallClock,
         random: RandomSource,
@@ -133,10 +140,86 @@ package struct Federation: Sendable {
             nonces: nonces,
             random: random
         )
-        let writer = SignInWriter(store: store, masterKeys: masterKeys, random: random, banKey: banKey)
+        let hints = FactorHints(masterKeys: masterKeys)
+        let delivery = CodeDelivery(
+            attempts: attempts,
+            queue: queue,
+            gateway: smsGateway,
+            limits: limits,
+            random: random
+        )
+        let checks = FactorChecks(
+            store: store,
+            delivery: delivery,
+            hints: hints,
+            attempts: attempts,
+            limits: limits,
+            clock: clock
+        )
+        let enrolment = FactorEnrolment(
+            masterKeys: masterKeys,
+            delivery: delivery,
+            attempts: attempts,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        let pendings = PendingSignIns(
+            store: store,
+            masterKeys: masterKeys,
+            checks: checks,
+            hints: hints,
+            clock: clock,
+            random: random
+        )
+        let writer = SignInWriter(
+            store: store,
+            masterKeys: masterKeys,
+            random: random,
+            banKey: banKey,
+            pendings: pendings
+        )
+        secondFactor = SecondFactor(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            pendings: pendings,
+            checks: checks,
+            authenticator: authenticator,
+            writer: writer,
+            concurrency: concurrency,
+            log: log,
+            limits: limits,
+            clock: clock,
+            random: random
+        )
+        ownFactors = OwnFactors(
+            store: store,
+            sessions: sessions,
+            secondFactor: secondFactor,
+            pendings: pendings,
+            enrolment: enrolment,
+            checks: checks,
+            hints: hints,
+            notices: notices,
+            events: events
+        )
+        dialogFactors = DialogFactors(
+            store: store,
+            masterKeys: masterKeys,
+            codes: codes,
+            pendings: pendings,
+            checks: checks,
+            enrolment: enrolment,
+            secondFactor: secondFactor,
+            ownFactors: ownFactors,
+            log: log,
+            clock: clock
+        )
         signIn = SignIn(
             authenticator: authenticator,
             writer: writer,
+            ownFactors: ownFactors,
             concurrency: concurrency,
             log: log,
             limits: limits
@@ -147,6 +230,7 @@ package struct Federation: Sendable {
             authenticator: authenticator,
             writer: writer,
             codes: codes,
+            factors: dialogFactors,
             challenges: DialogChallenges(store: store),
             concurrency: concurrency,
             log: log,
@@ -197,6 +281,7 @@ package struct Federation: Sendable {
             store: store,
             directory: directory,
             verifier: verifier,
+            pendings: pendings,
             log: log,
             limits: limits,
             random: random
@@ -207,6 +292,7 @@ package struct Federation: Sendable {
             store: store,
             verifier: verifier,
             links: links,
+            factors: LinkFactors(store: store, pendings: pendings, checks: checks, hints: hints),
             notices: notices,
             revoker: revoker,
             events: events,

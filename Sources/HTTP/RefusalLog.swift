@@ -68,6 +68,7 @@ package struct RefusalLog: Sendable {
         .accountDisabled, .loginInvalid, .tooManyAttempts, .emailUnconfirmed, .registrationDisabled, .notOwnRecord,
         .reauthenticationRequired, .guestInvalid, .linkInvalid, .roleAssignmentForbidden, .objectLoginForbidden,
         .serverKeyRequired, .queryForbidden, .creationForbidden, .deletionForbidden, .operatorTokenInvalid,
-        .operatorForbidden, .rateLimited,
+        .operatorForbidden, .rateLimited, .secondFactorRequired, .secondFactorEnrolmentRequired, .secondFactorInvalid,
+        .pendingSignInInvalid, .factorReauthenticationRequired,
     ]
 }

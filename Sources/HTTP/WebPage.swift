@@ -44,15 +44,42 @@ package enum WebPage {
     /// SHA-256 of the script as base64; a test holds it to the script.
     static let handOverDigest = "I0TnLI9G/OQsQAHQVNQB8jS2bteLIXvKfPoJ2TKAzoI="
 
+    /// The page that shows something that is shown once, and hands the text over when its reader is through with it.
+    package static func handOver(_ message: [UInt8], to origin: String, after body: String) -> Response {
+        var target = JSONWriter(capacity: 64)
+        target.string(origin)
+        let body = """
+            \(body)
+            <p><button id="done">I have kept them</button></p>
+            <script type="application/json" id="message">\(embedded(message))</script>
+            <script type="application/json" id="origin">\(embedded(target.bytes))</script>
+            <script>\(lateHandOverScript)</script>
+            """
+        return response(title: "Login", body: body, script: lateHandOverDigest, status: .ok)
+    }
+
+    static let lateHandOverScript = """
+        const text = id => document.getElementById(id).textContent;
+        document.getElementById("done").onclick = () => {
+            if (window.opener) window.opener.postMessage(text("message"), JSON.parse(text("origin")));
+            window.close();
+        };
+        """
+    /// SHA-256 of the script as base64; a test holds it to the script.
+    static let lateHandOverDigest = "8inx4izn9dRS3qIqC2cN0hXAUjRkQUZ0ohknWcCEOC0="
+
     /// A page whose policy lets it load nothing, execute nothing but the script of that digest, and send forms to its
     /// own origin at most.
+    ///
+    /// Browsers hold the redirect that answers a form to the policy, too: `formTarget` is where it may lead besides.
     package static func response(
         title: String,
         body: String,
         script digest: String?,
         status: HTTPResponse.Status,
         headers: HTTPFields = HTTPFields(),
-        sendsForms: Bool = false
+        sendsForms: Bool = false,
+        formTarget: String? = nil
     ) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -68,13 +95,14 @@ package enum WebPage {
             </html>
 
             """
+        let forms = sendsForms ? "'self'" + (formTarget.map { " \($0)" } ?? "") : "'none'"
         let scripts = digest.map { "script-src 'sha256-\($0)'; " } ?? ""
         var headers = headers
         headers[.contentType] = "text/html; charset=utf-8"
         headers[.cacheControl] = "no-store"
         headers[.contentSecurityPolicy] =
             """
-            default-src 'none'; \(scripts)base-uri 'none'; form-action \(sendsForms ? "'self'" : "'none'"); \
+            default-src 'none'; \(scripts)base-uri 'none'; form-action \(forms); \
             frame-ancestors 'none'
             """
         headers[.referrerPolicy] = "no-referrer"
@@ -83,7 +111,7 @@ package enum WebPage {
 
     /// JSON that cannot end the element it stands in: `<`, `>` and `&` occur within its texts only, where they may be
     /// escaped.
-    private static func embedded(_ json: [UInt8]) -> String {
+    static func embedded(_ json: [UInt8]) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.count)
         for byte in json {

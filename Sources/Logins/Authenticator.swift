@@ -39,11 +39,23 @@ struct AuthenticatedLogin: Sendable {
     let mapping: JSONValue?
     /// What the write uses up; nil for a credential that may be used again.
     let once: SingleUse?
+    /// The second factor that finishes a login that was put off for it.
+    let factor: FactorProof?
+    /// The id that the user gets if this login creates one; nil for any.
+    let freshID: ObjectID?
 
-    init(_ result: AuthenticationResult, mapping: JSONValue?, once: SingleUse? = nil) {
+    init(
+        _ result: AuthenticationResult,
+        mapping: JSONValue?,
+        once: SingleUse? = nil,
+        factor: FactorProof? = nil,
+        freshID: ObjectID? = nil
+    ) {
         self.result = result
         self.mapping = mapping
         self.once = once
+        self.factor = factor
+        self.freshID = freshID
     }
 }
 

@@ -57,7 +57,8 @@ package struct Linking: Sendable {
     /// The mapping writes as at a login by that identity, except that what is written at the first login alone fills
     /// only what is empty. A new identity needs a session whose user was authenticated within five minutes, since a
     /// stolen one must not bring the thief's own; a credential of an identity that is the user's already authenticates
-    /// them anew.
+    /// them anew. A guest becomes a user by it, and where that takes a second factor it is put off as the login of the
+    /// guest, which finishes it.
     ///
     /// - Throws: What a login throws; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
@@ -87,7 +88,7 @@ package struct Linking: Sendable {
                 )
                 return try await authenticator.withAuthentication(of: attempt) {
                     (login, plan, attempt) throws(Failure) in
-                    try await link(login, by: plan, to: token, in: attempt)
+                    try await link(login, by: plan, to: before.objectID, session: token, in: attempt)
                 }
             }
         }
@@ -101,18 +102,25 @@ package struct Linking: Sendable {
     private func link(
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
-        to token: SessionToken,
+        to user: ObjectID,
+        session token: SessionToken,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<(linked: LinkedUser, isNew: Bool)> {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
-        let written = try await writer.write(
-            mapped,
-            of: login,
-            session: token,
-            linking: .session(tokenHash: token.hash, authenticatedWithin: Sessions.reauthenticationSeconds),
-            by: plan,
-            in: attempt
-        )
+        let written: StatementOutcome<WrittenSignIn>
+        do throws(Failure) {
+            written = try await writer.write(
+                mapped,
+                of: login,
+                session: token,
+                linking: .session(tokenHash: token.hash, authenticatedWithin: Sessions.reauthenticationSeconds),
+                by: plan,
+                in: attempt
+            )
+        } catch {
+            // Only guests are put off.
+            throw try await writer.putOff(error, login, guest: GuestClaim(id: user, token: token), in: attempt)
+        }
         return written.map { written in
             let linked = LinkedUser(
                 user: written.user,

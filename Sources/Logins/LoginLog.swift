@@ -23,6 +23,7 @@ package struct LoginOutcome: Sendable {
         case guest
         /// A server's key.
         case server
+        case passkey
     }
 
     package let application: ApplicationID
@@ -74,26 +75,27 @@ package struct LoginLog: Sendable {
     /// Does a login for which nobody shows a credential, and tells how it went as an event of that name.
     ///
     /// - Throws: What the body throws, as logged.
-    package func telling(
+    package func telling<Result>(
         of event: String,
         by method: LoginOutcome.Method,
         in loaded: LoadedApplication,
         _ logger: Logger,
         with facts: Logger.Metadata = [:],
-        _ body: () async throws(Failure) -> SignedIn
-    ) async throws(Failure) -> SignedIn {
+        signedIn: (Result) -> SignedIn,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
         let started = ContinuousClock.now
         do throws(Failure) {
-            let signedIn = try await events.logging(
+            let result = try await events.logging(
                 event,
                 of: loaded,
                 logger,
                 with: facts,
-                user: \.user.objectID,
+                user: { signedIn($0).user.objectID },
                 body
             )
-            observe(.success(signedIn), by: method, in: loaded, duration: started.duration(to: .now))
-            return signedIn
+            observe(.success(signedIn(result)), by: method, in: loaded, duration: started.duration(to: .now))
+            return result
         } catch {
             observe(.failure(error), by: method, in: loaded, duration: started.duration(to: .now))
             throw error

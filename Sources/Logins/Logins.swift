@@ -26,6 +26,7 @@ package final class LoginRequest: Sendable {
     package let appID: String?
     /// The session that the client already has; it ends when it is the same user's.
     package let previousToken: SessionToken?
+    package let client: LoginClient
     /// What the client gives to one login and all its repetitions.
     package let idempotencyKey: String?
     /// The guest whom the login makes a user.
@@ -37,6 +38,7 @@ package final class LoginRequest: Sendable {
         mapping: JSONValue?,
         appID: String?,
         previousToken: SessionToken?,
+        client: LoginClient,
         idempotencyKey: String? = nil,
         guest: GuestClaim? = nil
     ) {
@@ -45,6 +47,7 @@ package final class LoginRequest: Sendable {
         self.mapping = mapping
         self.appID = appID
         self.previousToken = previousToken
+        self.client = client
         self.idempotencyKey = idempotencyKey
         self.guest = guest
     }
@@ -91,6 +94,7 @@ package struct SignedIn: Sendable {
 package struct SignIn: Sendable {
     let authenticator: Authenticator
     let writer: SignInWriter
+    let ownFactors: OwnFactors
     let concurrency: ConcurrencyLimit
     let log: LoginLog
     let limits: Limits
@@ -98,12 +102,14 @@ package struct SignIn: Sendable {
     package init(
         authenticator: Authenticator,
         writer: SignInWriter,
+        ownFactors: OwnFactors,
         concurrency: ConcurrencyLimit,
         log: LoginLog,
         limits: Limits
     ) {
         self.authenticator = authenticator
         self.writer = writer
+        self.ownFactors = ownFactors
         self.concurrency = concurrency
         self.log = log
         self.limits = limits
@@ -120,14 +126,17 @@ package struct SignIn: Sendable {
         let started = ContinuousClock.now
         return try await log.telling(of: .credential(request.credential), by: request.provider, in: loaded, logger) {
             () throws(Failure) in
-            try await concurrency.run { () throws(Failure) in
+            let (signedIn, enrolled) = try await concurrency.run { () throws(Failure) in
                 let end = started + limits.login
                 let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
                 return try await authenticator.withAuthentication(of: attempt) {
                     (login, plan, attempt) throws(Failure) in
-                    try await writer.complete(login, by: plan, in: attempt)
+                    let enrolled = login.factor?.enrolled?.kind
+                    return try await writer.complete(login, by: plan, in: attempt).map { ($0, enrolled) }
                 }
             }
+            if let enrolled { await ownFactors.tellOfFirst(enrolled, signedIn.user, in: loaded, logger: logger) }
+            return signedIn
         }
     }
 }

@@ -14,29 +14,41 @@ package struct SignInWriter: Sendable {
     let masterKeys: MasterKeys
     let random: RandomSource
     let banKey: BanKey
+    let pendings: PendingSignIns
 
     package init(
         store: Store,
         masterKeys: MasterKeys,
         random: RandomSource,
-        banKey: BanKey
+        banKey: BanKey,
+        pendings: PendingSignIns
     ) {
         self.store = store
         self.masterKeys = masterKeys
         self.random = random
         self.banKey = banKey
+        self.pendings = pendings
     }
 
     /// Maps the profile of an authenticated person and writes identity, user and session.
+    ///
+    /// - Throws: What the write throws; `second_factor_required` and `second_factor_enrolment_required` with the
+    ///   pending sign-in, nothing being written then.
     func complete(
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<SignedIn> {
         let session = sessionToken(for: login, in: attempt)
-        let linking = attempt.request.guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
+        let guest = attempt.request.guest
+        let linking = guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
-        let written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
+        let written: StatementOutcome<WrittenSignIn>
+        do throws(Failure) {
+            written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
+        } catch {
+            throw try await putOff(error, login, guest: guest, in: attempt)
+        }
         return written.map { written in
             SignedIn(
                 user: written.user,
@@ -59,12 +71,20 @@ package struct SignInWriter: Sendable {
     ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let application = attempt.loaded.application
         if !plan.mapping.newDynamicNames.isEmpty {
+            // A login that is put off leaves nothing, and names are kept in a statement of their own.
+            if login.factor == nil, linking == nil {
+                let device = attempt.request.client.deviceHash
+                let identity = login.result.person.identity
+                if let demand = try await store.factorDemand(of: identity, deviceHash: device, in: application) {
+                    throw demand
+                }
+            }
             try await store.registerDynamicNames(plan.mapping.newDynamicNames, of: application.id)
         }
         let write = SignInWrite(
             person: login.result.person,
             banHash: try await banKey.hasher(of: application.id)(login.result.person.identity),
-            freshID: random.objectID(),
+            freshID: login.freshID ?? random.objectID(),
             tokenHash: session.hash,
             previousTokenHash: attempt.request.previousToken?.hash,
             sessionSeconds: application.settings.sessionAbsoluteSeconds,
@@ -72,11 +92,40 @@ package struct SignInWriter: Sendable {
             cleared: mapped.cleared,
             dynamic: plan.dynamicValues(of: mapped),
             token: tokenToKeep(of: login.result, in: attempt.loaded),
-            once: login.once
+            once: login.once,
+            factor: login.factor,
+            deviceHash: attempt.request.client.deviceHash
         )
-        let statement = login.once == nil ? plan.statement : plan.singleUseStatement
+        let statement =
+            login.factor != nil ? plan.finishingStatement : login.once != nil ? plan.singleUseStatement : plan.statement
         guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
         return try await store.signIn(write, by: statement, linking: linking)
+    }
+
+    /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one as
+    /// it is.
+    ///
+    /// A credential that counts once has been used by then; of a guest's login, whose transaction is undone, it is used
+    /// here.
+    func putOff(
+        _ failure: Failure,
+        _ login: AuthenticatedLogin,
+        guest: GuestClaim?,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> Failure {
+        guard failure.isPutOff else { return failure }
+        let request = attempt.request
+        if guest != nil, let once = login.once {
+            guard try await store.use(once, of: attempt.loaded.application) else { throw .credentialReplayed }
+        }
+        let vouched = VouchedLogin(result: login.result, mapping: login.mapping, codeChallenge: nil)
+        return try await pendings.putOff(
+            failure,
+            .provider(vouched, guest: guest),
+            by: request.client,
+            previousToken: request.previousToken,
+            in: attempt.loaded
+        )
     }
 
     /// The provider token as it is kept; nil where the application keeps none.
@@ -122,11 +171,14 @@ extension SignInWriter {
     /// The token of the session that a login opens: a random one, and for a login that may come again one that nobody
     /// without the master key can tell from it.
     func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
-        guard attempt.request.idempotencyKey != nil, let owner = login.once?.owner else {
-            return random.sessionToken()
-        }
+        sessionToken(of: login.once, isRepeatable: attempt.request.idempotencyKey != nil, in: attempt.loaded)
+    }
+
+    /// The same for what counts once, and may come again under a key of the client's.
+    func sessionToken(of once: SingleUse?, isRepeatable: Bool, in loaded: LoadedApplication) -> SessionToken {
+        guard isRepeatable, let owner = once?.owner else { return random.sessionToken() }
         let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")
-        let application = Array(attempt.loaded.application.id.text.utf8)
+        let application = Array(loaded.application.id.text.utf8)
         return SessionToken(random: Array(HMAC<SHA256>.authenticationCode(for: owner + application, using: key)))
     }
 }

@@ -60,7 +60,10 @@ package struct TokenIssuer: Sendable {
                 """
             )
         }
-        let user = try await sessions.user(of: token, in: loaded)
+        let (user, session) = try await sessions.session(of: token, in: loaded)
+        guard let proofs = try await store.sessionProofs(tokenHash: session.hash, in: application) else {
+            throw .sessionInvalid
+        }
         let roles = application.roles(of: user, given: try await store.roles(of: user.objectID, in: application))
         let key = try await tokenKeys.signing(for: application.id)
         let now = clock.seconds
@@ -68,7 +71,8 @@ package struct TokenIssuer: Sendable {
             issuer: "\(url)/\(application.id)",
             audience: settings.audience ?? application.id.text,
             user: user.objectID,
-            session: token?.publicID,
+            session: session.publicID,
+            proofs: proofs,
             roles: roles,
             seconds: settings.seconds,
             id: Base64URL.encode(random.bytes(16)),
@@ -102,7 +106,8 @@ struct TokenClaims {
     let issuer: String
     let audience: String
     let user: ObjectID
-    let session: String?
+    let session: String
+    let proofs: SessionProofs
     let roles: [String]
     let seconds: Int64
     let id: String
@@ -112,11 +117,38 @@ struct TokenClaims {
     var json: JSONObject {
         var claims: JSONObject = [
             "iss": .string(issuer), "sub": .string("\(user)"), "aud": .string(audience), "iat": .integer(now),
-            "exp": .integer(now + seconds), "jti": .string(id),
+            "exp": .integer(now + seconds), "jti": .string(id), "sid": .string(session),
+            "amr": .array(proofs.methods.map(JSONValue.string)), "acr": .string(proofs.isTwofold ? "aal2" : "aal1"),
         ]
-        if let session { claims.append("sid", .string(session)) }
+        // A server's word is none of the person's.
+        if proofs.authenticated > 0 { claims.append("auth_time", .integer(proofs.authenticated)) }
         if !roles.isEmpty { claims.append("roles", .array(roles.map(JSONValue.string))) }
         return claims
+    }
+}
+
+extension SessionProofs {
+    /// Whether two things were shown, or one that is two: a passkey that has made sure who holds it.
+    ///
+    /// A server's word is none of them.
+    fileprivate var isTwofold: Bool { factor != nil && authenticated > 0 }
+
+    /// What was shown, by the words of RFC 8176; `fed` is none of them: that a provider has vouched.
+    fileprivate var methods: [String] {
+        var methods: [String] = []
+        switch method {
+        case nil: break
+        case ProviderName.password.text?: if authenticated > 0 { methods.append("pwd") }
+        case FactorKind.passkey.rawValue?: break
+        case _?: methods.append("fed")
+        }
+        switch factor {
+        case nil: break
+        case .totp?, .recoveryCode?, .email?: methods.append("otp")
+        case .sms?: methods.append("sms")
+        case .passkey?: methods.append("pop")
+        }
+        return isTwofold ? methods + ["mfa"] : methods
     }
 }
 

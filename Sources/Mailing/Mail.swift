@@ -18,6 +18,11 @@ package enum Mail: Sendable {
     case loginChanged(link: Secret?, days: Int, name: String?)
     /// A provider's identity, or the password where none is named, is no login method any more; the link does the same.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
+    /// A code to show, and for how long it counts.
+    case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
+    /// A second factor has come or gone; the link undoes it.
+    case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
     /// The account is gone, or will be in so many days.
     case accountDeleted(days: Int64, name: String?)
     /// Whether mail works at all.
@@ -26,7 +31,7 @@ package enum Mail: Sendable {
     /// The names of the templates, by which operators have files of their own.
     package enum Template: String, Sendable, CaseIterable {
         case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
-            accountDeleted, test
+            factorCode, factorAdded, factorRemoved, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
         /// What a template may show; `application` is the name of the application.
@@ -38,6 +43,9 @@ package enum Mail: Sendable {
             case .identityLinked: ["application", "name", "provider"]
             case .emailChanged, .loginChanged: ["application", "name", "link", "days"]
             case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
+            case .factorCode: ["application", "name", "code", "minutes", "login", "enrolment"]
+            case .factorAdded, .factorRemoved:
+                Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
             case .accountDeleted: ["application", "name", "days"]
             case .test: ["application"]
             }
@@ -53,6 +61,9 @@ package enum Mail: Sendable {
         case .emailChanged: .emailChanged
         case .loginChanged: .loginChanged
         case .loginMethodRemoved: .loginMethodRemoved
+        case .factorCode: .factorCode
+        case .factorAdded: .factorAdded
+        case .factorRemoved: .factorRemoved
         case .accountDeleted: .accountDeleted
         case .test: .test
         }
@@ -61,12 +72,13 @@ package enum Mail: Sendable {
     /// Seconds after which the mail is of no use to its reader.
     var usefulSeconds: Int64 {
         switch self {
-        case .passwordReset(_, let minutes, _): Int64(clamping: minutes) &* 60
+        case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
-        case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _):
+        case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
+            .factorAdded(_, _?, let days, _), .factorRemoved(_, _?, let days, _):
             Int64(clamping: days) &* 86_400
-        case .passwordChanged, .identityLinked, .emailChanged, .loginChanged, .loginMethodRemoved, .accountDeleted,
-            .test:
+        case .passwordChanged, .identityLinked, .emailChanged, .loginChanged, .loginMethodRemoved, .factorAdded,
+            .factorRemoved, .accountDeleted, .test:
             86_400
         }
     }
@@ -84,6 +96,16 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
         case .loginMethodRemoved(let provider, let link, let days, let name):
             Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])
+        case .factorCode(let code, let minutes, let enrols, let name):
+            // Templates say in their own words what it is for.
+            Self.values(
+                name: name,
+                ["code": code.reveal(), "minutes": String(minutes), enrols ? "enrolment" : "login": "yes"]
+            )
+        case .factorAdded(let kind, let link, let days, let name),
+            .factorRemoved(let kind, let link, let days, let name):
+            // Templates say in their own words what the kinds are.
+            Self.values(name: name, ["link": link?.reveal(), "days": String(days), kind.rawValue: kind.rawValue])
         case .accountDeleted(let days, let name): Self.values(name: name, ["days": days > 0 ? String(days) : nil])
         case .test: [:]
         }

@@ -39,7 +39,7 @@ package struct MailQueue: Sendable {
     ///     second mail.
     ///   - address: To whom, as it is stored with the user.
     ///   - locale: The user's `blUserLocale`.
-    ///   - user: Whose mail it is; when they are erased, it is not sent.
+    ///   - user: Whose mail it is; when they are erased, it is not sent. Nil while there is no such user.
     ///   - loaded: The application.
     /// - Throws: `mail_off` without a mail server, `email_invalid` for an address that no mail server takes,
     ///   `store_unavailable` and its like.
@@ -48,7 +48,7 @@ package struct MailQueue: Sendable {
         event: String,
         to address: String,
         locale: String?,
-        user: ObjectID,
+        user: ObjectID?,
         of loaded: LoadedApplication
     ) async throws(Failure) {
         let id = random.objectID()

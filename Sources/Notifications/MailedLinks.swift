@@ -248,6 +248,16 @@ extension AttemptCount {
         return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
     }
 
+    /// What a mail with a code is counted for.
+    package static func codes(to email: EmailAddress, from source: RequestSource) -> [AttemptCount] {
+        [mails(from: source), AttemptCount(for: Digest.sha256("codes to \(email.mailbox)"), by: .codesToMailbox)]
+    }
+
+    /// What any mail is counted for that a source causes.
+    package static func mails(from source: RequestSource) -> AttemptCount {
+        AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
+    }
+
     /// The same for a login, behind which a mailbox may be.
     static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
         if let email = login.email { return mails(kind, to: email, from: source) }

@@ -16,7 +16,8 @@ package struct NoticeAddress: Sendable {
 package struct Notices: Sendable {
     let store: Store
     let queue: MailQueue
-    let links: MailedLinks
+    /// Nil where nothing is told that a link undoes.
+    let links: MailedLinks?
     let attempts: AttemptCounter
     let limits: Limits
     let random: RandomSource
@@ -24,7 +25,7 @@ package struct Notices: Sendable {
     package init(
         store: Store,
         queue: MailQueue,
-        links: MailedLinks,
+        links: MailedLinks? = nil,
         attempts: AttemptCounter,
         limits: Limits,
         random: RandomSource
@@ -55,10 +56,7 @@ package struct Notices: Sendable {
     ) async {
         guard queue.canSendMail else { return }
         do throws(Failure) {
-            var notices: [Notice] = []
-            for address in try await noticeAddresses(of: user, and: others, in: loaded) {
-                if let notice = try notice(mail, to: address, of: user, in: loaded) { notices.append(notice) }
-            }
+            let notices = try await notices(of: mail, to: user, and: others, in: loaded)
             guard !notices.isEmpty else { return }
             try await attempts.counting(before: .now + limits.login) { () throws(Failure) in
                 try await store.enqueue(notices, to: user.objectID, of: loaded.application)
@@ -75,18 +73,19 @@ package struct Notices: Sendable {
         }
     }
 
-    /// What a user is told whose account goes, at every address that must know; the mails outlast the account.
+    /// What a user is told, to be put into the queue with what happens to the account.
     ///
-    /// - Returns: None when no mail can be sent.
+    /// - Returns: A notice to every address that must know; none when no mail can be sent.
     /// - Throws: `store_unavailable` and its like.
-    package func farewell(
-        _ mail: Mail,
+    package func notices(
+        of mail: Mail,
         to user: User,
+        and others: [NoticeAddress] = [],
         in loaded: LoadedApplication
     ) async throws(Failure) -> [Notice] {
         guard queue.canSendMail else { return [] }
         var notices: [Notice] = []
-        for address in try await noticeAddresses(of: user, in: loaded) {
+        for address in try await noticeAddresses(of: user, and: others, in: loaded) {
             if let notice = try notice(mail, to: address, of: user, in: loaded) { notices.append(notice) }
         }
         return notices
@@ -111,10 +110,9 @@ package struct Notices: Sendable {
         var notices: [Notice] = []
         for address in try await noticeAddresses(of: user, in: loaded) {
             let isOwn = user.emailVerified && user.email?.hasSameBytes(as: address.text) == true
-            let link = isOwn && links.canSend ? MailedLink(purpose: .reversal, token: OneTimeToken(random)) : nil
-            let location = try link.map { link throws(Failure) in
-                link.address(at: try links.base(), of: loaded.application.id)
-            }
+            let base = isOwn && links?.canSend == true ? try links?.base() : nil
+            let link = base.map { _ in MailedLink(purpose: .reversal, token: OneTimeToken(random)) }
+            let location = base.flatMap { base in link?.address(at: base, of: loaded.application.id) }
             if let notice = try notice(mail(location, days), to: address, of: user, link: link, in: loaded) {
                 notices.append(notice)
             }

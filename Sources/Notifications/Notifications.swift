@@ -5,6 +5,8 @@
 //
 // It must not know what a mail says (Mailing does), nor the use cases that cause one.
 
+import Secrets
+
 /// Where a request comes from, as far as attempts are counted for it: a text of bounded length that names a network.
 package struct RequestSource: Sendable {
     package let name: String
@@ -12,4 +14,7 @@ package struct RequestSource: Sendable {
     package init(name: String) {
         self.name = name
     }
+
+    /// For what guesses are counted that come from there.
+    package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
 }

@@ -83,6 +83,16 @@ package struct MasterKey: Sendable {
             Place(table: "passwords", application: application.text, row: user.description, column: "hash")
         }
 
+        /// What is secret of a second factor; without an application that of an operator.
+        package static func factor(application: ApplicationID?, user: ObjectID, id: ObjectID) -> Place {
+            Place(
+                table: application == nil ? "operator_factors" : "factors",
+                application: application?.text ?? "",
+                row: "\(user)/\(id)",
+                column: "secret"
+            )
+        }
+
         /// A mail on its way.
         package static func mail(application: ApplicationID, id: ObjectID) -> Place {
             Place(table: "mails", application: application.text, row: id.description, column: "content")

@@ -4,6 +4,7 @@ import Curl
 import FoundationEssentials
 import Glibc
 import Logging
+import Mailing
 import Providers
 import Secrets
 import Store
@@ -40,7 +41,11 @@ enum AdministrationTask {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
         let curl: CurlClient
-        do { curl = try CurlClient(configuration: configuration.curl) } catch {
+        let mailer: Mailer?
+        do {
+            curl = try CurlClient(configuration: configuration.curl)
+            mailer = try configuration.mail.map { try $0.mailer() }
+        } catch {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
         let kinds = ProviderKinds(configuration.providers, curl: curl, logger: Logger(label: "federation"))
@@ -49,6 +54,7 @@ enum AdministrationTask {
                 store: store,
                 kinds: kinds,
                 masterKeys: configuration.masterKeys,
+                mailer: mailer,
                 clock: .system,
                 random: .system
             )

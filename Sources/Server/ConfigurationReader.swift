@@ -59,6 +59,7 @@ struct ConfigurationReader: UpstreamSettings {
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
+        let operatorOrigin = reader.operatorOrigin() ?? publicURL
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
         let level = reader.logLevel()
@@ -87,6 +88,7 @@ struct ConfigurationReader: UpstreamSettings {
             mail: mail,
             sms: sms,
             publicURL: publicURL,
+            operatorOrigin: operatorOrigin,
             trustedProxies: trustedProxies,
             listen: listen,
             managementListen: managementListen,
@@ -115,6 +117,7 @@ struct ConfigurationReader: UpstreamSettings {
         let masterKeys = reader.masterKeys()
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
+        let mail = reader.mail(mode: reader.mode())
         guard let postgres, let masterKeys, reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
@@ -122,7 +125,8 @@ struct ConfigurationReader: UpstreamSettings {
             postgres: postgres,
             masterKeys: masterKeys,
             curl: curl,
-            providers: providers
+            providers: providers,
+            mail: mail
         )
     }
 
@@ -225,6 +229,16 @@ struct ConfigurationReader: UpstreamSettings {
             return nil
         }
         return String(url)
+    }
+
+    /// Where operators make and show passkeys; the public URL unless given.
+    private mutating func operatorOrigin() -> String? {
+        guard let given = text("operator.origin"), let url = checked(given, of: "operator.origin") else { return nil }
+        guard PublicAddress(url: url).origin == url else {
+            problem("operator.origin", "must be scheme, host and port alone, like https://admin.example.com")
+            return nil
+        }
+        return url
     }
 
     private mutating func curl(_ providers: [UpstreamSetup]) -> CurlConfiguration {

@@ -29,6 +29,8 @@ struct ServerConfiguration: Sendable {
     /// Nil when no SMS are sent.
     var sms: SMSConfiguration?
     var publicURL: String?
+    /// Where operators make and show passkeys.
+    var operatorOrigin: String?
     /// Proxies in front whose word of where a request comes from counts.
     var trustedProxies: Int
     var listen: ListenAddress
@@ -57,6 +59,8 @@ struct AdministrationConfiguration: Sendable {
     var curl: CurlConfiguration
     /// The kinds of providers.
     var providers: [UpstreamSetup]
+    /// How people are told of what is done to their accounts: commands put mails into the queue, instances send them.
+    var mail: MailConfiguration?
 }
 
 /// A host and port to listen on.

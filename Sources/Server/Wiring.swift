@@ -37,6 +37,7 @@ enum Wiring {
             random: .system,
             logger: logger
         )
+        let mailer = try configuration.mail.map { try $0.mailer() }
         var administrative = configuration.postgres
         administrative.limitToAdministration()
         let administrationPostgres = PostgresClient(configuration: administrative)
@@ -45,6 +46,8 @@ enum Wiring {
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
+            mailer: mailer,
+            operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
             clock: .system,
             random: .system
@@ -52,7 +55,6 @@ enum Wiring {
         var searching = configuration.postgres
         searching.limitToSearches(atOnce: configuration.searches.atOnce, time: configuration.searches.time)
         let searchPostgres = PostgresClient(configuration: searching)
-        let mailer = try configuration.mail.map { try $0.mailer() }
         let smsGateway = try configuration.sms.map { try $0.gateway() }
         if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
         let federation = Federation(
@@ -67,6 +69,7 @@ enum Wiring {
             ),
             publicURL: configuration.publicURL,
             mailer: mailer,
+            smsGateway: smsGateway,
             limits: configuration.limits,
             clock: .system,
             random: .system,

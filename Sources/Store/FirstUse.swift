@@ -7,9 +7,23 @@ package enum TakenOnce: String, Sendable {
     case state
     /// An authorization code of a provider's.
     case code
+    /// A credential that a provider has signed.
+    case credential = "idToken"
+    /// Something that waited for a second factor.
+    case pendingSignIn
 }
 
 extension Store {
+    /// Uses a credential up that counts once, for the attempt that names it.
+    ///
+    /// - Returns: Whether no other attempt has used it.
+    /// - Throws: `store_unavailable` and its like.
+    package func use(_ once: SingleUse, of application: Application) async throws(Failure) -> Bool {
+        let step = SingleUseStep<SingleUse>(schema: "\(identifier: application.schema)", kind: .credential) { $0 }
+        let text: SQL<SingleUse> = "with \(step.expression) select from seen"
+        return try await query(text.bound(to: once), of: application).count == 1
+    }
+
     /// Uses something up: of any number of simultaneous calls, on any number of instances, one succeeds.
     ///
     /// - Parameters:

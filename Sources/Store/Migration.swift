@@ -3,7 +3,7 @@ package import Vocabulary
 
 extension Store {
     /// The version of schema.sql that this binary was built with.
-    package var expectedSchemaVersion: Int { 8 }
+    package var expectedSchemaVersion: Int { 9 }
 
     /// Applies schema.sql, which brings its own transaction and advisory lock; applying it again changes nothing.
     package func migrate() async throws(Failure) {

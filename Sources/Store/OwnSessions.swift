@@ -52,18 +52,12 @@ extension Store {
         keeping tokenHash: [UInt8],
         in application: Application
     ) async throws(Failure) -> Int {
-        let result = try await query(
-            """
-            with owner as (
-                select object_id from \(identifier: application.schema).users where object_id = \(id.uuid)
-                for no key update
+        try await transaction(of: application) { connection in
+            _ = try await connection.query(
+                "select from \(identifier: application.schema).users where object_id = \(id.uuid) for no key update"
             )
-            delete from \(identifier: application.schema).sessions
-            where object_id = (select owner.object_id from owner) and token_hash <> \(tokenHash)
-            """,
-            of: application
-        )
-        return result.affectedRows ?? 0
+            return try await connection.endSessions(of: id, sparing: tokenHash, schema: application.schema)
+        }
     }
 
     /// Ends one session of a user, by the id that the list names.

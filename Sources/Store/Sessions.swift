@@ -56,6 +56,26 @@ extension Store {
     }
 }
 
+/// The user of a live session, who is locked, and what its person has shown of late.
+struct SessionUser: Sendable {
+    let id: ObjectID
+    let status: UserStatus
+    /// Seconds since the person was authenticated.
+    let authenticatedAgo: Int64
+    /// Seconds since the person has shown a second factor; nil for never.
+    let factorAgo: Int64?
+    /// Whether the user has a second factor that the application asks for.
+    let hasFactor: Bool
+
+    /// Holds what changes login methods, address, factors or the account itself to a second factor that was shown of
+    /// late, where the user has one.
+    ///
+    /// - Throws: `second_factor_reauthentication_required`.
+    func requireFactor(within seconds: Int) throws(Failure) {
+        guard !hasFactor || factorAgo.map({ $0 <= seconds }) == true else { throw .factorReauthenticationRequired }
+    }
+}
+
 extension PostgresConnection {
     /// Locks the user of a live session, and the session, which ends after the transaction or not at all; nil when it
     /// is unknown or over.
@@ -65,7 +85,7 @@ extension PostgresConnection {
     func lockUser(
         ofSession tokenHash: [UInt8],
         of application: Application
-    ) async throws(PostgresError) -> (id: ObjectID, status: UserStatus, authenticatedAgo: Int64)? {
+    ) async throws(PostgresError) -> SessionUser? {
         _ = try await query(
             """
             select from \(identifier: application.schema).users where object_id = (
@@ -73,21 +93,51 @@ extension PostgresConnection {
             ) for no key update
             """
         )
+        let hasFactor = FactorStep<Void>.isAsked("s.object_id", in: application).bound(to: ())
         let result = try await query(
             """
             select s.object_id, (
                     select u.user_status from \(identifier: application.schema).users u where u.object_id = s.object_id
-                ), floor(extract(epoch from now() - s.proved))::bigint
+                ), floor(extract(epoch from now() - s.proved))::bigint,
+                floor(extract(epoch from now() - s.factor_proved))::bigint, \(hasFactor)
             from \(identifier: application.schema).sessions s
             where s.token_hash = \(tokenHash) and \(unsafeRaw: application.isLive("s"))
             for no key update of s
             """
         )
         guard let row = result.first else { return nil }
-        return (
-            ObjectID(try row.decode(0, as: UUID.self)),
-            UserStatus(rawValue: try row.decode(1, as: String?.self) ?? "") ?? .disabled,
-            try row.decode(2, as: Int64.self)
+        return SessionUser(
+            id: ObjectID(try row.decode(0, as: UUID.self)),
+            status: UserStatus(rawValue: try row.decode(1, as: String?.self) ?? "") ?? .disabled,
+            authenticatedAgo: try row.decode(2, as: Int64.self),
+            factorAgo: try row.decode(3, as: Int64?.self),
+            hasFactor: try row.decode(4, as: Bool.self)
         )
     }
+
+    /// Ends all sessions of a user who is locked but for one, and what keeps the devices of the others from being asked
+    /// for a second factor.
+    ///
+    /// - Returns: How many sessions there were.
+    @discardableResult
+    func endSessions(
+        of user: ObjectID,
+        sparing tokenHash: [UInt8] = [],
+        schema: String
+    ) async throws(PostgresError) -> Int {
+        _ = try await query(
+            "delete from \(identifier: schema).trusted_devices where object_id = \(user.uuid)"
+        )
+        let ended = try await query(
+            "delete from \(identifier: schema).sessions where object_id = \(user.uuid) and token_hash <> \(tokenHash)"
+        )
+        return ended.affectedRows ?? 0
+    }
+}
+
+extension Failure {
+    package static let factorReauthenticationRequired = Failure(
+        .factorReauthenticationRequired,
+        "This needs a second factor that was shown within the last five minutes. Show it, then repeat it."
+    )
 }

@@ -7,6 +7,9 @@ struct SignInText {
     private let provider: ProviderName
     private let tokens: TokenKeeping?
     private let isOnce: Bool
+    private let isFinishing: Bool
+    private let once: SingleUseStep<SignInWrite>
+    private let factor: FactorStep<SignInWrite>?
     private let ending: SessionEnding<SignInWrite>
     private let columns: String
     private let writes: PropertyWrites<SignInWrite>
@@ -17,12 +20,39 @@ struct SignInText {
         provider: ProviderName,
         tokens: TokenKeeping?,
         targets: [SignInStatement.Target],
-        use: SignInStatement.Use
+        use: SignInStatement.Use,
+        asksForFactor: Bool
     ) {
         self.application = application
         self.provider = provider
         self.tokens = tokens
-        isOnce = use == .once
+        isOnce = use != .repeated
+        isFinishing = use == .finishing
+        let once = SingleUseStep<SignInWrite>(
+            schema: "\(identifier: application.schema)",
+            kind: isFinishing ? .pendingSignIn : .credential,
+            once: \.once
+        )
+        self.once = once
+        factor =
+            if isFinishing {
+                FactorStep(
+                    finishing: application,
+                    user: "(select before.object_id from before)",
+                    proof: \.factor,
+                    opened: .tokenHash,
+                    isFresh: SingleUseStep<SignInWrite>.isFresh
+                )
+            } else if asksForFactor {
+                FactorStep(
+                    asking: application,
+                    method: provider,
+                    user: "(select known.object_id from known)",
+                    deviceHash: \.deviceHash
+                )
+            } else {
+                nil
+            }
         ending = SessionEnding(application: application, opened: .tokenHash, previous: .previousTokenHash)
         columns = UserColumns(application: application).list(of: "u")
         schema = "\(identifier: application.schema)"
@@ -38,9 +68,11 @@ struct SignInText {
 
     /// The whole.
     var statement: SQL<SignInWrite> {
-        var expressions = (isOnce ? [seen, nonce] : []) + [known, before]
+        var expressions = (isOnce ? [once.expression, nonce] : []) + [known, before]
         if let room { expressions.append(room) }
+        if let factor { expressions.append(factor.expressions(if: conditions)) }
         expressions += [identity, created, changed, person, session, ending.expressions]
+        if let consequences = factor?.consequences { expressions.append(consequences) }
         var refusals =
             (isOnce ? onceRefusals : []) + [
                 """
@@ -51,6 +83,7 @@ struct SignInText {
         if room != nil {
             refusals.append("when (select room.room from room) is false then \(Self.word(.excess))")
         }
+        if let factor { refusals.append(factor.refusal) }
         return """
             with \(expressions.joined(separator: ", "))
             select
@@ -90,7 +123,7 @@ struct SignInText {
 
     private var before: SQL<SignInWrite> {
         let status: [SQL<SignInWrite>] = ["u.user_status as status"]
-        let id: [SQL<SignInWrite>] = room == nil ? [] : ["u.object_id"]
+        let id: [SQL<SignInWrite>] = room == nil && factor == nil ? [] : ["u.object_id"]
         return """
             before as (
                 select
@@ -107,8 +140,8 @@ struct SignInText {
         let tokenValues = token.map { ",\n\($0.value)" as SQL<SignInWrite> }.joined(separator: "")
         var changes = token.map { "\($0.column) = excluded.\($0.column)" as SQL<SignInWrite> }
         if let written = writes.nextWritten { changes.append("written = \(written)") }
-        let isOwner: SQL<SignInWrite> = isOnce ? "\nand \(self.isOwner)" : ""
-        let hasRoom: SQL<SignInWrite> = room == nil ? "" : "\nand (select room.room from room) is not false"
+        let conditions = (conditions + (factor.map { [$0.isSatisfied] } ?? []))
+            .map { "\nand \($0)" as SQL<SignInWrite> }.joined(separator: "")
         let stands: SQL<SignInWrite> = isOnce ? "\n    and (i.revoked is null or i.revoked < \(Self.issued))" : ""
         return """
             identity as (
@@ -124,7 +157,7 @@ struct SignInText {
                     and (
                         before.status is not null
                         or not \(isBanned) and not \(wasThere)
-                    )\(isOwner)\(hasRoom)
+                    )\(conditions)
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), revoked = null, revoked_by = null,
                     granted_scopes = coalesce(\(.scopes), i.granted_scopes),
@@ -135,6 +168,26 @@ struct SignInText {
                 returning i.object_id, i.object_id = \(.freshID) as is_new
             )
             """
+    }
+
+    /// What must be true for anything to be written.
+    private var conditions: [SQL<SignInWrite>] {
+        (isOnce ? [isOwner] : []) + (room == nil ? [] : ["(select room.room from room) is not false"])
+            + (isFinishing ? finishingConditions : [])
+    }
+
+    /// A login that was put off is over when the user is disabled or gets another password meanwhile: whoever has reset
+    /// it has ended all sessions.
+    private var finishingConditions: [SQL<SignInWrite>] {
+        [
+            "(select before.status from before) is distinct from 'DISABLED'",
+            """
+            not exists (
+                select from \(schema).passwords p
+                where p.object_id = (select before.object_id from before) and p.changed >= \(Self.issued)
+            )
+            """,
+        ]
     }
 
     private var isBanned: SQL<SignInWrite> {
@@ -222,44 +275,35 @@ struct SignInText {
     }
 
     private var session: SQL<SignInWrite> {
-        """
-        session as (
-            insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
-            select
-                \(.tokenHash), object_id, now() + make_interval(secs => \(.sessionSeconds)),
-                \(literal: provider.text), \(.app), \(.subject)
-            from person
-            on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
-        )
-        """
+        let shown = factor?.sessionColumns ?? []
+        let names = shown.map { ", \($0.name)" as SQL<SignInWrite> }.joined(separator: "")
+        let values = shown.map { ",\n\($0.value)" as SQL<SignInWrite> }.joined(separator: "")
+        let again = shown.map { ", \($0.name) = excluded.\($0.name)" as SQL<SignInWrite> }.joined(separator: "")
+        return """
+            session as (
+                insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject\(names))
+                select
+                    \(.tokenHash), object_id, now() + make_interval(secs => \(.sessionSeconds)),
+                    \(literal: provider.text), \(.app), \(.subject)\(values)
+                from person
+                on conflict (token_hash) do update set proved = now()\(again) where s.object_id = excluded.object_id
+            )
+            """
     }
 }
 
 // MARK: - What counts once
 
-/// One attempt alone uses a credential that counts once.
+/// One attempt alone uses a credential that counts once (`SingleUseStep`).
 ///
-/// The same attempt may come again, for a minute: it lost the race for a new person, or its client lost the reply.
 /// What the provider issued before it ended our access is refused. A new person's statement may have waited for an
 /// erasure, which it sees only through a function.
 extension SignInText {
-    private var seen: SQL<SignInWrite> {
-        """
-        seen as (
-            insert into \(schema).single_use as s (kind, hash, owner, used, expires)
-            values ('idToken', \(.credentialHash), \(.attempt), now(), now() + make_interval(secs => \(.credentialSeconds)))
-            on conflict (kind, hash) do update set owner = s.owner
-            where s.owner = excluded.owner and s.used > now() - interval '60 seconds'
-            returning s.created
-        )
-        """
-    }
-
     private var nonce: SQL<SignInWrite> {
         """
         nonce as (
             insert into \(schema).single_use as s (kind, hash, owner, used, expires)
-            select 'nonce', \(.nonceHash), \(.attempt), now(), now() + make_interval(secs => \(.credentialSeconds))
+            select 'nonce', \(.nonceHash), \(once.owner), now(), now() + make_interval(secs => \(once.seconds))
             where \(.nonceHash) is not null
             on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
             returning true
@@ -267,16 +311,14 @@ extension SignInText {
         """
     }
 
-    private var isSeen: SQL<SignInWrite> { "exists (select from seen)" }
-
     private var mayUseNonce: SQL<SignInWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
 
     private var isOwner: SQL<SignInWrite> {
         """
-        \(isSeen)
+        \(once.isFirst)
         and \(mayUseNonce)
         and not case
-            when before.status is null
+            when (select before.status from before) is null
                 then federation.has_ended(\(literal: application.schema), \(identityHash), \(Self.issued))
             else \(hasEnded)
         end
@@ -301,7 +343,7 @@ extension SignInText {
 
     private var onceRefusals: [SQL<SignInWrite>] {
         [
-            "when not \(isSeen) then \(Self.word(.replayed))",
+            "when not \(once.isFirst) then \(Self.word(.replayed))",
             "when not \(mayUseNonce) then \(Self.word(.nonceUnusable))",
             """
             when \(hasEnded) or exists (
@@ -353,12 +395,7 @@ extension Parameter<SignInWrite> {
         Self("token_expires", as: "timestamptz") { .moment($0.token?.expiresAt) }
     }
 
-    // Of what counts once. A credential that is nobody's must not pass for one that was never seen.
-    fileprivate static var credentialHash: Self {
-        Self(SignInStatement.credentialHashParameter) { $0.once.map { .bytes($0.hash) } ?? .null(.bytes) }
-    }
-    fileprivate static var credentialSeconds: Self { Self("credential_seconds") { .int64($0.once?.seconds ?? 0) } }
-    fileprivate static var attempt: Self { Self("attempt") { $0.once.map { .bytes($0.owner) } ?? .null(.bytes) } }
+    // Of what counts once.
     fileprivate static var nonceHash: Self {
         Self("nonce_hash", as: "bytea") { $0.once?.nonceHash.map(Bind.bytes) ?? .null(.bytes) }
     }

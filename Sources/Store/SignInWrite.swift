@@ -14,6 +14,8 @@ package struct SignInWrite: Sendable {
     let dynamic: JSONObject
     let token: SealedToken?
     let once: SingleUse?
+    let factor: FactorProof?
+    let deviceHash: [UInt8]?
 
     /// Collects what a login writes.
     ///
@@ -28,7 +30,9 @@ package struct SignInWrite: Sendable {
     ///   - cleared: the properties that are emptied, undeclared ones included, because the profile lacks them.
     ///   - dynamic: values of undeclared properties.
     ///   - token: the provider token to keep, written only where the application keeps them.
-    ///   - once: what must not have been used before; for a statement whose use is `once`.
+    ///   - once: what must not have been used before; for a statement whose use is not `repeated`.
+    ///   - factor: the second factor that was shown; for a statement whose use is `finishing`.
+    ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
     package init(
         person: VerifiedPerson,
         banHash: [UInt8],
@@ -40,7 +44,9 @@ package struct SignInWrite: Sendable {
         cleared: [PropertyName] = [],
         dynamic: JSONObject,
         token: SealedToken? = nil,
-        once: SingleUse? = nil
+        once: SingleUse? = nil,
+        factor: FactorProof? = nil,
+        deviceHash: [UInt8]? = nil
     ) {
         self.person = person
         self.banHash = banHash
@@ -53,6 +59,8 @@ package struct SignInWrite: Sendable {
         self.dynamic = dynamic
         self.token = token
         self.once = once
+        self.factor = factor
+        self.deviceHash = deviceHash
     }
 }
 
@@ -67,28 +75,6 @@ package struct SealedToken: Sendable {
         self.kind = kind
         self.secret = secret
         self.expiresAt = expiresAt
-    }
-}
-
-/// A credential that counts once, for one attempt.
-package struct SingleUse: Sendable {
-    /// SHA-256 of what identifies the credential.
-    package let hash: [UInt8]
-    /// Unix seconds at which the provider issued it: a revocation or a deletion since then has ended it, too.
-    package let issuedAt: Int64
-    /// Seconds until it is refused for another reason, so that nobody has to remember it any longer.
-    package let seconds: Int64
-    /// Who uses it: the same attempt may come again within a minute.
-    package let owner: [UInt8]
-    /// SHA-256 of the nonce that we gave out and that nothing else may have used; nil when the credential needs none.
-    package let nonceHash: [UInt8]?
-
-    package init(hash: [UInt8], issuedAt: Int64, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
-        self.hash = hash
-        self.issuedAt = issuedAt
-        self.seconds = seconds
-        self.owner = owner
-        self.nonceHash = nonceHash
     }
 }
 
@@ -144,7 +130,12 @@ extension Store {
     func outcome(of result: ResultSet, by statement: SignInStatement) throws -> WrittenSignIn? {
         guard let row = result.first else { return nil }
         if let refusal = try row.decode(0, as: String?.self) {
+            if let demand = FactorDemand(rawValue: refusal) { throw demand.failure }
             guard let refusal = SignInStatement.Refusal(rawValue: refusal) else { throw Self.accountDisabled }
+            // What was put off is used up, or over.
+            if statement.use == .finishing, [.replayed, .ended].contains(refusal) {
+                throw FactorDemand.unusable.failure
+            }
             throw refusal.failure(in: statement.application)
         }
         guard let created = try row.decode(1, as: Bool?.self) else { return nil }
@@ -157,6 +148,13 @@ extension Store {
     )
 }
 
+extension Failure {
+    package static let credentialReplayed = Failure(
+        .credentialReplayed,
+        "This ID token has been used already, and it counts once. Log in with the provider again."
+    )
+}
+
 extension SignInStatement.Refusal {
     fileprivate func failure(in application: Application) -> Failure {
         switch self {
@@ -165,10 +163,7 @@ extension SignInStatement.Refusal {
         case .excess:
             application.settings.excessLogin
         case .replayed:
-            Failure(
-                .credentialReplayed,
-                "This ID token has been used already, and it counts once. Log in with the provider again."
-            )
+            .credentialReplayed
         case .ended:
             Failure(
                 .credentialRevoked,
@@ -219,6 +214,8 @@ extension PropertyValue {
 ///   lock: whoever deletes a user locks it first and its identities after that, and who locks in another order ends in
 ///   a deadlock;
 /// - `room`: whether the user may have another session, where the application refuses logins beyond a number;
+/// - `factor`: whether a second factor is to be shown before anything is written; or, for a login that was put off for
+///   it (`.finishing`), uses up the one that was shown; see `FactorStep`;
 /// - `identity`: inserts the identity or touches it. The row that wins the unique key decides who the person is: a
 ///   fresh `object_id` comes back only from the insert that won. An identity of a disabled user is not touched and does
 ///   not come back, nor is one that was revoked since a credential that counts once was issued, nor one that is not the
@@ -226,7 +223,7 @@ extension PropertyValue {
 ///   and neither is one that was erased while the statement waited for its user: the next run sees whether that was a
 ///   ban;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
-/// - `seen`, `nonce`: for a credential that counts once (`.once`): the first attempt that names it owns it, and only
+/// - `seen`, `nonce`: for a credential that counts once (`.once`, `.finishing`): the first attempt that names it owns it, and only
 ///   the owner's statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a
 ///   session has shown once more who they are;
@@ -263,10 +260,14 @@ package struct SignInStatement: Sendable {
         case repeated
         /// It counts once, and using it is part of the write.
         case once
+        /// As `once`: of a login that was put off for a second factor, which is shown now.
+        case finishing
     }
 
     package let targets: [Target]
     package let use: Use
+    /// Whether the login is held to the application's second factors; not what is linked to a user's own session.
+    let asksForFactor: Bool
     let application: Application
     let provider: ProviderName
     /// How the provider's token is stored with the identity.
@@ -293,27 +294,42 @@ package struct SignInStatement: Sendable {
     ///   - tokens: how the provider's token is stored with the identity; nil where it is not.
     ///   - targets: what the mapping plan writes, each a declared property, none twice.
     ///   - use: of which kind of credential the login is.
+    ///   - asksForFactor: whether a second factor can stand in its way.
     package init(
         application: Application,
         provider: ProviderName,
         tokens: TokenKeeping?,
         targets: [Target],
-        use: Use = .repeated
+        use: Use = .repeated,
+        asksForFactor: Bool = true
     ) {
         self.application = application
         self.provider = provider
         self.tokens = tokens
         self.targets = targets
         self.use = use
+        self.asksForFactor = asksForFactor
         columns = UserColumns(application: application)
         let text = SignInText(
             application: application,
             provider: provider,
             tokens: tokens,
             targets: targets,
-            use: use
+            use: use,
+            asksForFactor: asksForFactor
         )
         template = StatementTemplate(text.statement)
+    }
+
+    /// The same for a login that was put off for a second factor.
+    package var finishing: SignInStatement {
+        SignInStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: .finishing
+        )
     }
 
     /// The statement with the values of a login.

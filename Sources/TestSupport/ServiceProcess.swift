@@ -59,13 +59,16 @@ package struct SimulatorProcess: Sendable {
     /// Base URL for `FEDERATION_GRAPH_URL`.
     package var url: String { "http://127.0.0.1:\(graph.port)" }
 
-    /// What makes the service take the simulator for all of Facebook.
+    /// What makes the service take the simulator for all of Facebook, for Twitter and for the gateway for SMS.
     package var environment: [String: String] {
         [
             "FEDERATION_GRAPH_URL": url,
             "FEDERATION_FACEBOOK_JWKS_URL": url + "/.well-known/oauth/openid/jwks/",
             "FEDERATION_FACEBOOK_DIALOG_URL": url,
             "FEDERATION_FACEBOOK_LIMITED_URL": url, "FEDERATION_TWITTER_URL": url,
+            // The secret is that of docker/simulator.json.
+            "FEDERATION_SMS_URL": url + "/sms",
+            "FEDERATION_SMS_SECRET": "whsec_c2ltdWxhdG9yLXNtcy1nYXRld2F5LXNlY3JldC0wMDE=",
         ]
     }
 

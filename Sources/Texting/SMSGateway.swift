@@ -99,6 +99,7 @@ package enum SMSOutcome: Sendable, Equatable {
         self =
             switch status {
             case 200..<300: .taken
+            case 408, 425, 429: .unreachable(problem: "the SMS gateway answered \(status)")
             case 400..<500: .refused(problem: "the SMS gateway answered \(status)")
             default: .unreachable(problem: "the SMS gateway answered \(status)")
             }

@@ -76,6 +76,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var roles: [String] = []
     /// Who may do what in the users collection.
     package var collection = CollectionRights()
+    /// What people show beside what they log in by.
+    package var secondFactor = SecondFactorPolicy()
 
     package init() {}
 }

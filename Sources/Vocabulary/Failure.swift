@@ -69,6 +69,16 @@ package struct Failure: Error, Sendable {
         case emailInvalid = "email_invalid"
         case notOwnRecord = "not_own_record"
         case reauthenticationRequired = "reauthentication_required"
+        case secondFactorRequired = "second_factor_required"
+        case secondFactorEnrolmentRequired = "second_factor_enrolment_required"
+        case secondFactorInvalid = "second_factor_invalid"
+        case pendingSignInInvalid = "pending_sign_in_invalid"
+        case factorReauthenticationRequired = "second_factor_reauthentication_required"
+        case factorNotOffered = "factor_not_offered"
+        case tooManyFactors = "too_many_factors"
+        case lastFactor = "last_factor"
+        case codeNotDelivered = "code_not_delivered"
+        case passkeyInvalid = "passkey_invalid"
         case guestInvalid = "guest_invalid"
         case linkInvalid = "link_invalid"
         case mailOff = "mail_off"
@@ -174,9 +184,22 @@ extension Failure: CustomStringConvertible {
     package var description: String { "\(reason.rawValue): \(message)" }
 }
 
+extension Failure.Reason {
+    /// Whether somebody who was asked for a second factor on a page can answer anew, or by another one.
+    package var leavesAnotherFactor: Bool {
+        switch self {
+        case .secondFactorInvalid, .passkeyInvalid, .tooManyAttempts, .codeNotDelivered, .factorNotOffered, .mailOff,
+            .emailInvalid, .malformedRequest, .notFound, .overloaded, .storeUnavailable:
+            true
+        default: false
+        }
+    }
+}
+
 extension Failure {
     package static let sessionInvalid = Failure(
         .sessionInvalid,
         "This user-token is missing, unknown or has expired. Log in again."
     )
+    package static let noSuchFactor = Failure(.notFound, "There is no such second factor.")
 }

@@ -36,6 +36,49 @@ struct AccessTests {
         }
     }
 
+    @Test("what cannot be undone, or opens a way in, asks for a second factor of the last five minutes")
+    func demands() {
+        let lasting = ["/bans/", "/sessions"]
+        for route in AdministrationRoute.all {
+            let opens = ["/operators", "/tokens", "/keys", "/operator/factors", "/factors/{factorId}/confirm"]
+            let removes = route.method == .delete && !lasting.contains { route.path.contains($0) }
+            let adds = route.method == .post && opens.contains { route.path.hasSuffix($0) }
+            let others = [
+                "/operators/{name}", "/token-keys/rotate", "/document", "/applications/{application}",
+                "/providers/{provider}",
+            ]
+            let changes = [.patch, .put, .post].contains(route.method) && others.contains { route.path.hasSuffix($0) }
+            let isLasting = removes || adds || changes
+            let ways = ["/secondFactor/start", "/secondFactor/finish", "/operator", "/openapi.json"]
+            let isWay = ways.contains { route.path.hasSuffix($0) }
+            let expected: OperatorFactorDemand = isWay ? .none : isLasting ? .within5Minutes : .within12Hours
+            #expect(route.factor == expected, "\(route.method.rawValue) \(route.path)")
+        }
+    }
+
+    @Test("a factor counts for the time that was asked for, of people who have one, and of nobody else")
+    func satisfied() {
+        func caller(_ isMachine: Bool, _ hasFactor: Bool, _ ago: Int64?) -> CallingOperator {
+            CallingOperator(
+                name: OperatorName("ann")!,
+                role: .owner,
+                id: ObjectID("0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60")!,
+                tokenHash: [],
+                isMachine: isMachine,
+                hasFactor: hasFactor,
+                factorShownAgo: ago
+            )
+        }
+        for demand in OperatorFactorDemand.allCases {
+            #expect(caller(true, true, nil).satisfies(demand))
+            #expect(caller(false, false, nil).satisfies(demand))
+            #expect(caller(false, true, nil).satisfies(demand) == (demand == .none))
+            #expect(caller(false, true, 300).satisfies(demand))
+            #expect(caller(false, true, 301).satisfies(demand) == (demand != .within5Minutes))
+            #expect(caller(false, true, 43_201).satisfies(demand) == (demand == .none))
+        }
+    }
+
     @Test("the caller is told name and role, and a change of role counts with the next request")
     func caller() async throws {
         try await Operators.lend { operators in

@@ -16,6 +16,11 @@ struct DialogWireTests {
     func digest() {
         #expect(Data(Digest.sha256(WebPage.handOverScript)).base64EncodedString() == WebPage.handOverDigest)
         #expect(!WebPage.handOverScript.contains("*"))
+        let late = Digest.sha256(WebPage.lateHandOverScript)
+        #expect(Data(late).base64EncodedString() == WebPage.lateHandOverDigest)
+        #expect(!WebPage.lateHandOverScript.contains("*"))
+        let passkeys = Digest.sha256(FactorFields.passkeyScript)
+        #expect(Data(passkeys).base64EncodedString() == FactorFields.passkeyDigest)
     }
 
     @Test(

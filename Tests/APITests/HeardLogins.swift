@@ -17,6 +17,7 @@ final class HeardLogins: Sendable {
             case .password: "password"
             case .guest: "guest"
             case .server: "server"
+            case .passkey: "passkey"
             }
         let result =
             switch outcome.result {

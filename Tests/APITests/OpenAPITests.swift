@@ -32,7 +32,7 @@ struct OpenAPITests {
         for label in document.operations.keys {
             let parts = label.split(separator: " ").map(String.init)
             if Self.ofNoApplication.contains(parts[1]) { expected.insert(label) }
-            guard parts[1] != "/openapi.json" else { continue }
+            guard !["/openapi.json", "/.well-known/webauthn"].contains(parts[1]) else { continue }
             // The pages that mails lead to and published keys have no key in their paths.
             guard !["/reset-password", "/confirm-email", "/undo-change", "/.well-known/jwks.json"].contains(parts[1])
             else {
@@ -67,6 +67,7 @@ struct OpenAPITests {
         let document = try OpenAPIDocument("management")
         let operation = try #require(document.operations["\(route.method.rawValue) \(route.path)"])
         #expect(operation["x-federation-role"]?.string == route.role.rawValue)
+        #expect(operation["x-federation-second-factor"]?.string == route.factor.rawValue)
         let parameters = document.parameters(of: operation)
         #expect(parameters.filter { $0.place == "query" }.map(\.name).sorted() == route.query.sorted())
         #expect(parameters.filter { $0.place == "path" }.map(\.name) == route.parameters)
@@ -79,7 +80,7 @@ struct OpenAPITests {
         let headers = document.parameters(of: operation).filter { $0.place == "header" }.map(\.name)
         let statuses = Set(operation["responses"]?.object?.members.map(\.key) ?? [])
         #expect(statuses.isSuperset(of: ["400", "401", "405", "429", "500", "503"]))
-        #expect(statuses.contains("403") == (route.role > .viewer))
+        #expect(statuses.contains("403") == (route.role > .viewer || route.factor != .none))
         #expect(statuses.contains("404") == route.path.contains("{"))
         #expect(statuses.contains("304") == headers.contains("If-None-Match"))
         for status in ["412", "428"] { #expect(statuses.contains(status) == headers.contains("If-Match")) }
@@ -136,7 +137,7 @@ struct OpenAPITests {
     }
 
     /// What stands at the root of the public listener.
-    private static let ofNoApplication = ["/openapi.json", "/.well-known/jwks.json"]
+    private static let ofNoApplication = ["/openapi.json", "/.well-known/jwks.json", "/.well-known/webauthn"]
 
     private static let methods: Set<Substring> = ["GET", "PUT", "POST", "PATCH", "DELETE"]
 

@@ -78,7 +78,8 @@ struct Citations {
             guard source != .standard else { return }
             let page: String? = if case .page(let path) = source { path } else { nil }
             add(.section(String(word), of: page), line)
-        } else if word == "RFC" {
+        } else if word == "RFC" || word == "level" {
+            // The IETF numbers its standards; the W3C counts the levels of one.
             source = .standard
         } else if let own, word != "and", word.isEmpty || !word.allSatisfy(\.isNumber) {
             source = own

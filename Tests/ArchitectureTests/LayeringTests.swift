@@ -59,24 +59,34 @@ struct LayeringTests {
         #expect(own("KeptTokens") == below.union(["Mapping", "Providers"]))
         #expect(own("Notifications") == below.union(["Mailing"]))
         #expect(
+            own("Factors") == below.union(["Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn"])
+        )
+        #expect(
             own("Logins")
-                == below.union(["KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens"])
+                == below.union([
+                    "Factors", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens",
+                ])
         )
         #expect(
             own("Accounts")
                 == below.union([
-                    "Deletions", "KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords",
+                    "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords",
                 ])
         )
         #expect(own("Deletions") == below.union(["KeptTokens", "Providers"]))
         #expect(own("Callbacks") == below.union(["Deletions", "KeptTokens", "Providers"]))
         #expect(own("Maintenance") == below.union(["Deletions", "KeptTokens", "Providers"]))
-        #expect(own("Administration") == below.union(["Import", "KeptTokens", "Mapping", "Passwords", "Providers"]))
+        #expect(
+            own("Administration")
+                == below.union([
+                    "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Passwords", "Providers",
+                ])
+        )
         #expect(own("HTTP") == ["Vocabulary"])
         #expect(
             own("Backendless") == [
-                "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "KeptTokens", "Logins", "Notifications",
-                "Providers", "Vocabulary",
+                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Logins",
+                "Notifications", "Providers", "Vocabulary",
             ]
         )
         #expect(

@@ -32,13 +32,16 @@ enum ModuleRules {
         ],
         "KeptTokens": useCases.union(["Mapping", "Providers"]),
         "Notifications": useCases.union(["Mailing"]),
+        "Factors": useCases.union([
+            "Crypto", "FoundationEssentials", "Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn",
+        ]),
         "Logins": useCases.union([
-            "Crypto", "FoundationEssentials", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers",
-            "SignedTokens",
+            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Mailing", "Mapping", "Notifications",
+            "Providers", "SignedTokens",
         ]),
         "Accounts": useCases.union([
-            "Deletions", "KeptTokens", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers", "Notifications",
-            "Passwords",
+            "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",
+            "Notifications", "Passwords",
         ]),
         "Deletions": useCases.union(["KeptTokens", "Providers"]),
         "Callbacks": useCases.union(["Deletions", "KeptTokens", "Providers"]),
@@ -46,11 +49,12 @@ enum ModuleRules {
             "Deletions", "FoundationEssentials", "KeptTokens", "NIOConcurrencyHelpers", "Providers",
         ]),
         "Administration": useCases.union([
-            "FoundationEssentials", "Import", "KeptTokens", "Mapping", "NIOConcurrencyHelpers", "Passwords",
-            "Providers",
+            "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping", "NIOConcurrencyHelpers",
+            "Notifications", "Passwords", "Providers",
         ]),
         "Federation": useCases.union([
-            "Accounts", "Callbacks", "Deletions", "KeptTokens", "Logins", "Mailing", "Notifications", "Passwords",
+            "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Notifications",
+            "Passwords", "Texting",
         ]),
         "HTTP": [
             "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
@@ -78,9 +82,8 @@ enum ModuleRules {
         "Benchmarks": [
             "Administration", "ArgumentParser", "Crypto", "CryptoExtras", "Curl", "Facebook", "Foundation",
             "FoundationEssentials", "Glibc", "HTTP", "HTTPTypes", "Histogram", "Hummingbird", "Logging", "Mapping",
-            "NIOConcurrencyHelpers", "NIOCore", "Postgres", "Providers", "Secrets", "SignedTokens", "Store",
-            "TestSupport",
-            "Upstream", "Vocabulary",
+            "NIOConcurrencyHelpers", "NIOCore", "OneTimeCodes", "Postgres", "Providers", "Secrets", "SignedTokens",
+            "Store", "TestSupport", "Upstream", "Vocabulary",
         ],
         "TestSupport": [
             "CLibPQ", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",
@@ -99,9 +102,8 @@ enum ModuleRules {
 
     /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
     static let clientProtocol: Set<String> = [
-        "Accounts", "Applications", "Callbacks", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "KeptTokens",
-        "Logins",
-        "Notifications", "Providers", "Vocabulary",
+        "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "HTTPTypes", "Hummingbird",
+        "KeptTokens", "Logins", "Notifications", "Providers", "Vocabulary",
     ]
 
     /// The rooms of protocols of clients.
@@ -113,11 +115,9 @@ enum ModuleRules {
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
         "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Deletions",
-        "Facebook",
-        "Federation",
-        "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
-        "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter",
-        "Upstream", "Vocabulary", "WebAuthn",
+        "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance",
+        "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets",
+        "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.

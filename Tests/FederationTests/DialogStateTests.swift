@@ -84,7 +84,7 @@ struct DialogStateTests {
             DialogEnd.popup(origin: "https://a.example")
         )
         func isOf(_ kept: Secret?, _ browser: [UInt8]?, _ end: DialogEnd) -> Bool {
-            DialogState(plan: Self.plan(end), codeVerifier: nil, browser: browser, endsAt: 1).isOf(kept)
+            end.isOf(kept?.reveal(), keptBy: browser)
         }
         for end in [redirect, popup] {
             #expect(isOf(kept.secret, kept.hash, end))

@@ -47,6 +47,10 @@ struct DocumentSchemaTests {
     /// A whole document around a part of one.
     private static func whole(_ part: String) -> String { #"{"application":"a",\#(part)}"# }
 
+    private static func secondFactor(_ document: String) -> String {
+        whole(#""settings":{"secondFactor":\#(document)}"#)
+    }
+
     /// A whole document around entries that write properties of every type: `pSTRING`, `pTEXT`, ….
     private static func mapping(_ mapping: String) -> String {
         let properties = PropertyType.allCases.map { #""p\#($0.rawValue)":{"type":"\#($0.rawValue)"}"# }
@@ -87,6 +91,14 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{"lock":{"failures":100,"seconds":86400},"tellUnknownLogins":true}"#),
             Self.whole(#""settings":{"clientKeys":["confirmationURL","findByRole"]}"#),
             Self.whole(#""settings":{"identityProperty":"email"}"#),
+            Self.secondFactor(#"{"policy":"off","factors":[]}"#),
+            Self.secondFactor(#"{"policy":"required","trustedDeviceDays":30}"#),
+            Self.secondFactor(
+                #"{"factors":["passkey"],"passkeys":{"rpId":"a","origins":["https://a"],"userVerification":"required"}}"#
+            ),
+            Self.secondFactor(
+                #"{"factors":["sms"],"sms":{"countries":["+1","+12345678901234"],"mostPerDay":1000000}}"#
+            ),
             Self.whole(#""settings":{"identityProperty":"login"},"properties":{"login":{"type":"TEXT"}}"#),
             Self.whole(#""settings":{"allowedOrigins":["http://localhost:8080","https://[::1]:80"]}"#),
             Self.whole(#""settings":{"hostNames":["a","a-b.c","\#(long).x","1.2.3.4"]}"#),
@@ -230,6 +242,23 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{"tellUnknownLogins":1}"#), Self.whole(#""settings":{"clientKeys":["all"]}"#),
             Self.whole(#""settings":{"clientKeys":["findByRole","findByRole"]}"#),
             Self.whole(#""settings":{"identityProperty":"a b"}"#), Self.whole(#""settings":{"identityProperty":null}"#),
+            Self.secondFactor(#"null"#),
+            Self.secondFactor(#"{"x":1}"#),
+            Self.secondFactor(#"{"policy":"on"}"#),
+            Self.secondFactor(#"{"policy":"optional","factors":["recoveryCode"]}"#),
+            Self.secondFactor(#"{"factors":["totp","totp"]}"#),
+            Self.secondFactor(#"{"trustedDeviceDays":31}"#),
+            Self.secondFactor(#"{"vouchingProviders":["A"]}"#),
+            Self.secondFactor(#"{"vouchingProviders":["password"]}"#),
+            Self.secondFactor(#"{"factors":["passkey"]}"#),
+            Self.secondFactor(#"{"passkeys":{"login":true}}"#),
+            Self.secondFactor(#"{"factors":["sms"]}"#),
+            Self.secondFactor(#"{"sms":{"countries":["41"]}}"#),
+            Self.secondFactor(#"{"sms":{"mostPerDay":0}}"#),
+            Self.secondFactor(#"{"passkeys":{"origins":["ios:x"]}}"#),
+            Self.secondFactor(
+                #"{"passkeys":{"origins":["android:apk-key-hash:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"]}}"#
+            ),
             Self.whole(#""settings":{"tokens":null}"#), Self.whole(#""settings":{"tokens":{"seconds":59}}"#),
             Self.whole(#""settings":{"tokens":{"audience":"a b"}}"#), Self.whole(#""settings":{"tokens":{"x":1}}"#),
             Self.whole(#""settings":{"sessionIdleSeconds":59}"#),

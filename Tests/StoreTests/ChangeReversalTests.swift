@@ -347,7 +347,8 @@ extension Tenant {
             login: UserUpdate.LoginChange(login: email, password: nil, formerHash: hash),
             announcement: announcement(former, link: link)
         )
-        _ = try await store.update(update, by: .session(openSession(of: user)), of: application).get()
+        _ = try await store.update(update, by: .session(openSession(of: user), factorWithin: nil), of: application)
+            .get()
         return link
     }
 
@@ -382,6 +383,7 @@ extension Tenant {
             byLink: link,
             to: password(of: user, login: login),
             forgetting: Self.randomHash(),
+            showing: nil,
             in: application
         )
     }
@@ -394,6 +396,7 @@ extension Tenant {
             at: login,
             keepingIdentities: false,
             forgetting: Self.randomHash(),
+            showing: nil,
             in: application
         )
     }

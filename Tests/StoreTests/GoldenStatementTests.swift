@@ -45,7 +45,7 @@ struct GoldenStatementTests {
     /// The variants of a login.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
         case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
-            refused, refusedOnce
+            refused, refusedOnce, secondFactor, finishing
 
         var testDescription: String { rawValue }
 
@@ -65,6 +65,14 @@ struct GoldenStatementTests {
             case .lastLoginWins: return try make { $0.multipleLogins = false }
             case .mostSessions: return try make { $0.mostSessions = 5 }
             case .refused: return try make { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
+            case .secondFactor:
+                return try make { settings in
+                    settings.secondFactor.demand = .required
+                    settings.secondFactor.roles = ["editor"]
+                    settings.secondFactor.trustedDeviceDays = 30
+                }
+            case .finishing:
+                return try make([targets[0]], use: .finishing) { $0.secondFactor.demand = .optional }
             case .refusedOnce:
                 return try make([targets[0]], use: .once) { ($0.multipleLogins, $0.excessLogins) = (false, .refuse) }
             }
@@ -94,7 +102,8 @@ struct GoldenStatementTests {
             provider: statement.provider,
             tokens: statement.tokens,
             targets: statement.targets,
-            use: statement.use
+            use: statement.use,
+            asksForFactor: statement.asksForFactor
         ).statement
         #expect(StatementTemplate(text).sql == statement.sql)
         try compare(text, with: "login-\(variant)")
@@ -114,27 +123,46 @@ struct GoldenStatementTests {
     @Test("of a login by a password that may be refused for the sessions there are")
     func refusedPassword() throws {
         let application = try Self.application { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
-        let session = PasswordSession(
+        let session = SessionOpening(
             user: ObjectID(UUID()),
-            verifiedHash: SealedSecret(bytes: [], keyID: ""),
+            grounds: .password(SealedSecret(bytes: [], keyID: "")),
             login: "",
             tokenHash: [],
             previousTokenHash: nil
         )
-        try compare(session.text(UserColumns(application: application), of: application), with: "password-refused")
+        try compare(session.text(of: application), with: "password-refused")
+    }
+
+    @Test(
+        "of a login by a password that waits for a second factor, and that one has finished",
+        arguments: [true, false]
+    )
+    func factor(isShown: Bool) throws {
+        let application = try Self.application { $0.secondFactor.demand = .required }
+        let shown = FactorProof(user: nil, evidence: .shown(ShownFactor(id: ObjectID(UUID()))), guess: nil)
+        let once = SingleUse(hash: [], issuedAt: 0, seconds: 0, owner: [], nonceHash: nil)
+        let session = SessionOpening(
+            user: ObjectID(UUID()),
+            grounds: .password(SealedSecret(bytes: [], keyID: "")),
+            login: "",
+            tokenHash: [],
+            previousTokenHash: nil,
+            finish: isShown ? .init(factor: shown, once: once) : nil
+        )
+        try compare(session.text(of: application), with: isShown ? "password-finishing" : "password-secondFactor")
     }
 
     @Test("of a login by a password, and of one that was confirmed by mail", arguments: [true, false])
     func password(wasAsked: Bool) throws {
         let application = try Self.application()
-        let session = PasswordSession(
+        let session = SessionOpening(
             user: ObjectID(UUID()),
-            verifiedHash: wasAsked ? SealedSecret(bytes: [], keyID: "") : nil,
+            grounds: wasAsked ? .password(SealedSecret(bytes: [], keyID: "")) : .server,
             login: "",
             tokenHash: [],
             previousTokenHash: nil
         )
-        let text = session.text(UserColumns(application: application), of: application)
+        let text = session.text(of: application)
         try compare(text, with: wasAsked ? "password-session" : "mailed-session")
     }
 

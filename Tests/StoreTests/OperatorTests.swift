@@ -35,9 +35,12 @@ struct OperatorTests {
             )
             let entries = [
                 ("operator.create", #"{"to": {"role": "viewer"}}"#),
-                ("operator.token.create", #"{"to": {"id": "\#(Office.id("1"))", "expires": null}}"#),
+                ("operator.token.create", #"{"to": {"id": "\#(Office.id("1"))", "expires": null, "machine": false}}"#),
                 ("operator.role", #"{"to": {"role": "owner"}, "from": {"role": "viewer"}}"#),
-                ("operator.token.create", #"{"to": {"id": "\#(Office.id("2"))", "expires": \#(expires)}}"#),
+                (
+                    "operator.token.create",
+                    #"{"to": {"id": "\#(Office.id("2"))", "expires": \#(expires), "machine": false}}"#
+                ),
                 ("operator.token.revoke", #"{"from": {"id": "\#(Office.id("1"))"}}"#),
                 ("operator.delete", #"{"from": {"role": "owner"}}"#),
             ]
@@ -222,6 +225,6 @@ private struct Office {
 
 extension OperatorChange {
     fileprivate static func token(_ digits: String, _ hash: [UInt8], expires: Int64? = nil) -> OperatorChange {
-        .addToken(id: Office.id(digits), hash: hash, expires: expires)
+        .addToken(id: Office.id(digits), hash: hash, expires: expires, isMachine: false)
     }
 }

@@ -29,13 +29,13 @@ struct PasswordSessionTests {
 
     private func session(
         _ user: ObjectID,
-        hash: SealedSecret? = hash,
+        hash: SealedSecret = hash,
         token: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil
-    ) -> PasswordSession {
-        PasswordSession(
+    ) -> SessionOpening {
+        SessionOpening(
             user: user,
-            verifiedHash: hash,
+            grounds: .password(hash),
             login: "ann@example.com",
             tokenHash: token,
             previousTokenHash: previous
@@ -46,11 +46,11 @@ struct PasswordSessionTests {
     func hash() async throws {
         try await lend { tenant, user in
             let former = SealedSecret(bytes: [1, 2], keyID: "key")
-            let stale = try await tenant.store.openPasswordSession(session(user, hash: former), of: tenant.application)
+            let stale = try await tenant.store.openSession(session(user, hash: former), of: tenant.application)
                 .get()
             #expect(stale == nil)
             #expect(try await tenant.count("sessions") == "1", "that of the first login")
-            let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
+            let opened = try await tenant.store.openSession(session(user), of: tenant.application).get()
             #expect(opened?.objectID == user)
             #expect(opened?.lastLogin != nil)
             let row = try await tenant.database.psql(
@@ -71,7 +71,7 @@ struct PasswordSessionTests {
         try await lend { tenant, user in
             try await tenant.database.psql("update \(Tenant.users) set user_status = '\(status)', last_login = null")
             let failure = await #expect(throws: Failure.self) {
-                try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
+                try await tenant.store.openSession(session(user), of: tenant.application).get()
             }
             #expect(failure?.reason == reason)
             #expect(try await tenant.count("sessions") == "1")
@@ -84,13 +84,13 @@ struct PasswordSessionTests {
     func previous() async throws {
         try await lend { tenant, user in
             let first = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: first), of: tenant.application).get()
-            _ = try await tenant.store.openPasswordSession(session(user, previous: first), of: tenant.application).get()
+            _ = try await tenant.store.openSession(session(user, token: first), of: tenant.application).get()
+            _ = try await tenant.store.openSession(session(user, previous: first), of: tenant.application).get()
             #expect(try await tenant.count("sessions") == "2")
         }
         try await lend(multipleLogins: false) { tenant, user in
             for _ in 1...3 {
-                _ = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
+                _ = try await tenant.store.openSession(session(user), of: tenant.application).get()
             }
             #expect(try await tenant.count("sessions") == "1")
         }
@@ -100,7 +100,7 @@ struct PasswordSessionTests {
     func mostOfAll() async throws {
         try await lend { tenant, user in
             let hash = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: hash), of: tenant.application).get()
+            _ = try await tenant.store.openSession(session(user, token: hash), of: tenant.application).get()
             try await tenant.database.psql(
                 """
                 insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires, provider, provider_app, subject)
@@ -110,7 +110,7 @@ struct PasswordSessionTests {
                 """
             )
             let last = Tenant.randomHash()
-            _ = try await tenant.store.openPasswordSession(session(user, token: last), of: tenant.application).get()
+            _ = try await tenant.store.openSession(session(user, token: last), of: tenant.application).get()
             #expect(try await tenant.count("sessions") == "1000")
             for hash in [hash, last] {
                 #expect(try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get() != nil)
@@ -133,7 +133,7 @@ struct PasswordSessionTests {
     func race() async throws {
         try await lend { tenant, user in
             try await tenant.whileWaiting(for: user, "update \(Tenant.schema).passwords set hash = '\\x0909'") {
-                let opened = try await tenant.store.openPasswordSession(session(user), of: tenant.application).get()
+                let opened = try await tenant.store.openSession(session(user), of: tenant.application).get()
                 #expect(opened == nil)
             }
             #expect(try await tenant.count("sessions") == "1")

@@ -46,6 +46,29 @@ struct PurgeTests {
         }
     }
 
+    @Test("factors that were taken away go when no link brings them back any more, trusted devices at their end")
+    func factors() async throws {
+        try await Tenant.lend { tenant in
+            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).factors (id, object_id, kind, removed)
+                select gen_random_uuid(), object_id, 'totp',
+                    case n when 1 then now() - interval '7 days 1 minute' when 2 then now() - interval '6 days 23 hours' end
+                from \(Tenant.users), generate_series(1, 3) n;
+                insert into \(Tenant.schema).trusted_devices (token_hash, object_id, expires)
+                select sha256(n::text::bytea), object_id, now() + (n - 2) * interval '1 minute'
+                from \(Tenant.users), generate_series(1, 3) n
+                """
+            )
+            let application = tenant.application
+            #expect(try await tenant.store.purge(.removedFactors, of: application, limit: 12) == 1)
+            #expect(try await tenant.count("factors") == "2")
+            #expect(try await tenant.store.purge(.trustedDevices, of: application, limit: 12) == 2)
+            #expect(try await tenant.count("trusted_devices") == "1")
+        }
+    }
+
     @Test("what somebody holds is skipped, and two at once do not wait for each other")
     func skipping() async throws {
         try await lend { tenant in
@@ -127,6 +150,8 @@ struct PurgeTests {
                 ("users", "user_status = 'GUEST' and object_id > gen_random_uuid() order by object_id"),
                 ("single_use", "expires <= now() order by expires"),
                 ("removed_identities", "removed <= now() order by removed"),
+                ("factors", "removed <= now() order by removed"), ("factors", "secret_key_id = 'x'"),
+                ("trusted_devices", "expires <= now() order by expires"),
                 ("identities", "check_due <= now() order by check_due"),
                 ("identities", "token_kind = 'access' and token_expires <= now() order by token_expires"),
                 ("identities", "token_key_id is not null"), ("identities", "token_key_id = 'x'"),

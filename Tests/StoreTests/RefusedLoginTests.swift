@@ -63,14 +63,14 @@ struct RefusedLoginTests {
         previous: [UInt8]? = nil
     ) async throws -> Failure.Reason? {
         try await refusal {
-            let session = PasswordSession(
+            let session = SessionOpening(
                 user: user,
-                verifiedHash: asked ? Self.hash : nil,
+                grounds: asked ? .password(Self.hash) : .server,
                 login: "ann@example.com",
                 tokenHash: hash,
                 previousTokenHash: previous
             )
-            _ = try await tenant.store.openPasswordSession(session, of: tenant.application).get()
+            _ = try await tenant.store.openSession(session, of: tenant.application).get()
         }
     }
 

@@ -32,7 +32,7 @@ struct SchemaTests {
             }
             #expect(
                 try await database.psql("select version from federation.schema_versions") == [
-                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"],
+                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["9"],
                 ]
             )
         }
@@ -104,7 +104,8 @@ struct SchemaTests {
                 drop function federation.announce_configuration();
                 alter table federation.applications drop column revision;
                 alter table federation.mappings drop column author;
-                drop table federation.operator_tokens, federation.operators;
+                drop table federation.attempts, federation.operator_factors, federation.operator_tokens,
+                    federation.operators;
                 drop index federation.audit_log_application;
                 alter table federation.audit_log drop column source, drop column target;
                 drop table federation.deletion_requests, federation.token_keys, federation.ban_key, federation.provider_kinds;
@@ -132,9 +133,10 @@ struct SchemaTests {
                 drop index "old one".sessions_user;
                 create index sessions_object_id on "old one".sessions (object_id);
                 drop table "old one".single_use, "old one".passwords, "old one".attempts, "old one".email_proofs,
-                    "old one".mails, "old one".user_roles, "old one".removed_identities;
+                    "old one".mails, "old one".user_roles, "old one".removed_identities, "old one".factors,
+                    "old one".trusted_devices;
                 alter table "old one".sessions drop column provider, drop column provider_app, drop column subject,
-                    drop column proved;
+                    drop column proved, drop column factor_kind, drop column factor_proved;
                 alter table "old one".identities drop column declined_scopes, drop column token, drop column token_key_id,
                     drop column token_kind, drop column token_expires, drop column check_due, drop column checked,
                     drop column refreshed, drop column revoked, drop column revoked_by;

@@ -145,8 +145,14 @@ struct StaleStatisticsTests {
         _ = try await store.signIn(again, by: login, deadline: deadline).get()
         let secret = SealedSecret(bytes: [1, 2], keyID: "key")
         let address = "\(number)@example.com"
-        let opened = try await store.openPasswordSession(
-            PasswordSession(user: user, verifiedHash: secret, login: address, tokenHash: other, previousTokenHash: nil),
+        let opened = try await store.openSession(
+            SessionOpening(
+                user: user,
+                grounds: .password(secret),
+                login: address,
+                tokenHash: other,
+                previousTokenHash: nil
+            ),
             of: application
         ).get()
         #expect(opened?.objectID == user)
@@ -156,7 +162,7 @@ struct StaleStatisticsTests {
         #expect(try await store.loginMethods(of: user, session: other, in: application).count == 2)
         _ = try await store.update(
             UserUpdate(id: user, given: GivenProperties(), login: nil),
-            by: .session(other),
+            by: .session(other, factorWithin: nil),
             of: application
         ).get()
         let keys = AttemptKeys(source: Tenant.randomHash(), account: Tenant.randomHash())
@@ -181,6 +187,7 @@ struct StaleStatisticsTests {
                     at: address,
                     keepingIdentities: true,
                     forgetting: keys.account,
+                    showing: nil,
                     in: application
                 )
                 #expect(reset != nil)

@@ -114,7 +114,7 @@ struct UserWriteTests {
             func update(_ given: GivenProperties, _ login: UserUpdate.LoginChange? = nil) async throws -> User {
                 try await tenant.store.update(
                     UserUpdate(id: id, given: given, login: login),
-                    by: .session(hash),
+                    by: .session(hash, factorWithin: nil),
                     of: tenant.application
                 ).get()
             }
@@ -161,7 +161,7 @@ struct UserWriteTests {
                 let failure = await #expect(throws: Failure.self) {
                     try await tenant.store.update(
                         UserUpdate(id: ann, given: try given(tenant, [("nick", .text("x"))]), login: nil),
-                        by: .session(token),
+                        by: .session(token, factorWithin: nil),
                         of: tenant.application
                     ).get()
                 }
@@ -233,7 +233,11 @@ struct UserWriteTests {
                 "delete from \(Tenant.schema).sessions; update \(Tenant.schema).passwords set hash = '\\x0909'"
             ) {
                 let failure = await #expect(throws: Failure.self) {
-                    _ = try await tenant.store.update(update, by: .session(token), of: tenant.application).get()
+                    _ = try await tenant.store.update(
+                        update,
+                        by: .session(token, factorWithin: nil),
+                        of: tenant.application
+                    ).get()
                 }
                 #expect(failure?.reason == .sessionInvalid)
             }
@@ -242,7 +246,11 @@ struct UserWriteTests {
             // The session lives, but the password is another one.
             let other = try await session(tenant, of: user)
             let failure = await #expect(throws: Failure.self) {
-                _ = try await tenant.store.update(update, by: .session(other), of: tenant.application).get()
+                _ = try await tenant.store.update(
+                    update,
+                    by: .session(other, factorWithin: nil),
+                    of: tenant.application
+                ).get()
             }
             #expect(failure?.reason == .conflict)
         }
@@ -276,6 +284,7 @@ struct UserWriteTests {
                     at: "ann@example.com",
                     keepingIdentities: false,
                     forgetting: Tenant.randomHash(),
+                    showing: nil,
                     in: tenant.application
                 )
                 #expect(kept != nil)
@@ -299,7 +308,11 @@ struct UserWriteTests {
             func expectConflict(_ update: UserUpdate, _ sql: String) async throws {
                 try await tenant.whileWaiting(for: user, sql) {
                     let failure = await #expect(throws: Failure.self) {
-                        _ = try await tenant.store.update(update, by: .session(token), of: tenant.application).get()
+                        _ = try await tenant.store.update(
+                            update,
+                            by: .session(token, factorWithin: nil),
+                            of: tenant.application
+                        ).get()
                     }
                     #expect(failure?.reason == .conflict)
                 }
@@ -328,7 +341,7 @@ struct UserWriteTests {
             )
             _ = try await tenant.store.update(
                 UserUpdate(id: user, given: GivenProperties(), login: second),
-                by: .session(token),
+                by: .session(token, factorWithin: nil),
                 of: tenant.application
             ).get()
         }

@@ -115,7 +115,7 @@ struct SMSGatewayTests {
         "what a gateway answers is taken, refused for good, or no answer",
         arguments: [
             (200, "taken"), (202, "taken"), (204, "taken"), (299, "taken"), (400, "refused"), (404, "refused"),
-            (429, "refused"), (499, "refused"), (301, "unreachable"), (302, "unreachable"), (307, "unreachable"),
+            (429, "unreachable"), (499, "refused"), (301, "unreachable"), (302, "unreachable"), (307, "unreachable"),
             (500, "unreachable"), (503, "unreachable"), (600, "unreachable"),
         ]
     )

@@ -1,6 +1,9 @@
 """The part of scripts/browser-test that drives the browser: serves the pages of a client and walks through its logins."""
 
 import argparse
+import base64
+import hashlib
+import hmac
 import json
 import shutil
 import threading
@@ -65,15 +68,15 @@ if (query.has("loginCode")) {
 """
 
 
-def serve(host, port, service):
-    page = PAGE.replace("SERVICE", json.dumps(service)).encode()
+def serve(host, port, client):
+    """Serves the page, of the application that the client works with at the time."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()
-            self.wfile.write(page)
+            self.wfile.write(PAGE.replace("SERVICE", json.dumps(client.service)).encode())
 
         def log_message(self, *_):
             pass
@@ -89,8 +92,9 @@ class Client:
         self.service = arguments.service
         self.page = f"http://localhost:{arguments.page_port}"
         self.other = f"http://127.0.0.1:{arguments.other_port}"
-        serve("127.0.0.1", arguments.page_port, self.service)
-        serve("127.0.0.1", arguments.other_port, self.service)
+        self.unlisted = f"http://localhost:{arguments.unlisted_port}"
+        for port in [arguments.page_port, arguments.other_port, arguments.unlisted_port]:
+            serve("127.0.0.1", port, self)
         options = webdriver.ChromeOptions()
         for option in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
                        "--disable-background-networking", f"--user-data-dir={arguments.profile}"]:
@@ -100,6 +104,10 @@ class Client:
         # Named, so that selenium looks for none to download.
         self.browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
         self.window = self.browser.current_window_handle
+        self.authenticator = None
+
+    def cdp(self, command, **parameters):
+        return self.browser.execute_cdp_cmd(command, parameters)
 
     def until(self, what, condition):
         return WebDriverWait(self.browser, 15, poll_frequency=0.05).until(lambda _: condition(), what)
@@ -237,13 +245,18 @@ def foreign_opener(client):
     client.open(client.other, dialog=dialog)
     client.press("popup")
     client.enter_popup()
+    # The page closes itself once it has sent the message; here it stays, to be read.
+    client.cdp("Page.addScriptToEvaluateOnNewDocument", source="window.close = () => { document.body.id = 'sent'; };")
     client.answer("continue")
-    client.leave_popup()
-    # The message, if it came, came before the popup closed.
+    find(client, "#sent")
+    target = json.loads(find(client, "#origin").get_attribute("textContent"))
+    require(target == client.page, "the message is for another origin", target)
+    client.browser.close()
+    client.browser.switch_to.window(client.window)
+    # A message that comes, comes at once.
+    time.sleep(1)
     shown = client.browser.find_element(By.ID, "result").text
     require(shown == "", "the page of another origin has got the user", shown)
-    blocked = [text for text in client.complaints() if "postMessage" in text and client.page in text]
-    require(blocked, "the browser has blocked no message; was one sent at all?")
 
 
 def declined_permission(client):
@@ -257,6 +270,161 @@ def declined_permission(client):
     return again["body"]
 
 
+def code(secret, offset=0):
+    """What an authenticator app shows (RFC 6238), by the secret that it was given."""
+    key = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    digest = hmac.new(key, (int(time.time()) // 30 + offset).to_bytes(8, "big"), hashlib.sha1).digest()
+    place = digest[-1] & 15
+    return f"{(int.from_bytes(digest[place:place + 4], 'big') & 0x7fffffff) % 10**6:06d}"
+
+
+def find(client, selector):
+    return client.until(selector, lambda: client.browser.find_elements(By.CSS_SELECTOR, selector))[0]
+
+
+def send_code(client, text):
+    find(client, "input[name=code]").send_keys(text)
+    find(client, "form button:not([name])").click()
+
+
+def enrol_app(client):
+    """Sets up an authenticator app on the page of a dialog's end, with the picture and the recovery codes."""
+    find(client, "button[name=kind][value=totp]").click()
+    require(find(client, "svg").size["width"] > 0, "the picture does not show")
+    secret = find(client, "p > code").text
+    send_code(client, code(secret, -1))
+    require(len(client.until("recovery codes", lambda: client.browser.find_elements(By.CSS_SELECTOR, "li code"))) == 10,
+            "there are not ten recovery codes")
+    return secret
+
+
+def factor_by_redirect(client, secret=None):
+    """The page at the end of a dialog asks for an authenticator app, or sets one up."""
+    client.open()
+    client.press("redirect")
+    client.answer("continue", person="bob")
+    if secret is None:
+        secret = enrol_app(client)
+        find(client, "button[name=goOn]").click()
+    else:
+        send_code(client, "000000" if code(secret) != "000000" else "111111")
+        find(client, "p[role=alert]")
+        send_code(client, code(secret))
+    result, source = client.result()
+    require(source == "login code" and result["status"] == 200, "the login code is refused", result)
+    return secret
+
+
+def factor_by_popup(client, secret):
+    client.open()
+    client.press("popup")
+    client.enter_popup()
+    client.answer("continue", person="bob")
+    send_code(client, code(secret, 1))
+    client.leave_popup()
+    user, _ = client.result()
+    require(user.get("user-token"), "the message holds no session", user)
+
+
+def authenticator(client, verifies=True):
+    """Gives the browser a virtual authenticator in place of the one before."""
+    if client.authenticator:
+        client.cdp("WebAuthn.removeVirtualAuthenticator", authenticatorId=client.authenticator)
+    client.cdp("WebAuthn.enable")
+    client.authenticator = client.cdp("WebAuthn.addVirtualAuthenticator", options={
+        "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+        "isUserVerified": verifies, "automaticPresenceSimulation": True,
+    })["authenticatorId"]
+
+
+def to_factor_page(client, person):
+    """Goes to the end of a dialog by redirect, where the page asks."""
+    client.open()
+    client.press("redirect")
+    client.answer("continue", person=person)
+
+
+def made_passkey(client, person):
+    """Registration on the page of a dialog's end."""
+    to_factor_page(client, person)
+    find(client, "button[name=kind][value=passkey]").click()
+    find(client, "#passkey").click()
+    find(client, "button[name=goOn]").click()
+    result, _ = client.result()
+    require(result["status"] == 200, "the login code is refused", result)
+    return result["body"]["objectId"]
+
+
+def shown_passkey(client, person, user):
+    to_factor_page(client, person)
+    find(client, "#passkey").click()
+    result, _ = client.result()
+    require(result["status"] == 200 and result["body"]["objectId"] == user, "the passkey is refused", result)
+
+
+def refused_passkey(client, what, selector):
+    """Presses the page's button, and reads why it came to nothing."""
+    find(client, "#passkey").click()
+    text = client.until(what, lambda: [one.text for one in client.browser.find_elements(By.CSS_SELECTOR, selector) if one.text])
+    require("loginCode" not in client.browser.current_url, f"{what}: there is a login code", text)
+
+
+def cloned_passkey(client, person):
+    """Another copy of the credential has signed meanwhile: this one's counter is behind."""
+    to_factor_page(client, person)
+    held, = client.cdp("WebAuthn.getCredentials", authenticatorId=client.authenticator)["credentials"]
+    client.cdp("WebAuthn.removeCredential", authenticatorId=client.authenticator, credentialId=held["credentialId"])
+    client.cdp("WebAuthn.addCredential", authenticatorId=client.authenticator, credential={**held, "signCount": 0})
+    refused_passkey(client, "the page refuses the clone", "p[role=alert]:not(#problem)")
+    client.cdp("WebAuthn.removeCredential", authenticatorId=client.authenticator, credentialId=held["credentialId"])
+    client.cdp("WebAuthn.addCredential", authenticatorId=client.authenticator,
+               credential={**held, "signCount": held["signCount"] + 10})
+
+
+def passkey_login(client, page):
+    """A client's own page logs in by the passkey alone; returns the status and the reply."""
+    client.open(page)
+    return client.browser.execute_async_script("""
+        const [service, done] = arguments;
+        const post = async (path, body) => {
+            const reply = await fetch(service + path, {
+                method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+            });
+            return [reply.status, await reply.json()];
+        };
+        (async () => {
+            const [, begun] = await post("/users/passkey/start", {});
+            const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(begun.publicKey);
+            const credential = await navigator.credentials.get({publicKey});
+            return post("/users/passkey/finish", {pending: begun.pending, credential: credential.toJSON()});
+        })().then(done, error => done([0, {error: error.name}]));
+        """, client.service)
+
+
+def passkeys(client, foreign):
+    authenticator(client)
+    user = made_passkey(client, "ann")
+    shown_passkey(client, "ann", user)
+    status, body = passkey_login(client, client.page)
+    require(status == 200 and body["objectId"] == user, "the passkey does not log in", status, body)
+    # The page's origin is none of the application's, and its host has nothing to do with the passkey's.
+    status, body = passkey_login(client, client.unlisted)
+    require(status == 401 and body["errorData"]["passkey"] == "wrong_origin", "a page of another origin logs in", status, body)
+    status, body = passkey_login(client, client.other)
+    require(status == 0 and body["error"] == "SecurityError", "the browser lets another host ask", status, body)
+    cloned_passkey(client, "ann")
+    # An application whose passkeys are another domain's.
+    client.service, own = foreign, client.service
+    to_factor_page(client, "cem")
+    find(client, "button[name=kind][value=passkey]").click()
+    refused_passkey(client, "the browser refuses the domain", "#problem")
+    client.service = own
+    # Whose authenticator does not know its holder logs nobody in.
+    client.cdp("WebAuthn.setUserVerified", authenticatorId=client.authenticator, isUserVerified=False)
+    status, body = passkey_login(client, client.page)
+    require(status != 200, "a passkey without user verification logs in", status, body)
+
+
 def used_address(client):
     """The address that Facebook sent the browser to, opened once more, and one that nobody gave out."""
     client.browser.get(client.service + "/users/oauth/facebook/authorize?state=<b>x</b>&code=1")
@@ -266,11 +434,12 @@ def used_address(client):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--service", "--profile"]:
+    for name in ["--service", "--guarded", "--foreign", "--profile"]:
         parser.add_argument(name, required=True)
-    for name in ["--page-port", "--other-port"]:
+    for name in ["--page-port", "--other-port", "--unlisted-port"]:
         parser.add_argument(name, required=True, type=int)
-    client = Client(parser.parse_args())
+    arguments = parser.parse_args()
+    client = Client(arguments)
     users = []
     try:
         for what, step in [
@@ -291,6 +460,18 @@ def main():
         foreign_opener(client)
         print("  popup of another origin's page: nothing told", flush=True)
         require(len({user["objectId"] for user in users}) == 1, "one person became several users", users)
+        client.service = arguments.guarded
+        secret = factor_by_redirect(client)
+        print("  redirect over the page that sets up an authenticator app", flush=True)
+        factor_by_redirect(client, secret)
+        print("  redirect over the page that asks for its code", flush=True)
+        factor_by_popup(client, secret)
+        print("  popup over the same page", flush=True)
+        passkeys(client, arguments.foreign)
+        print("  passkeys: made, as second factor, as login; other origin, other host, clone, other domain, not verified",
+              flush=True)
+        require(not [text for text in client.complaints() if "Content Security Policy" in text],
+                "a policy of ours hinders a page of ours", client.complaints())
     finally:
         client.browser.quit()
 

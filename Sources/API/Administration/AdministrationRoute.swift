@@ -19,6 +19,8 @@ package struct AdministrationRoute: Sendable {
     package let role: OperatorRole
     /// Names of the query parameters that it takes.
     package let query: [String]
+    /// How lately an operator who has a second factor must have shown it.
+    package let factor: OperatorFactorDemand
     let handler: Handler
 
     /// What every path begins with.
@@ -29,18 +31,21 @@ package struct AdministrationRoute: Sendable {
         _ path: String,
         _ role: OperatorRole,
         query: [String] = [],
+        factor: OperatorFactorDemand = .within12Hours,
         _ handler: @escaping Handler
     ) {
         self.method = method
         self.path = Self.base + path
         self.role = role
         self.query = query
+        self.factor = factor
         self.handler = handler
     }
 
     /// Every route of the administration.
     package static let all =
-        applications + keys + providers + properties + mappings + users + bans + documents + operators + audit + service
+        applications + keys + providers + properties + mappings + users + bans + documents + operators + own
+        + audit + service
 
     /// The names of the path's parameters.
     var parameters: [String] {
@@ -54,7 +59,7 @@ extension [String] {
 }
 
 extension AdministrationRoute {
-    /// Mounts the route: role, path, query, then what it does.
+    /// Mounts the route: role, second factor, path, query, then what it does.
     func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
@@ -77,6 +82,7 @@ extension AdministrationRoute {
                     details: ["role": .string(role.rawValue)]
                 )
             }
+            try requireFactor(of: caller, context)
             let call = try AdministrationCall(
                 request,
                 of: self,
@@ -88,6 +94,23 @@ extension AdministrationRoute {
         }
     }
 
+    /// - Throws: `second_factor_reauthentication_required`.
+    private func requireFactor(of caller: Caller, _ context: ManagementContext) throws(Failure) {
+        guard !caller.calling.satisfies(factor) else { return }
+        context.logger.notice(
+            "operator refused",
+            metadata: [
+                "reason": "\(Failure.Reason.factorReauthenticationRequired.rawValue)", "operator": "\(caller.name)",
+                "route": "\(method.rawValue) \(path)",
+            ]
+        )
+        throw Failure(
+            .factorReauthenticationRequired,
+            "This needs a second factor that was shown of late: POST /admin/v1/operator/secondFactor/start.",
+            details: ["seconds": factor.seconds.map(JSONValue.integer) ?? .null]
+        )
+    }
+
     /// The application that a refused request was about, if it can be one.
     private static func application(in context: ManagementContext) -> String? {
         context.parameters["application"].flatMap { PercentEncoding.decode($0) }.flatMap { ApplicationID($0)?.text }
@@ -96,12 +119,14 @@ extension AdministrationRoute {
 
 /// An operator who calls, as the gate found out.
 struct Caller: Sendable {
-    let name: OperatorName
-    let role: OperatorRole
+    let calling: CallingOperator
     /// For the audit log.
     let actor: Actor
     /// One of the places for administrative requests; it is free again when nobody holds it any more.
     let slot: Slot
+
+    var name: OperatorName { calling.name }
+    var role: OperatorRole { calling.role }
 }
 
 /// What a route of the administration gets of a request, read and checked.
@@ -119,8 +144,8 @@ struct AdministrationCall: Sendable {
         return limits
     }()
 
-    /// Bytes of the longest path parameter, decoded; no name or id is longer.
-    private static let longestParameter = 512
+    /// Bytes of the longest path parameter, decoded; the longest is the id of a factor that is not confirmed yet.
+    private static let longestParameter = 1024
 
     /// Reads path and query.
     ///

@@ -72,8 +72,7 @@ struct OperatorGate: RouterMiddleware {
         }
         known.withLockedValue { $0.insert(hash, at: .now) }
         return Caller(
-            name: found.name,
-            role: found.role,
+            calling: found,
             actor: Actor(name: found.name.text, source: context.peer.text),
             slot: slot
         )

@@ -6,7 +6,7 @@ import Vocabulary
 
 /// The pages behind the links of mails.
 ///
-/// They run no script, load nothing, and send their form to themselves alone.
+/// They run no script but that of passkeys, load nothing, and send their form to themselves alone.
 struct LinkPage {
     /// Says which status a page of a failure has.
     let errors: any ErrorTable
@@ -26,6 +26,7 @@ struct LinkPage {
             \(problem(refusal))
             \(newPassword("password", token: token, account: account, keepsIdentities, button: "Set password"))
             """,
+            script: script(of: account),
             status: status(of: refusal)
         )
     }
@@ -49,8 +50,23 @@ struct LinkPage {
             \(hidden(token, account))
             <p><label>New password<br>
             <input type="password" name="\(field)" autocomplete="new-password" required></label></p>
-            \(account.hasIdentities && keepsIdentities != nil ? keep : "")<p><button>\(button)</button></p>
-            </form>
+            \(account.hasIdentities && keepsIdentities != nil ? keep : "")\(end(of: account, button: button))</form>
+            """
+    }
+
+    /// The button of a form that sets a password, with the second factor where one is asked for.
+    private func end(of account: LinkedAccount, button: String) -> String {
+        guard let question = account.question else { return "<p><button>\(button)</button></p>\n" }
+        let fields = FactorFields.asking(
+            for: question.factor,
+            sentTo: question.sentTo,
+            publicKey: question.publicKey,
+            others: question.others,
+            button: question.publicKey == nil ? button : "\(button) by your passkey"
+        )
+        return """
+            <p>Your account is protected by a second factor. Show it, too.</p>
+            \(FactorFields.hidden("pending", question.pending.reveal()))\(fields)
             """
     }
 
@@ -65,6 +81,10 @@ struct LinkPage {
 
     private func problem(_ refusal: Failure?) -> String {
         refusal.map { "<p role=\"alert\">\(WebPage.escaped($0.message))</p>" } ?? ""
+    }
+
+    private func script(of account: LinkedAccount) -> String? {
+        account.question?.publicKey == nil ? nil : FactorFields.passkeyDigest
     }
 
     private func status(of refusal: Failure?) -> HTTPResponse.Status {
@@ -111,6 +131,7 @@ struct LinkPage {
             </form>
             \(other)
             """,
+            script: script(of: account),
             status: status(of: refusal)
         )
     }
@@ -137,6 +158,7 @@ struct LinkPage {
             \(problem(refusal))
             \(newPassword("password", token: token, account: account, nil, button: "Take the account back"))
             """,
+            script: script(of: account),
             status: status(of: refusal)
         )
     }
@@ -174,13 +196,14 @@ struct LinkPage {
     private func page(
         _ title: String,
         _ body: String,
+        script digest: String? = nil,
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = HTTPFields()
     ) -> Response {
         WebPage.response(
             title: title,
             body: "<h1>\(title)</h1>\n\(body)",
-            script: nil,
+            script: digest,
             status: status,
             headers: headers,
             sendsForms: true

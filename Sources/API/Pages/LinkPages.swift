@@ -21,7 +21,7 @@ struct LinkPages {
     let page: LinkPage
 
     /// Bytes of the largest form.
-    private static let formLimit = 8192
+    private static let formLimit = 65_536
 
     /// Mounts the routes below each of the first segments.
     func mount(on router: Router<APIContext>, below segments: [String]) {
@@ -84,28 +84,55 @@ struct LinkPages {
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let token = try form.value("token") ?? ""
+        let name = loaded.application.name
         let keepsIdentities = try form.value("keepIdentities") != nil
-        do throws(Failure) {
-            let password = Secret(try form.value("password") ?? "")
+        return try await take(form, of: .passwordReset, from: source, in: loaded) { (token, factor) throws(Failure) in
             try await passwordReset.resetPassword(
                 by: token,
-                to: password,
+                to: Secret(try form.value("password") ?? ""),
                 keepingIdentities: keepsIdentities,
+                showing: factor,
                 in: loaded,
                 logger: logger
             )
-            return page.passwordIsSet(application: loaded.application.name)
-        } catch {
-            guard error.reason == .passwordNotAllowed else { throw error }
-            let account = try await passwordReset.linkedAccount(token, for: .passwordReset, in: loaded)
-            return page.passwordForm(
+            return page.passwordIsSet(application: name)
+        } form: { token, account, refusal in
+            page.passwordForm(
                 token: token,
                 account: account,
-                application: loaded.application.name,
+                application: name,
                 keepsIdentities: keepsIdentities,
-                refusal: error
+                refusal: refusal
             )
+        }
+    }
+
+    /// Does what a form says, or shows it once more: with another factor that is asked for, or with what was wrong.
+    ///
+    /// What waits for a factor is kept, so that a code that was sent still counts.
+    private func take(
+        _ form: FormFields,
+        of purpose: EmailTokenPurpose,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        _ body: (_ token: String, LinkFactorAnswer) async throws(Failure) -> Response,
+        form page: (_ token: String, LinkedAccount, _ refusal: Failure?) -> Response
+    ) async throws(Failure) -> Response {
+        let token = try form.value("token") ?? ""
+        func shown(_ wish: LinkFactorWish?, _ refusal: Failure? = nil) async throws(Failure) -> Response {
+            let account = try await passwordReset.linkedAccount(token, for: purpose, asking: wish, in: loaded)
+            return page(token, account, refusal)
+        }
+        do throws(Failure) {
+            let (sends, chooses) = (try form.value("send") != nil, try form.value("choose") != nil)
+            guard !sends, !chooses else {
+                return try await shown(try LinkFactorWish(form, from: source, sends: sends))
+            }
+            return try await body(token, try LinkFactorAnswer(form, from: source))
+        } catch {
+            guard error.canBeAnsweredAnew else { throw error }
+            let hasEnded = error.reason == .pendingSignInInvalid
+            return try await shown(hasEnded ? nil : try LinkFactorWish(form, from: source, sends: false), error)
         }
     }
 
@@ -123,25 +150,29 @@ struct LinkPages {
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let token = try form.value("token") ?? ""
+        let name = loaded.application.name
         let keepsIdentities = try form.value("keepIdentities") != nil
         let choice = try ConfirmedPassword(
             known: try form.value("password"),
             new: try form.value("newPassword"),
             keepingIdentities: keepsIdentities
         )
-        do throws(Failure) {
-            try await confirmation.confirmEmail(by: token, password: choice, from: source, in: loaded, logger: logger)
-            return page.emailIsConfirmed(application: loaded.application.name)
-        } catch {
-            guard [.passwordMissing, .loginInvalid, .passwordNotAllowed].contains(error.reason) else { throw error }
-            let account = try await passwordReset.linkedAccount(token, for: .confirmation, in: loaded)
-            return page.confirmationForm(
+        return try await take(form, of: .confirmation, from: source, in: loaded) { (token, factor) throws(Failure) in
+            try await confirmation.confirmEmail(
+                by: token,
+                password: choice,
+                showing: factor,
+                in: loaded,
+                logger: logger
+            )
+            return page.emailIsConfirmed(application: name)
+        } form: { token, account, refusal in
+            page.confirmationForm(
                 token: token,
                 account: account,
-                application: loaded.application.name,
+                application: name,
                 keepsIdentities: keepsIdentities,
-                refusal: error
+                refusal: refusal
             )
         }
     }
@@ -160,23 +191,52 @@ struct LinkPages {
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let token = try form.value("token") ?? ""
-        do throws(Failure) {
-            let password = Secret(try form.value("password") ?? "")
-            let lost = try await reversal.undoChange(by: token, to: password, in: loaded, logger: logger)
-            return page.changeIsUndone(
-                application: loaded.application.name,
-                lost: lost.map { loaded.title(of: $0) }
+        let name = loaded.application.name
+        return try await take(form, of: .reversal, from: source, in: loaded) { (token, factor) throws(Failure) in
+            let lost = try await reversal.undoChange(
+                by: token,
+                to: Secret(try form.value("password") ?? ""),
+                showing: factor,
+                in: loaded,
+                logger: logger
             )
-        } catch {
-            guard error.reason == .passwordNotAllowed else { throw error }
-            let account = try await passwordReset.linkedAccount(token, for: .reversal, in: loaded)
-            return page.reversalForm(
-                token: token,
-                account: account,
-                application: loaded.application.name,
-                refusal: error
-            )
+            return page.changeIsUndone(application: name, lost: lost.map { loaded.title(of: $0) })
+        } form: { token, account, refusal in
+            page.reversalForm(token: token, account: account, application: name, refusal: refusal)
+        }
+    }
+}
+
+extension LinkFactorWish {
+    /// What the form says of the factor that is asked for; nil where it knows of none.
+    fileprivate init?(_ form: FormFields, from source: RequestSource, sends: Bool) throws(Failure) {
+        let (sent, chosen, asked) = (try form.value("send"), try form.value("choose"), try form.value("factor"))
+        guard let factor = (sent ?? chosen ?? asked).flatMap({ ObjectID($0) }), let pending = try form.value("pending")
+        else { return nil }
+        self.init(pending: pending, factor: factor, sends: sends, source: source)
+    }
+}
+
+extension LinkFactorAnswer {
+    fileprivate init(_ form: FormFields, from source: RequestSource) throws(Failure) {
+        let credential = try form.value("credential").flatMap { $0.isEmpty ? nil : $0 }
+        let code = try form.value("code") ?? ""
+        let factor = try form.value("factor").flatMap { ObjectID($0) }
+        let shown = try form.value("pending").map { pending in
+            guard let credential else { return Shown(pending: pending, factor: factor, code: code) }
+            let value = (try? JSONParser.parse(credential, limits: .request)) ?? .null
+            return Shown(pending: pending, credential: value)
+        }
+        self.init(shown, keyLabel: nil, source: source)
+    }
+}
+
+extension Failure {
+    /// Whether the person can do something about it on the same page.
+    fileprivate var canBeAnsweredAnew: Bool {
+        switch reason {
+        case .passwordNotAllowed, .passwordMissing, .loginInvalid, .secondFactorRequired, .pendingSignInInvalid: true
+        default: reason.leavesAnotherFactor
         }
     }
 }

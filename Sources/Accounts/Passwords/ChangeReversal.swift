@@ -45,21 +45,26 @@ package struct ChangeReversal: Sendable {
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - password: What the person chose.
+    ///   - answer: The second factor, where the account has one that it had at the time of the change, too.
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The providers of identities that could not be brought back: they are another account's by now, or
     ///   others are in their place.
-    /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`; the link stays good
-    ///   then, but for the first.
+    /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`,
+    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for
+    ///   the first.
     package func undoChange(
         by token: String,
         to password: Secret,
+        showing answer: LinkFactorAnswer,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> [ProviderName] {
         let undone = try await events.logging("change undone", of: loaded, logger, user: \.emailToken.user) {
             () throws(Failure) in
             let (hash, emailToken) = try await resets.emailToken(by: token, for: .reversal, in: loaded)
+            let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: .reversal)
+            try await resets.factors.require(answer, for: link, in: loaded)
             guard let before = try await store.person(emailToken.user, of: loaded.application)?.user else {
                 throw Failure.linkInvalid
             }
@@ -76,6 +81,7 @@ package struct ChangeReversal: Sendable {
                 byLink: hash,
                 to: stored,
                 forgetting: PasswordGuess.accountKey(of: login.key),
+                showing: try await resets.factors.check(answer, for: link, in: loaded),
                 in: loaded.application
             )
             guard let undone else { throw Failure.linkInvalid }

@@ -137,15 +137,15 @@ package struct EmailConfirmation: Sendable {
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - choice: What becomes of the password; nil will do where there is none.
-    ///   - source: Where the request comes from.
+    ///   - answer: The second factor, for another password of an account that has one; and where the request comes from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`,
-    ///   `overloaded`; the link stays good then, but for the first.
+    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for the first.
     package func confirmEmail(
         by token: String,
         password choice: ConfirmedPassword?,
-        from source: RequestSource,
+        showing answer: LinkFactorAnswer,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
@@ -163,12 +163,13 @@ package struct EmailConfirmation: Sendable {
                     for: purpose,
                     to: password,
                     keepingIdentities: keepsIdentities,
+                    showing: answer,
                     in: loaded
                 )
                 return (emailToken, true)
             }
             let (hash, emailToken) = try await resets.emailToken(by: token, for: .confirmation, in: loaded)
-            let stored = try await knownPassword(of: emailToken.user, choice, from: source, in: loaded)
+            let stored = try await knownPassword(of: emailToken.user, choice, from: answer.source, in: loaded)
             guard try await store.confirmEmail(byLink: hash, verifiedHash: stored?.hash, in: loaded.application) != nil
             else { throw Failure.linkInvalid }
             return (emailToken, false)

@@ -15,12 +15,20 @@ package struct PasswordLogin: Sendable {
     package let password: Secret
     /// The session that the client already has; it ends when it is the same user's.
     package let previousToken: SessionToken?
+    package let client: LoginClient
     package let source: RequestSource
 
-    package init(login: String, password: Secret, previousToken: SessionToken?, source: RequestSource) {
+    package init(
+        login: String,
+        password: Secret,
+        previousToken: SessionToken?,
+        client: LoginClient,
+        source: RequestSource
+    ) {
         self.login = login
         self.password = password
         self.previousToken = previousToken
+        self.client = client
         self.source = source
     }
 }
@@ -30,6 +38,7 @@ package struct PasswordLogins: Sendable {
     let store: Store
     let directory: ApplicationDirectory
     let verifier: PasswordVerifier
+    let pendings: PendingSignIns
     let log: LoginLog
     let limits: Limits
     let random: RandomSource
@@ -38,6 +47,7 @@ package struct PasswordLogins: Sendable {
         store: Store,
         directory: ApplicationDirectory,
         verifier: PasswordVerifier,
+        pendings: PendingSignIns,
         log: LoginLog,
         limits: Limits,
         random: RandomSource
@@ -45,6 +55,7 @@ package struct PasswordLogins: Sendable {
         self.store = store
         self.directory = directory
         self.verifier = verifier
+        self.pendings = pendings
         self.log = log
         self.limits = limits
         self.random = random
@@ -62,7 +73,7 @@ package struct PasswordLogins: Sendable {
     ///   - logger: Gets one line about how it went.
     /// - Returns: The user and the session.
     /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`, and of those who know the password:
-    ///   `account_disabled`, `email_unconfirmed`.
+    ///   `account_disabled`, `email_unconfirmed`, `second_factor_required`, `second_factor_enrolment_required`.
     package func logIn(
         _ request: PasswordLogin,
         to loaded: LoadedApplication,
@@ -93,16 +104,28 @@ package struct PasswordLogins: Sendable {
         }
         guard let stored else { throw Failure.loginInvalid }
         let token = random.sessionToken()
-        let session = PasswordSession(
+        let opening = SessionOpening(
             user: stored.objectID,
-            verifiedHash: stored.hash,
+            grounds: .password(stored.hash),
             login: stored.login,
             tokenHash: token.hash,
-            previousTokenHash: request.previousToken?.hash
+            previousTokenHash: request.previousToken?.hash,
+            deviceHash: request.client.deviceHash
         )
         // Nil: the password has been changed since it was checked.
-        let opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
-            try await store.openPasswordSession(session, of: loaded.application)
+        let opened: User?
+        do throws(Failure) {
+            opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
+                try await store.openSession(opening, of: loaded.application)
+            }
+        } catch {
+            throw try await pendings.putOff(
+                error,
+                .password(stored),
+                by: request.client,
+                previousToken: request.previousToken,
+                in: loaded
+            )
         }
         guard let user = opened else { throw Failure.loginInvalid }
         return SignedIn(user: user, token: token, created: false)

@@ -19,6 +19,8 @@ package struct LinkedAccount: Sendable {
     package let hasPassword: Bool
     /// Whether the link gives it another one.
     package let setsPassword: Bool
+    /// What is asked besides where it does; nil for nothing.
+    package let question: LinkFactorQuestion?
 }
 
 /// Passwords set anew by whoever reads the mail of an account.
@@ -26,6 +28,7 @@ package struct PasswordReset: Sendable {
     let store: Store
     let verifier: PasswordVerifier
     let links: MailedLinks
+    let factors: LinkFactors
     let notices: Notices
     let revoker: PermissionRevoker
     let events: EventLog
@@ -35,6 +38,7 @@ package struct PasswordReset: Sendable {
         store: Store,
         verifier: PasswordVerifier,
         links: MailedLinks,
+        factors: LinkFactors,
         notices: Notices,
         revoker: PermissionRevoker,
         events: EventLog,
@@ -43,6 +47,7 @@ package struct PasswordReset: Sendable {
         self.store = store
         self.verifier = verifier
         self.links = links
+        self.factors = factors
         self.notices = notices
         self.revoker = revoker
         self.events = events
@@ -73,20 +78,24 @@ package struct PasswordReset: Sendable {
 
     /// The account to which a link leads; nothing is used up.
     ///
-    /// - Throws: `link_invalid`.
+    /// - Throws: `link_invalid`; where it is asked for a second factor, `factor_not_offered`, `pending_sign_in_invalid`,
+    ///   and what stands in the way of a code.
     package func linkedAccount(
         _ token: String,
         for purpose: EmailTokenPurpose,
+        asking wish: LinkFactorWish? = nil,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LinkedAccount {
-        let emailToken = try await emailToken(by: token, for: purpose, in: loaded).emailToken
+        let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
+        let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: purpose)
         let login = try await login(by: emailToken, in: loaded)
         return LinkedAccount(
             email: emailToken.email,
             login: login.email == nil ? login.text : nil,
             hasIdentities: try await store.hasIdentities(emailToken.user, in: loaded.application),
             hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil,
-            setsPassword: !emailToken.onlyConfirms
+            setsPassword: !emailToken.onlyConfirms,
+            question: emailToken.onlyConfirms ? nil : try await factors.question(of: link, wish, in: loaded)
         )
     }
 
@@ -99,13 +108,16 @@ package struct PasswordReset: Sendable {
     ///   - token: The token of the link.
     ///   - password: What the person chose.
     ///   - keepsIdentities: Whether the person has said that the identities of the account are their own.
+    ///   - answer: The second factor, where the account has one.
     ///   - loaded: The application.
     ///   - logger: Of the request.
-    /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`; the link stays good then, but for the first.
+    /// - Throws: `link_invalid`, `password_not_allowed`, `overloaded`, `second_factor_required`,
+    ///   `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for the first.
     package func resetPassword(
         by token: String,
         to password: Secret,
         keepingIdentities keepsIdentities: Bool,
+        showing answer: LinkFactorAnswer,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
@@ -116,6 +128,7 @@ package struct PasswordReset: Sendable {
                 for: .passwordReset,
                 to: password,
                 keepingIdentities: keepsIdentities,
+                showing: answer,
                 in: loaded
             )
         }
@@ -145,6 +158,7 @@ package struct PasswordReset: Sendable {
         for purpose: EmailTokenPurpose,
         to password: Secret,
         keepingIdentities keepsIdentities: Bool,
+        showing answer: LinkFactorAnswer,
         in loaded: LoadedApplication
     ) async throws(Failure) -> EmailToken {
         let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
@@ -154,6 +168,8 @@ package struct PasswordReset: Sendable {
                 "This link confirms the address and sets no password. To choose another password, use a link that was mailed to you."
             )
         }
+        let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: purpose)
+        try await factors.require(answer, for: link, in: loaded)
         let login = try await login(by: emailToken, in: loaded)
         let stored = try await verifier.newPassword(
             password,
@@ -169,6 +185,7 @@ package struct PasswordReset: Sendable {
             at: emailToken.email,
             keepingIdentities: keepsIdentities,
             forgetting: PasswordGuess.accountKey(of: login.key),
+            showing: try await factors.check(answer, for: link, in: loaded),
             in: loaded.application
         )
         guard let lost else { throw Failure.linkInvalid }

@@ -18,10 +18,6 @@ struct PasswordGuess: Sendable {
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }
 }
 
-extension RequestSource {
-    package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
-}
-
 /// Whether a password is the one, and what is stored of a new one.
 package struct PasswordVerifier: Sendable {
     let store: Store

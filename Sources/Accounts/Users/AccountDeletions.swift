@@ -76,7 +76,7 @@ package struct AccountDeletions: Sendable {
             throw Failure(.deletionForbidden, "This app does not let users delete their account: ask its operator.")
         }
         let days = try await waitingDays(of: user, token: token, in: loaded)
-        let farewell = try await notices.farewell(.accountDeleted(days: days, name: user.name), to: user, in: loaded)
+        let farewell = try await notices.notices(of: .accountDeleted(days: days, name: user.name), to: user, in: loaded)
         let stored = try await store.requestDeletion(
             AccountDeletion(
                 code: DeletionCode.make(random),
@@ -125,7 +125,7 @@ package struct AccountDeletions: Sendable {
         logger: Logger
     ) async throws(Failure) -> Int64 {
         guard let id, let user = try await store.person(id, of: loaded.application)?.user else { throw .noSuchUser }
-        let farewell = try await notices.farewell(.accountDeleted(days: 0, name: user.name), to: user, in: loaded)
+        let farewell = try await notices.notices(of: .accountDeleted(days: 0, name: user.name), to: user, in: loaded)
         let hash = try await banKey.hasher(of: loaded.application.id)
         let changed: ChangedPerson
         do {

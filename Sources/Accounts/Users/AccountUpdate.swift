@@ -100,10 +100,14 @@ package struct AccountUpdate: Sendable {
             let changed = try await directory.withCurrent(loaded, until: .now + limits.login) {
                 (loaded) throws(Failure) in
                 let client = try ClientRecord(record, for: user, of: loaded)
+                let changesAddress = try client.newEmail(of: user) != nil
                 try await registrations.register(client.newDynamicNames, of: loaded.application)
                 return try await store.update(
                     UserUpdate(id: id, given: client.given, login: login, announcement: announcement),
-                    by: .session(token.hash),
+                    by: .session(
+                        token.hash,
+                        factorWithin: login != nil || changesAddress ? Sessions.reauthenticationSeconds : nil
+                    ),
                     of: loaded.application
                 )
             }

@@ -147,7 +147,7 @@ package struct Registrations: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> SignedIn {
-        try await log.telling(of: "guest", by: .guest, in: loaded, logger) { () throws(Failure) in
+        try await log.telling(of: "guest", by: .guest, in: loaded, logger, signedIn: \.self) { () throws(Failure) in
             try loaded.application.requireRegistration()
             try await count(from: source, of: loaded.application)
             let token = random.sessionToken()

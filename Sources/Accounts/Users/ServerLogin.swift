@@ -40,7 +40,7 @@ package struct ServerLogin: Sendable {
         logger: Logger
     ) async throws(Failure) -> SignedIn {
         let key = server.map { ["key": "\($0.actor.name)"] as Logger.Metadata } ?? [:]
-        return try await log.telling(of: "server login", by: .server, in: loaded, logger, with: key) {
+        return try await log.telling(of: "server login", by: .server, in: loaded, logger, with: key, signedIn: \.self) {
             () throws(Failure) in
             guard server != nil else {
                 throw Failure(
@@ -51,14 +51,14 @@ package struct ServerLogin: Sendable {
             guard let id else { throw .noSuchUser }
             let token = random.sessionToken()
             return try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-                let session = PasswordSession(
+                let opening = SessionOpening(
                     user: id,
-                    verifiedHash: nil,
+                    grounds: .server,
                     login: id.description,
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash
                 )
-                let opened = try await store.openPasswordSession(session, of: loaded.application)
+                let opened = try await store.openSession(opening, of: loaded.application)
                 return try opened.map { user throws(Failure) in
                     guard let user else { throw .noSuchUser }
                     return SignedIn(user: user, token: token, created: false)

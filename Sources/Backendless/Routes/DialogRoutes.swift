@@ -10,6 +10,7 @@ import Vocabulary
 /// the provider's dialog, and where the dialog sends the browser back.
 struct DialogRoutes {
     let dialog: LoginDialog
+    let factors: DialogFactors
     let address: PublicAddress
 
     func mount(on routes: ApplicationRoutes) {
@@ -25,6 +26,11 @@ struct DialogRoutes {
         for path in ["users/oauth/:provider/authorize", "users/social/:provider/authorize"] {
             routes.on(.get, path) { request, context, application in
                 await close(request, context, application)
+            }
+        }
+        for path in ["users/oauth/:provider/", "users/social/:provider/"] {
+            routes.on(.post, path + FactorPage.path) { request, context, application in
+                await takeFactor(request, context, application)
             }
         }
     }
@@ -114,15 +120,49 @@ struct DialogRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async -> Response {
-        let outcome: DialogOutcome
-        do throws(Failure) {
-            outcome = try await dialog.closeDialog(
+        await respond(context, request) { (browser) throws(Failure) in
+            try await dialog.closeDialog(
                 DialogAnswer(LenientQuery(request.uri.query)),
                 of: context.provider(),
-                from: DialogCookie.read(request.headers, isSecure: address.isReachedByTLS),
+                from: browser,
+                client: context.client(trustedDevice: nil),
                 in: application,
                 logger: context.logger
             )
+        }
+    }
+
+    /// Takes what the page has sent that asks for a second factor.
+    private func takeFactor(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async -> Response {
+        await respond(context, request) { (browser) throws(Failure) in
+            let form = try await request.formBody(upTo: FactorPage.formLimit)
+            return try await factors.take(
+                FactorPage.answer(form),
+                of: try form.value("login") ?? "",
+                at: context.provider(),
+                from: browser,
+                client: context.client(trustedDevice: nil),
+                source: context.source,
+                in: application,
+                logger: context.logger
+            )
+        }
+    }
+
+    private func respond(
+        _ context: APIContext,
+        _ request: Request,
+        _ end: (_ browser: String?) async throws(Failure) -> DialogOutcome
+    ) async -> Response {
+        let isSecure = address.isReachedByTLS
+        let browser = DialogCookie.read(request.headers, isSecure: isSecure)
+        let outcome: DialogOutcome
+        do throws(Failure) {
+            outcome = try await end(browser)
         } catch {
             return WebPage.failure(error, by: Problem())
         }
@@ -141,6 +181,16 @@ struct DialogRoutes {
                 Problem().write(failure, requestID: context.requestID, into: &writer)
             }
             return WebPage.handOver(writer.bytes, to: origin, succeeded: false)
+        case .question(let question):
+            var response = FactorPage.page(of: question)
+            if let browser, let seconds = question.browserSeconds {
+                response.headers[.setCookie] = DialogCookie.written(
+                    Secret(browser),
+                    seconds: seconds,
+                    isSecure: isSecure
+                )
+            }
+            return response
         }
     }
 

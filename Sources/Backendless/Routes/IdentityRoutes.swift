@@ -24,7 +24,13 @@ struct IdentityRoutes {
             let provider = try context.provider()
             // JSON only: no form of another site can bring the header along (T-41).
             let body = try await request.jsonBody(upTo: Request.bodyLimit)
-            let login = try LoginBody.parse(body, provider: provider, previousToken: nil, idempotencyKey: nil)
+            let login = try LoginBody.parse(
+                body,
+                provider: provider,
+                previousToken: nil,
+                keyLabel: context.apiKey?.label,
+                idempotencyKey: nil
+            )
             let linked = try await linking.link(
                 login,
                 toUserOf: request.userToken,

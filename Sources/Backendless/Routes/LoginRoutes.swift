@@ -44,6 +44,7 @@ struct LoginRoutes {
             body,
             provider: provider,
             previousToken: request.userToken,
+            keyLabel: context.apiKey?.label,
             idempotencyKey: try request.idempotencyKey
         )
         return .signedIn(try await signIn.signIn(login, to: application, logger: context.logger))
@@ -60,7 +61,7 @@ extension Request {
     /// gives none.
     ///
     /// - Throws: `malformed_request` for any other text.
-    fileprivate var idempotencyKey: String? {
+    var idempotencyKey: String? {
         get throws(Failure) {
             guard let key = headers[.idempotencyKey] else { return nil }
             guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {

@@ -49,6 +49,7 @@ struct PasswordMailRoutes {
                 by: try body.text("token") ?? "",
                 to: try PasswordBody.password("password", in: body),
                 keepingIdentities: try body.flag("keepIdentities"),
+                showing: try LinkFactorAnswer(body, context),
                 in: application,
                 logger: context.logger
             )
@@ -59,6 +60,7 @@ struct PasswordMailRoutes {
             let lost = try await reversal.undoChange(
                 by: try body.text("token") ?? "",
                 to: try PasswordBody.password("password", in: body),
+                showing: try LinkFactorAnswer(body, context),
                 in: application,
                 logger: context.logger
             )
@@ -76,12 +78,26 @@ struct PasswordMailRoutes {
                     new: try body.text("newPassword"),
                     keepingIdentities: keepsIdentities
                 ),
-                from: context.source,
+                showing: try LinkFactorAnswer(body, context),
                 in: application,
                 logger: context.logger
             )
             return .empty
         }
+    }
+}
+
+extension LinkFactorAnswer {
+    /// The members of a body by which a second factor is shown with a password.
+    fileprivate init(_ body: JSONObject, _ context: APIContext) throws(Failure) {
+        let shown = try body.text("pending").map { (pending) throws(Failure) in
+            Shown(
+                pending: pending,
+                factor: try body.text("factorId").flatMap { ObjectID($0) },
+                response: try FactorBody.response(in: body)
+            )
+        }
+        self.init(shown, keyLabel: context.apiKey?.label, source: context.source)
     }
 }
 

@@ -28,6 +28,7 @@ struct PasswordRoutes {
                 password: try PasswordBody.password("password", in: body),
                 // A dead token on a login is what SDKs send after a session has ended; it is no reason to refuse.
                 previousToken: request.userToken,
+                client: context.client(trustedDevice: try body.text("trustedDevice")),
                 source: context.source
             )
             let signedIn = try await passwordLogins.logIn(login, to: application, logger: context.logger)

@@ -84,7 +84,8 @@ struct SimpleRegisterRoutes {
             credential: CredentialFields(accessToken: fields.passcode.reveal()),
             mapping: nil,
             appID: nil,
-            previousToken: request.userToken
+            previousToken: request.userToken,
+            client: context.client(trustedDevice: nil)
         )
         let signedIn = try await signIn.signIn(login, to: application, logger: context.logger)
         return Self.reply(created: signedIn.created, signedIn.user, token: signedIn.token)

@@ -35,6 +35,7 @@ struct DialogBody {
         callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
         dialog.codeChallenge = try Self.codeChallenge(in: body)
         dialog.wishes.configID = try Self.text("configId", in: body)
+        dialog.isForLinking = try Self.flag("linking", in: body)
         dialog.origin = origin
         self.dialog = dialog
         redirect = try Self.flag("redirect", in: body)
@@ -43,7 +44,7 @@ struct DialogBody {
     private static let known = [
         "fieldsMapping", "fieldsMappings", "permissions", "authType", "configId", "redirectAfterLoginUrl",
         "codeChallenge",
-        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "contentType",
+        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "linking", "contentType",
     ]
 
     /// Names of members that a message repeats; a name has at most 128 bytes of ASCII.

@@ -13,6 +13,7 @@ enum LoginBody {
         _ bytes: [UInt8],
         provider: ProviderName,
         previousToken: SessionToken?,
+        keyLabel: String?,
         idempotencyKey: String?
     ) throws(Failure) -> LoginRequest {
         let body = try JSONObject(body: bytes, limits: .request(withRecord: "guestUser"))
@@ -31,6 +32,10 @@ enum LoginBody {
             mapping: try mapping(in: body),
             appID: try body.text("appId"),
             previousToken: previousToken,
+            client: LoginClient(
+                keyLabel: keyLabel,
+                trustedDevice: try body.text("trustedDevice").map(Secret.init)
+            ),
             idempotencyKey: idempotencyKey,
             guest: try guest(in: body, previousToken: previousToken)
         )

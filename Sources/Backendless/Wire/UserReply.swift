@@ -10,10 +10,14 @@ enum UserReply {
     static func write(
         _ user: User,
         token: SessionToken? = nil,
-        projection: Projection = .everything(for: .owner)
+        projection: Projection = .everything(for: .owner),
+        adding more: JSONObject = JSONObject()
     ) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
-        writer.object { writeMembers(of: user, token: token, projection: projection, into: &$0) }
+        writer.object { writer in
+            writeMembers(of: user, token: token, projection: projection, into: &writer)
+            for member in more.members { writer.member(member.key, member.value) }
+        }
         return writer
     }
 
@@ -76,10 +80,15 @@ enum UserReply {
 extension Response {
     /// The reply to a login: the user object, and in headers whether the user is new and which permissions the mapping
     /// missed.
-    static func signedIn(_ signedIn: SignedIn) -> Response {
+    ///
+    /// - Parameters:
+    ///   - signedIn: The login.
+    ///   - more: Members behind those of the user.
+    /// - Returns: The reply.
+    static func signedIn(_ signedIn: SignedIn, adding more: JSONObject = JSONObject()) -> Response {
         var headers = HTTPFields.missing(signedIn.missingPermissions)
         headers[.userCreated] = signedIn.created ? "true" : "false"
-        return .json(UserReply.write(signedIn.user, token: signedIn.token), headers: headers)
+        return .json(UserReply.write(signedIn.user, token: signedIn.token, adding: more), headers: headers)
     }
 }
 

@@ -1,3 +1,4 @@
+import Secrets
 import Vocabulary
 
 /// How a login through the server ends: decided when it begins, by what the operator allows.
@@ -50,6 +51,27 @@ enum DialogEnd: Sendable {
         switch self {
         case .redirect(_, let codeChallenge): codeChallenge == nil
         case .popup: true
+        }
+    }
+
+    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the
+    /// end is worth nothing without the client's verifier.
+    ///
+    /// - Parameters:
+    ///   - kept: What the browser keeps of ours; nil for nothing.
+    ///   - hash: SHA-256 of what the one keeps that began it.
+    /// - Returns: False for a browser that keeps nothing, where one is asked for.
+    func isOf(_ kept: String?, keptBy hash: [UInt8]?) -> Bool {
+        guard belongsToBrowser else { return true }
+        guard let hash, let kept = kept.flatMap(OneTimeToken.init(received:))?.secret else { return false }
+        return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: hash)
+    }
+
+    /// Where the browser goes when the login fails.
+    func failed(_ failure: Failure) -> DialogOutcome {
+        switch self {
+        case .redirect(let url, _): .redirect(to: url, .failure(failure))
+        case .popup(let origin): .popup(origin: origin, .failure(failure))
         }
     }
 

@@ -11,6 +11,8 @@ struct DialogPlan: Sendable {
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
+    /// Whether the code at the end is for a session that links the identity, and logs nobody in by itself.
+    let isForLinking: Bool
 
     /// Most bytes of a mapping that travels in addresses.
     static let mostMappingBytes = 2048
@@ -18,14 +20,23 @@ struct DialogPlan: Sendable {
     private enum Key {
         static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
+        static let linking = "linking"
     }
 
-    init(provider: ProviderName, appID: String, redirectURI: String, mapping: JSONValue?, end: DialogEnd) {
+    init(
+        provider: ProviderName,
+        appID: String,
+        redirectURI: String,
+        mapping: JSONValue?,
+        end: DialogEnd,
+        isForLinking: Bool = false
+    ) {
         self.provider = provider
         self.appID = appID
         self.redirectURI = redirectURI
         self.mapping = mapping
         self.end = end
+        self.isForLinking = isForLinking
     }
 
     /// Its members in what is sealed.
@@ -34,6 +45,7 @@ struct DialogPlan: Sendable {
             Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
         ]
         if let mapping { object.append(Key.mapping, mapping) }
+        if isForLinking { object.append(Key.linking, .bool(true)) }
         switch end {
         case .redirect(let url, let codeChallenge):
             object.append(Key.returnURL, .string(url))
@@ -59,6 +71,7 @@ struct DialogPlan: Sendable {
         self.appID = appID
         self.redirectURI = redirectURI
         mapping = object[Key.mapping]
+        isForLinking = object[Key.linking]?.bool ?? false
     }
 
     /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still

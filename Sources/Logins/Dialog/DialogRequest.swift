@@ -12,6 +12,8 @@ package struct DialogRequest: Sendable {
     package var redirectAfterLoginURL: String?
     /// The client's challenge of PKCE (S256), for the code that the login ends with: 43 characters of base64url.
     package var codeChallenge: String?
+    /// Whether the code at the end is for a session that links the identity: the session shows the factor then.
+    package var isForLinking = false
     /// The `Origin` of the page that asks.
     package var origin: String?
 

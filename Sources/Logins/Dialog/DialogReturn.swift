@@ -11,6 +11,8 @@ package enum DialogOutcome: Sendable {
     case redirect(to: String, Result<Secret, Failure>)
     /// Nowhere: the page hands the user object to the page of this origin that opened it.
     case popup(origin: String, Result<SignedIn, Failure>)
+    /// Nowhere yet: the person is asked for a second factor.
+    case question(FactorQuestion)
 }
 
 extension DialogOutcome {
@@ -20,7 +22,7 @@ extension DialogOutcome {
         switch self {
         case .popup(_, let result): result
         case .redirect(_, .failure(let failure)): .failure(failure)
-        case .redirect(_, .success): nil
+        case .redirect(_, .success), .question: nil
         }
     }
 }
@@ -32,6 +34,7 @@ extension LoginDialog {
     ///   - answer: What the dialog says.
     ///   - provider: Whose dialog it was.
     ///   - browser: What the browser keeps that brings it, if anything.
+    ///   - client: By which API key it comes.
     ///   - loaded: The application.
     ///   - logger: Where it is said how the login went.
     /// - Returns: Where the browser goes, with success or failure.
@@ -42,6 +45,7 @@ extension LoginDialog {
         _ answer: DialogAnswer,
         of provider: ProviderName,
         from browser: String?,
+        client: LoginClient,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> DialogOutcome {
@@ -60,7 +64,8 @@ extension LoginDialog {
                         credential: CredentialFields(),
                         mapping: state.plan.mapping,
                         appID: state.plan.appID,
-                        previousToken: nil
+                        previousToken: nil,
+                        client: client
                     ),
                     loaded: loaded,
                     end: started + limits.login,
@@ -70,7 +75,7 @@ extension LoginDialog {
                 if let result = outcome.login {
                     log.tell(result, of: subject, by: provider, in: loaded, since: started, logger)
                 }
-                return outcome
+                return await asking(outcome, of: state, by: client, in: loaded)
             }
         } catch {
             log.tell(.failure(error), of: subject, by: provider, in: loaded, since: started, logger)
@@ -102,11 +107,32 @@ extension LoginDialog {
             do throws(Failure) {
                 let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
                 let vouched = VouchedLogin(result: result, mapping: state.plan.mapping, codeChallenge: codeChallenge)
+                let client = attempt.request.client
+                if !state.plan.isForLinking,
+                    let demand = try await factors.demand(of: vouched, by: client, in: attempt.loaded)
+                {
+                    throw demand
+                }
                 let code = try await codes.loginCode(for: vouched, of: attempt.loaded.application)
                 return .redirect(to: url, .success(code))
             } catch {
                 return .redirect(to: url, .failure(error))
             }
+        }
+    }
+
+    /// The question for a second factor in place of the end of a login that was put off for it.
+    private func asking(
+        _ outcome: DialogOutcome,
+        of state: DialogState,
+        by client: LoginClient,
+        in loaded: LoadedApplication
+    ) async -> DialogOutcome {
+        guard case .failure(let failure) = outcome.login, failure.isPutOff else { return outcome }
+        do throws(Failure) {
+            return .question(try await factors.question(after: failure, of: state, by: client, in: loaded))
+        } catch {
+            return state.plan.end.failed(error)
         }
     }
 

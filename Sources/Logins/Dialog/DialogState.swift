@@ -2,7 +2,7 @@ import Secrets
 import Vocabulary
 
 /// What stands behind the `state` of a login dialog: what was decided, and who may come back with it.
-struct DialogState: SealedInAddress {
+struct DialogState: SealedInTransit {
     static let keyName = "federation: states of login dialogs"
 
     let plan: DialogPlan
@@ -40,15 +40,5 @@ struct DialogState: SealedInAddress {
         codeVerifier = object[Key.codeVerifier]?.string.map(Secret.init)
         browser = object[Key.browser]?.string.flatMap { Base64URL.decode($0.utf8) }
         self.endsAt = endsAt
-    }
-
-    /// Whether a browser may end the login: the one that began it (RFC 9700 §4.7), or any where the login code at the
-    /// end is worth nothing without the client's verifier.
-    ///
-    /// What it keeps of ours tells; nil is nothing.
-    func isOf(_ kept: Secret?) -> Bool {
-        guard plan.end.belongsToBrowser else { return true }
-        guard let browser, let kept else { return false }
-        return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: browser)
     }
 }

@@ -1,3 +1,4 @@
+import Secrets
 import Providers
 import Vocabulary
 
@@ -5,7 +6,7 @@ import Vocabulary
 /// there.
 ///
 /// It is no state: the browser that comes by with it gets one of its own.
-struct DialogTicket: SealedInAddress {
+struct DialogTicket: SealedInTransit {
     static let keyName = "federation: tickets of login dialogs"
 
     let plan: DialogPlan

@@ -60,7 +60,15 @@ package struct LoginCodes: Sendable {
         try Self.check(codeVerifier, against: login.codeChallenge)
         // The operator may have removed the app since.
         _ = try provider.apps(named: login.result.person.identity.app.text)
-        return AuthenticatedLogin(login.result, mapping: login.mapping)
+        // What was enrolled for a new user is not the guest's, who is asked by the client.
+        let factor = attempt.request.guest == nil || login.factor?.freshID == nil ? login.factor : nil
+        return AuthenticatedLogin(
+            login.result,
+            mapping: login.mapping,
+            once: factor?.once(random),
+            factor: factor?.proof,
+            freshID: factor?.freshID
+        )
     }
 
     /// Holds a verifier to the challenge that the login began with (RFC 7636 §4.6).

@@ -11,6 +11,7 @@ package struct LoginDialog: Sendable {
     let authenticator: Authenticator
     let writer: SignInWriter
     let codes: LoginCodes
+    let factors: DialogFactors
     let challenges: DialogChallenges
     let concurrency: ConcurrencyLimit
     let log: LoginLog
@@ -24,6 +25,7 @@ package struct LoginDialog: Sendable {
         authenticator: Authenticator,
         writer: SignInWriter,
         codes: LoginCodes,
+        factors: DialogFactors,
         challenges: DialogChallenges,
         concurrency: ConcurrencyLimit,
         log: LoginLog,
@@ -36,6 +38,7 @@ package struct LoginDialog: Sendable {
         self.authenticator = authenticator
         self.writer = writer
         self.codes = codes
+        self.factors = factors
         self.challenges = challenges
         self.concurrency = concurrency
         self.log = log
@@ -83,7 +86,8 @@ package struct LoginDialog: Sendable {
                     request,
                     returnURLs: dialogs.returnURLs,
                     allowedOrigins: application.settings.allowedOrigins
-                )
+                ),
+                isForLinking: request.isForLinking
             ),
             wishes: request.wishes,
             endsAt: clock.seconds + DialogTicket.seconds

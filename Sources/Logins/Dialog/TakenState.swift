@@ -31,7 +31,7 @@ extension LoginDialog {
             let state = DialogState(sealed: sealed, under: masterKeys, for: application.id, now: now),
             state.plan.isListed(by: application, at: provider)
         else { throw Self.unknownState }
-        guard state.isOf(browser.flatMap(OneTimeToken.init(received:))?.secret) else {
+        guard state.plan.end.isOf(browser, keptBy: state.browser) else {
             throw Failure(
                 .loginStateInvalid,
                 """

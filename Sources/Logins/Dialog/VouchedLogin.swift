@@ -1,20 +1,28 @@
 import Mapping
-import Providers
-import Vocabulary
+package import Providers
+package import Vocabulary
 
 /// A login through the server between the browser's return from the provider and the client's exchange of the login
 /// code.
-struct VouchedLogin: Sendable {
-    let result: AuthenticationResult
+package struct VouchedLogin: Sendable {
+    package let result: AuthenticationResult
     /// The client's mapping that the login was begun with.
-    let mapping: JSONValue?
+    package let mapping: JSONValue?
     /// What the client must know the verifier of.
     let codeChallenge: String?
+    /// The second factor that was shown when the browser came back; nil where none was asked for.
+    let factor: VouchedFactor?
 
-    init(result: AuthenticationResult, mapping: JSONValue?, codeChallenge: String?) {
+    init(
+        result: AuthenticationResult,
+        mapping: JSONValue?,
+        codeChallenge: String?,
+        factor: VouchedFactor? = nil
+    ) {
         self.result = result
         self.mapping = mapping
         self.codeChallenge = codeChallenge
+        self.factor = factor
     }
 }
 
@@ -24,7 +32,7 @@ extension VouchedLogin {
         static let (provider, appID, subject, profile, scopes) = ("provider", "app", "subject", "profile", "scopes")
         static let (declined, dataAccessEnd, tokenEnd) = ("declined", "dataAccessExpires", "tokenExpires")
         static let (token, tokenKind, unlisted) = ("token", "tokenKind", "unlistedScopes")
-        static let (mapping, codeChallenge) = ("mapping", "codeChallenge")
+        static let (mapping, codeChallenge, factor) = ("mapping", "codeChallenge", "factor")
     }
 
     var text: Secret {
@@ -44,6 +52,7 @@ extension VouchedLogin {
         }
         if let mapping { object.append(Key.mapping, mapping) }
         if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
+        if let factor { object.append(Key.factor, .object(factor.object)) }
         return Secret(JSONValue.object(object).text)
     }
 
@@ -74,5 +83,7 @@ extension VouchedLogin {
         result = AuthenticationResult(person: person, profile: profile, token: token, isRepeatable: false)
         mapping = object[Key.mapping]
         codeChallenge = object[Key.codeChallenge]?.string
+        // What cannot be read is no factor, so that the login asks for one.
+        factor = object[Key.factor]?.object.flatMap { VouchedFactor($0) }
     }
 }

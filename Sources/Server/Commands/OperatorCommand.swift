@@ -7,7 +7,8 @@ struct OperatorCommand: ParsableCommand {
         commandName: "operator",
         abstract: "Operators: who may use the administration API, and their tokens.",
         subcommands: [
-            Create.self, List.self, Show.self, Role.self, Token.self, RevokeToken.self, Remove.self,
+            Create.self, List.self, Show.self, Role.self, Token.self, RevokeToken.self, OperatorFactorCommand.self,
+            Remove.self,
         ]
     )
 
@@ -17,8 +18,8 @@ struct OperatorCommand: ParsableCommand {
         var name: String
     }
 
-    /// How long a token is good for.
-    struct ExpiryOption: ParsableArguments {
+    /// How long a token is good for, and for whom it is.
+    struct TokenOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
                 "How long the token is valid, like 12h or 90d; for ever unless given.",
@@ -27,7 +28,11 @@ struct OperatorCommand: ParsableCommand {
         )
         var expires: Lifetime?
 
-        var member: JSONValue? { expires.map { .integer($0.seconds) } }
+        @Flag(help: "Whether a program gets the token, which shows no second factor.")
+        var machine = false
+
+        var lifetime: JSONValue? { expires.map { .integer($0.seconds) } }
+        var isMachine: JSONValue? { .bool(machine) }
     }
 
     private static let tokens = [
@@ -36,6 +41,7 @@ struct OperatorCommand: ParsableCommand {
             columns: [
                 Column("TOKEN", "id", .id), Column("CREATED", "created", .moment),
                 Column("EXPIRES", "expires", .moment), Column("LAST USED", "lastUsed", .moment),
+                Column("MACHINE", "machine"),
             ]
         )
     ]
@@ -55,7 +61,7 @@ struct OperatorCommand: ParsableCommand {
 
                 Examples:
                   federation operator create ann --role owner
-                  federation operator create ci --role editor --expires 90d > ci.token
+                  federation operator create ci --role editor --machine --expires 90d > ci.token
                 """
         )
 
@@ -64,12 +70,13 @@ struct OperatorCommand: ParsableCommand {
         @Option(help: "What the operator may do.")
         var role: OperatorRole
 
-        @OptionGroup var expiry: ExpiryOption
+        @OptionGroup var options: TokenOptions
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let document = JSONObject(present: [
-                "name": .string(person.name), "role": .string(role.rawValue), "expiresInSeconds": expiry.member,
+                "name": .string(person.name), "role": .string(role.rawValue),
+                "expiresInSeconds": options.lifetime, "machine": options.isMachine,
             ])
             let made = try await administration.operators.create(.object(document), by: actor)
             try OperatorCommand.print(made, of: person.name, output)
@@ -152,19 +159,22 @@ struct OperatorCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a further token of an operator and print it, this once.",
             discussion: """
-                To replace a token: make a new one, put it where the old one is used, and revoke the old one.
+                To replace a token: make a new one, put it where the old one is used, and revoke the old one. The token of a \
+                person counts only with a second factor of the operator's, where there is one; that of a program counts alone.
 
                 Example:
-                  federation operator token ci --expires 90d > ci.token
+                  federation operator token ci --machine --expires 90d > ci.token
                 """
         )
 
         @OptionGroup var person: NameArgument
-        @OptionGroup var expiry: ExpiryOption
+        @OptionGroup var options: TokenOptions
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
-            let document = JSONObject(present: ["expiresInSeconds": expiry.member])
+            let document = JSONObject(present: [
+                "expiresInSeconds": options.lifetime, "machine": options.isMachine,
+            ])
             let made = try await administration.operators.createToken(of: person.name, .object(document), by: actor)
             try OperatorCommand.print(made, of: person.name, output)
         }

@@ -14,7 +14,7 @@ struct SecretsCommand: ParsableCommand {
             abstract: "Show under which master keys secrets are stored.",
             discussion: """
                 Keys are named by their ids, which tell nothing about them. Beside app secrets and the verify tokens of \
-                webhooks they seal the tokens that are kept with identities, the hashes of passwords, the keys of signed tokens, the key of bans, and for a while what passes: between two steps of a login, \
+                webhooks they seal the tokens that are kept with identities, the hashes of passwords, second factors, the keys of signed tokens, the key of bans, and for a while what passes: between two steps of a login, \
                 and mails that wait to be sent. A secret whose key is not known cannot be opened: \
                 set that key as FEDERATION_MASTER_KEY_PREVIOUS, or store the secret again.
 
@@ -34,6 +34,7 @@ struct SecretsCommand: ParsableCommand {
                         columns: [
                             Column("MASTER KEY", "keyId", .id), Column("SECRETS", "count", .id),
                             Column("KEPT TOKENS", "tokens", .id), Column("PASSWORDS", "passwords", .id),
+                            Column("FACTORS", "factors", .id),
                             Column("TOKEN KEYS", "tokenKeys", .id), Column("BAN KEYS", "banKeys", .id),
                             Column("PASSING", "passing", .id),
                             Column("KNOWN", "known", .id),

@@ -6,16 +6,16 @@ import Vocabulary
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Users: find, see, refresh, disable, unlink, export, erase, import.",
+        abstract: "Users: find, see, refresh, disable, unlink, factors, export, erase, import.",
         subcommands: [
             UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self,
-            UserExportCommand.self, UserImportCommand.self, Erase.self,
+            UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, Erase.self,
         ]
     )
 
     struct Show: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a user with identities, password, roles and sessions.",
+            abstract: "Show a user with identities, password, roles, sessions and second factors.",
             discussion: """
                 Example:
                   federation user show demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
@@ -45,6 +45,7 @@ struct UserCommand: ParsableCommand {
                 ]
             ),
             OutputOptions.Section(member: "sessions", columns: SessionCommand.columns),
+            OutputOptions.Section(member: "factors", columns: FactorColumns.all),
         ]
     }
 

@@ -63,6 +63,7 @@ extension Store {
             guard user.status == .guest || user.authenticatedAgo <= seconds else {
                 throw Failure.reauthenticationRequired
             }
+            try user.requireFactor(within: seconds)
             let result = try await connection.query(
                 """
                 insert into federation.deletion_requests as d
@@ -77,9 +78,7 @@ extension Store {
             guard let stored = try result.first.map(StoredDeletionRequest.init) else {
                 throw Failure(.internal, "The request for deletion could not be written down.")
             }
-            _ = try await connection.query(
-                "delete from \(identifier: application.schema).sessions where object_id = \(user.id.uuid)"
-            )
+            try await connection.endSessions(of: user.id, schema: application.schema)
             for notice in deletion.notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
             return stored
         }

@@ -35,9 +35,11 @@ extension Store {
         let application = statement.application
         return try await current(application) {
             try await postgres.withTransaction { connection in
-                let isNew = try await connection.join(linking, to: write, of: application)
+                let joined = try await connection.join(linking, to: write, of: application)
                 // What is the user's already logs in like every other identity.
-                let statement = isNew ? first : statement
+                var statement = joined == .known ? statement : first
+                // The session of a user has shown what it has to; a guest becomes one by this, as by a first login.
+                if case .session = linking, joined != .madeUser { statement = statement.withoutFactor }
                 let result = try await connection.query(statement.filled(with: write))
                 guard var written = try outcome(of: result, by: statement) else {
                     throw Failure(
@@ -46,25 +48,33 @@ extension Store {
                         retryAfter: 1
                     )
                 }
-                written.linked = isNew
+                written.linked = joined != .known
                 return written
             }
         }
     }
 }
 
+/// What has become of an identity that is linked.
+private enum Joined {
+    /// It was somebody's before.
+    case known
+    /// It is the user's now.
+    case linked
+    /// It is, and has made a guest a user.
+    case madeUser
+}
+
 extension PostgresConnection {
     /// Makes an identity the user's, unless it is somebody's.
-    ///
-    /// - Returns: Whether it was nobody's before.
     fileprivate func join(
         _ linking: LinkTarget,
         to write: SignInWrite,
         of application: Application
-    ) async throws -> Bool {
+    ) async throws -> Joined {
         let identity = write.person.identity
         // The login that made the guest this person may have lost its reply: the client repeats it.
-        if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id { return false }
+        if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id { return .known }
         guard let user = try await lockUser(ofSession: linking.tokenHash, of: application) else {
             throw linking.refusal
         }
@@ -73,7 +83,7 @@ extension PostgresConnection {
         // Under the lock: what is the user's own now stays so until the end.
         if let owner = try await owner(of: identity, in: application) {
             try linking.take(owner, for: user.id)
-            return false
+            return .known
         }
         guard try await !isBanned(write.banHash, schema: application.schema) else { throw Store.accountDisabled }
         try linking.requireAuthentication(of: user)
@@ -90,8 +100,9 @@ extension PostgresConnection {
             """
         )
         if inserted.affectedRows == 1 {
-            if user.status == .guest { try await admit(user.id, by: identity, linking, in: application) }
-            return true
+            guard user.status == .guest else { return .linked }
+            try await admit(user.id, by: identity, linking, in: application)
+            return .madeUser
         }
         guard let owner = try await self.owner(of: identity, in: application) else {
             throw Failure.identityTaken(byAnother: false)
@@ -99,7 +110,7 @@ extension PostgresConnection {
         // Somebody else was faster: a statement of its own sees what has been committed since the insert began to wait
         // for it.
         try linking.take(owner, for: user.id)
-        return false
+        return .known
     }
 
     private func owner(
@@ -153,13 +164,10 @@ extension LinkTarget {
     }
 
     /// Guests have nothing but their session.
-    fileprivate func requireAuthentication(of user: (id: ObjectID, status: UserStatus, authenticatedAgo: Int64))
-        throws(Failure)
-    {
-        guard case .session(_, let seconds) = self, user.status != .guest, user.authenticatedAgo > seconds else {
-            return
-        }
-        throw .reauthenticationRequired
+    fileprivate func requireAuthentication(of user: SessionUser) throws(Failure) {
+        guard case .session(_, let seconds) = self, user.status != .guest else { return }
+        guard user.authenticatedAgo <= seconds else { throw .reauthenticationRequired }
+        try user.requireFactor(within: seconds)
     }
 
     fileprivate var refusal: Failure {
@@ -188,6 +196,18 @@ extension Failure {
 }
 
 extension SignInStatement {
+    /// The same, which asks for no second factor.
+    fileprivate var withoutFactor: SignInStatement {
+        SignInStatement(
+            application: application,
+            provider: provider,
+            tokens: tokens,
+            targets: targets,
+            use: use,
+            asksForFactor: false
+        )
+    }
+
     /// The same for a user who was there before the identity: what is written at the first login is that of a guest who
     /// becomes a user, and fills what is empty for one who has used the application as somebody.
     func linking(_ linking: LinkTarget) -> SignInStatement {
@@ -209,7 +229,8 @@ extension SignInStatement {
                     mayBeCleared: target.mayBeCleared
                 )
             },
-            use: use
+            use: use,
+            asksForFactor: asksForFactor
         )
     }
 }

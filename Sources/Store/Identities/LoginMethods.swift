@@ -10,6 +10,18 @@ extension Store {
         in application: Application
     ) async throws(Failure) -> [LoginMethod] {
         let schema = application.schema
+        let passkeys: Statement =
+            application.settings.secondFactor.passkeys.isLoginMethod
+            ? """
+            union all
+            select \(FactorKind.passkey.rawValue), null, upper(f.id::text), f.created, f.used,
+                exists (
+                    select from current c
+                    where c.provider = \(FactorKind.passkey.rawValue) and c.subject = upper(f.id::text)
+                ), false
+            from \(identifier: schema).factors f
+            where f.object_id = \(user.uuid) and f.removed is null and f.kind = \(FactorKind.passkey.rawValue)
+            """ : ""
         let result = try await query(
             """
             with current as (
@@ -25,6 +37,7 @@ extension Store {
             select \(ProviderName.password.text), null, p.login, p.changed, null,
                 exists (select from current c where c.provider = \(ProviderName.password.text)), false
             from \(identifier: schema).passwords p where p.object_id = \(user.uuid)
+            \(passkeys)
             order by 4, 1, 2, 3
             """,
             of: application
@@ -48,7 +61,8 @@ extension Store {
         }
     }
 
-    /// Takes a login method from the user of a live session, unless it is the last one.
+    /// Takes a login method from the user of a live session, unless it is the last one: a passkey is another where it
+    /// has opened this session.
     ///
     /// - Parameters:
     ///   - method: Which one.
@@ -72,6 +86,7 @@ extension Store {
                 throw Failure.sessionInvalid
             }
             guard user.authenticatedAgo <= seconds else { throw Failure.reauthenticationRequired }
+            try user.requireFactor(within: seconds)
             let found = try await connection.query(
                 """
                 select provider, provider_app, subject from \(identifier: schema).identities
@@ -101,11 +116,9 @@ extension Store {
             guard meant.count == 1 else {
                 throw Failure(.malformedRequest, "The user has several identities of this provider. Name one by appId.")
             }
-            guard methods.count > 1 else {
-                throw Failure(
-                    .lastLoginMethod,
-                    "This is the only login method that the user has. Link another identity or set a password first."
-                )
+            if methods.count == 1 {
+                let passkey = try await connection.passkey(ofSession: tokenHash, in: application)
+                guard passkey != nil else { throw Failure.lastLoginMethod }
             }
             if let announcement {
                 try await connection.announce(announcement, to: user.id, of: application)
@@ -134,6 +147,35 @@ struct StoredLoginMethod: Sendable {
 }
 
 extension PostgresConnection {
+    /// The passkey that has opened a session; nil where none has, or where nobody logs in by one.
+    ///
+    /// A passkey that has logged in is a login method; of every other one it is not known whether its authenticator
+    /// finds it without the user's name, and verifies the user.
+    func passkey(ofSession tokenHash: [UInt8], in application: Application) async throws(PostgresError) -> ObjectID? {
+        guard application.settings.secondFactor.passkeys.isLoginMethod else { return nil }
+        let schema = application.schema
+        let found = try await query(
+            """
+            select f.id from \(identifier: schema).sessions s
+                join \(identifier: schema).factors f on f.object_id = s.object_id and upper(f.id::text) = s.subject
+            where s.token_hash = \(tokenHash) and s.provider = \(FactorKind.passkey.rawValue) and f.removed is null
+            """
+        )
+        return try found.first.map { row throws(PostgresError) in ObjectID(try row.decode(0, as: UUID.self)) }
+    }
+
+    /// Whether a user has an identity or a password.
+    func hasIdentityOrPassword(_ user: ObjectID, schema: String) async throws(PostgresError) -> Bool {
+        let found = try await query(
+            """
+            select from (select) one
+            where exists (select from \(identifier: schema).identities where object_id = \(user.uuid))
+                or exists (select from \(identifier: schema).passwords where object_id = \(user.uuid))
+            """
+        )
+        return found.first != nil
+    }
+
     /// Removes a login method, and the sessions that it opened but for one; with a password its unused links go, too.
     ///
     /// - Returns: Whether it was there.
@@ -174,6 +216,11 @@ extension PostgresConnection {
 }
 
 extension Failure {
+    static let lastLoginMethod = Failure(
+        .lastLoginMethod,
+        "This is the only login method that the user has. Link another identity or set a password first, or log in by a passkey that stays."
+    )
+
     package static let reauthenticationRequired = Failure(
         .reauthenticationRequired,
         "This needs the current password, or a login that is at most five minutes old. Log in again, then repeat it."

@@ -16,7 +16,7 @@ extension Store {
         _ id: ObjectID,
         event: String,
         content: SealedSecret,
-        user: ObjectID,
+        user: ObjectID?,
         of application: Application
     ) async throws(Failure) -> Bool {
         let enqueuing = Self.enqueuing(id, event: event, content: content, user: user, of: application)

@@ -15,6 +15,10 @@ package enum Expired: Sendable, CaseIterable {
     case emailTokens
     /// Identities that no link can bring back any more.
     case removedIdentities
+    /// Second factors that were taken away, of which the same is true.
+    case removedFactors
+    /// What devices were trusted by.
+    case trustedDevices
     /// Mails that were sent a day ago, and those that were given up a week ago.
     case mails
 }
@@ -51,6 +55,12 @@ extension Store {
                     "removed_identities", "provider, provider_app, subject, object_id",
                     "removed <= now() - make_interval(secs => \(EmailTokenPurpose.reversal.seconds))", "removed"
                 )
+            case .removedFactors:
+                (
+                    "factors", "id",
+                    "removed <= now() - make_interval(secs => \(EmailTokenPurpose.reversal.seconds))", "removed"
+                )
+            case .trustedDevices: ("trusted_devices", "token_hash", "expires <= now()", "expires")
             case .mails:
                 (
                     "mails", "id",

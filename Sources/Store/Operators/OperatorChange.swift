@@ -7,7 +7,7 @@ package enum OperatorChange: Sendable {
     case create(role: OperatorRole)
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed.
-    case addToken(id: String, hash: [UInt8], expires: Int64?)
+    case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool)
     case revokeToken(id: String)
     case delete
 }
@@ -90,17 +90,19 @@ extension OperatorChange {
                 to: ["role": .string(role.rawValue)]
             )
 
-        case .addToken(let id, let hash, let expires):
+        case .addToken(let id, let hash, let expires, let isMachine):
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(name.text) and expires <= now()"
             )
             _ = try await connection.query(
                 """
-                insert into federation.operator_tokens (token_hash, id, operator, expires)
-                values (\(hash), \(id), \(name.text), \(expires.map { Timestamp(milliseconds: $0) }))
+                insert into federation.operator_tokens (token_hash, id, operator, expires, machine)
+                values (\(hash), \(id), \(name.text), \(expires.map { Timestamp(milliseconds: $0) }), \(isMachine))
                 """
             )
-            let token: JSONObject = ["id": .string(id), "expires": expires.map(JSONValue.integer) ?? .null]
+            let token: JSONObject = [
+                "id": .string(id), "expires": expires.map(JSONValue.integer) ?? .null, "machine": .bool(isMachine),
+            ]
             return entry("operator.token.create", to: token)
 
         case .revokeToken(let id):

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Postgres
 package import Vocabulary
 
@@ -31,13 +32,55 @@ package struct AttemptRule: Sendable {
     /// until they are known to be none.
     package static let source = AttemptRule(firstSlowed: 300, longestWait: 30, most: 1000, window: 3600, memory: 3600)
 
+    /// Guesses at one factor of a user, from wherever and within however many logins: whoever makes them knows what the
+    /// person logs in by.
+    package static let factor = AttemptRule(
+        firstSlowed: 6,
+        longestWait: 30,
+        most: 20,
+        window: 86_400,
+        memory: accountMemory
+    )
+    /// Guesses within one login that was put off, or at one factor that is to be enrolled; neither lives as long as an
+    /// hour.
+    package static let pendingSignIn = perHour(5)
+
+    /// Messages to telephones: to one within a day, from one source within an hour, and of an application within a day,
+    /// of which those that enrol a number are a fifth at most, or strangers would use up what people log in by.
+    package static func messages(_ policy: SMSPolicy) -> MessageRules {
+        MessageRules(
+            number: perDay(Int(clamping: policy.mostPerNumber)),
+            source: perHour(Int(clamping: policy.mostPerSource)),
+            all: perDay(Int(clamping: policy.mostPerDay)),
+            enrolments: perDay(Int(clamping: max(policy.mostPerDay / 5, 1)))
+        )
+    }
+
+    package struct MessageRules: Sendable {
+        package let number: AttemptRule
+        package let source: AttemptRule
+        package let all: AttemptRule
+        package let enrolments: AttemptRule
+    }
+
+    /// Codes that enrol one telephone or one mailbox, whoever asks for them.
+    package static let enrolmentsOfTarget = perDay(3)
+    /// Codes that one user is sent to enrol something.
+    package static let enrolmentsByUser = perDay(10)
+
     /// Mails of one kind to one mailbox: nobody's is filled.
     package static let mailsToMailbox = perHour(3)
+    /// Mails with codes to one mailbox, whose owner logs in by them.
+    package static let codesToMailbox = perHour(10)
     /// The same, from one source.
     package static let mailsFromSource = perHour(60)
 
     /// Accounts that are made.
     package static func registrations(most: Int64) -> AttemptRule { perHour(Int(clamping: most)) }
+
+    private static func perDay(_ most: Int) -> AttemptRule {
+        AttemptRule(firstSlowed: .max, longestWait: 0, most: most, window: 86_400, memory: 86_400)
+    }
 
     /// Where nobody guesses anything, so that nothing slows down before the limit.
     private static func perHour(_ most: Int) -> AttemptRule {
@@ -101,8 +144,27 @@ extension Store {
     }
 
     /// The statement that counts an attempt; `refusal` reads its result.
-    static func counting(_ counts: [AttemptCount], in application: Application) -> Statement {
-        let attempts = "\(quoted(application.schema)).attempts"
+    ///
+    /// - Parameters:
+    ///   - counts: What it is counted for.
+    ///   - application: Where.
+    ///   - factor: A factor whose row comes along, behind the two columns that `refusal` reads.
+    /// - Returns: The statement.
+    static func counting(
+        _ counts: [AttemptCount],
+        in application: Application,
+        reading factor: (user: ObjectID, id: ObjectID)? = nil
+    ) -> Statement {
+        counting(counts, inSchema: application.schema, reading: factor)
+    }
+
+    /// As `counting(_:in:reading:)`, in a schema that has a table `attempts`.
+    static func counting(
+        _ counts: [AttemptCount],
+        inSchema schema: String,
+        reading factor: (user: ObjectID, id: ObjectID)? = nil
+    ) -> Statement {
+        let attempts = "\(quoted(schema)).attempts"
         let counted = counts.enumerated().map { position, count in
             let before = position == 0 ? "" : " from counted\(position - 1)"
             let key = "select $\(position + 1)::bytea\(before)"
@@ -115,6 +177,17 @@ extension Store {
                 "when key = $\(position + 1) and recent >= \(rule.most) then counted_since + interval '\(rule.window) s'"
         }
         let keys = counts.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let (columns, join, binds) =
+            factor.map { factor -> (String, String, [Bind]) in
+                (
+                    ", " + StoredFactor.columns,
+                    """
+                    from (select) one left join \(quoted(schema)).factors f
+                        on f.object_id = $\(counts.count + 1) and f.id = $\(counts.count + 2) and f.removed is null
+                    """,
+                    [.uuid(factor.user.uuid), .uuid(factor.id.uuid)]
+                )
+            } ?? ("", "", [])
         return Statement(
             sql: """
                 with \(counted.joined(separator: ", "))
@@ -122,10 +195,34 @@ extension Store {
                     select max(ceil(extract(epoch from greatest(blocked_until, case
                         \(ends.joined(separator: " "))
                         end) - now()))) from \(attempts) where key in (\(keys))
-                )::bigint
+                )::bigint\(columns)
+                \(join)
                 """,
-            binds: counts.map { .bytes($0.key) }
+            binds: counts.map { .bytes($0.key) } + binds
         )
+    }
+
+    /// Counts a guess at a factor of a user's, and reads the factor.
+    ///
+    /// - Returns: The factor, nil when the user has no such one; or why nothing may be guessed.
+    /// - Throws: `store_unavailable` and its like.
+    package func countGuess(
+        at factor: ObjectID,
+        of user: ObjectID,
+        for counts: [AttemptCount],
+        in application: Application
+    ) async throws(Failure) -> (refusal: AttemptRefusal?, factor: StoredFactor?) {
+        let result = try await query(
+            Self.counting(counts, in: application, reading: (user, factor)),
+            of: application
+        )
+        return try read { () throws(PostgresError) in
+            let refusal = try Self.refusal(in: result)
+            guard refusal == nil, let row = result.first, try row.decode(2, as: UUID?.self) != nil else {
+                return (refusal, nil)
+            }
+            return (nil, try StoredFactor(row, from: 2))
+        }
     }
 
     static func refusal(in result: ResultSet) throws(PostgresError) -> AttemptRefusal? {

@@ -23,14 +23,17 @@ extension Store {
     ///   - tokenHash: SHA-256 of the link's token.
     ///   - password: The new one, of the user whom the link names, for what the user logged in by then.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
+    ///   - factor: The second factor that was shown; it is used up.
     ///   - application: Whose user it is.
     /// - Returns: Nil when the link did not count.
-    /// - Throws: `login_taken_by_other` when another account has confirmed the address, `store_unavailable` and its
+    /// - Throws: `second_factor_required` when the account has one that it had before the change, too,
+    ///   `pending_sign_in_invalid` for a factor that has been used; `login_taken_by_other` when another account has confirmed the address, `store_unavailable` and its
     ///   like; nothing is written then.
     package func undoChange(
         byLink tokenHash: [UInt8],
         to password: StoredPassword,
         forgetting attemptKey: [UInt8],
+        showing factor: FactorProof?,
         in application: Application
     ) async throws(Failure) -> UndoneChange? {
         let (schema, user) = (application.schema, password.objectID)
@@ -42,7 +45,9 @@ extension Store {
                 """
             )
             guard let row = used.first else { return nil }
-            let moment: Statement = "\(bind: .timestamp(try row.decode(0, as: Timestamp.self)))::timestamptz"
+            let made = try row.decode(0, as: Timestamp.self)
+            let moment: Statement = "\(bind: .timestamp(made))::timestamptz"
+            try await connection.takeFactor(factor, of: user, at: made, in: application)
             // Of other logins nobody has shown that they are theirs: one that somebody has got since stays with them.
             if application.settings.identityProperty == .email {
                 try await connection.freeLogin(password.login, for: user, schema: schema)
@@ -53,6 +58,7 @@ extension Store {
             )
             let before = try await connection.keptIdentities(of: user, schema: schema)
             let notRestored = try await connection.restoreIdentities(of: user, to: moment, schema: schema)
+            try await connection.restoreFactors(of: user, to: moment, schema: schema)
             let after = Set(try await connection.keptIdentities(of: user, schema: schema).map(\.key))
             return UndoneChange(lost: before.filter { !after.contains($0.key) }, notRestored: notRestored)
         }
@@ -60,6 +66,25 @@ extension Store {
 }
 
 extension PostgresConnection {
+    /// Makes the factors of a user who is locked those of a moment, so far as they are still known.
+    fileprivate func restoreFactors(
+        of user: ObjectID,
+        to moment: Statement,
+        schema: String
+    ) async throws(PostgresError) {
+        try await removeFactors(of: user, where: "created >= \(moment)", schema: schema)
+        _ = try await query(
+            """
+            update \(identifier: schema).factors f set removed = null
+            where f.object_id = \(user.uuid) and f.created < \(moment) and f.removed >= \(moment)
+                and not exists (
+                    select from \(identifier: schema).factors o
+                    where o.credential_id = f.credential_id and o.removed is null
+                )
+            """
+        )
+    }
+
     /// Takes a login from the account that has got it meanwhile.
     fileprivate func freeLogin(_ login: String, for user: ObjectID, schema: String) async throws {
         let found = try await query(

@@ -19,10 +19,12 @@ extension Store {
     ///   - email: The address to which the link went.
     ///   - keepsIdentities: Whether the reader has said that the identities are their own.
     ///   - attemptKey: For what wrong passwords of the login were counted; that is forgotten.
+    ///   - factor: The second factor that was shown; it is used up.
     ///   - application: Whose user it is.
     /// - Returns: What was kept with the identities that went: good for giving up our permissions, once. Nil when the
     ///   link did not count.
-    /// - Throws: `conflict` while the account can be taken back by another address, `login_taken_by_other`,
+    /// - Throws: `second_factor_required`, `pending_sign_in_invalid` for a factor that has been used;
+    ///   `conflict` while the account can be taken back by another address, `login_taken_by_other`,
     ///   `store_unavailable` and its like; nothing is written then.
     package func resetPassword(
         byLink tokenHash: [UInt8],
@@ -31,6 +33,7 @@ extension Store {
         at email: String,
         keepingIdentities keepsIdentities: Bool,
         forgetting attemptKey: [UInt8],
+        showing factor: FactorProof?,
         in application: Application
     ) async throws(Failure) -> [KeptIdentity]? {
         let (schema, user) = (application.schema, password.objectID)
@@ -42,6 +45,7 @@ extension Store {
                 """
             )
             guard used.count == 1 else { return nil }
+            try await connection.takeFactor(factor, of: user, at: nil, in: application)
             guard try await !connection.canBeTakenBack(user, butBy: email, schema: schema) else {
                 throw Failure.contested
             }
@@ -113,7 +117,7 @@ extension PostgresConnection {
                 """
             )
         }
-        _ = try await query("delete from \(identifier: schema).sessions where object_id = \(user)")
+        try await endSessions(of: password.objectID, schema: schema)
         try await endLinks(of: password.objectID, schema: schema)
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
     }

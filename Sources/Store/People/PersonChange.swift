@@ -9,6 +9,9 @@ package enum PersonChange: Sendable {
     case endSession(id: String)
     /// An identity that the person has; the sessions that it opened end as well.
     case unlink(provider: String, app: String, subject: String)
+    /// Second factors, so that no reversal brings them back: one with those that stand in for it alone, or all. The
+    /// mails go with it.
+    case removeFactors(only: ObjectID?, telling: [Notice])
     case giveRole(String)
     case takeRole(String)
     /// Removes the row and all that hangs on it; the identities of a disabled user are banned, by their hashes. The
@@ -104,7 +107,7 @@ private struct PersonWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
-        case .setStatus, .endSessions, .endSession, .giveRole, .takeRole: return []
+        case .setStatus, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole: return []
         case .unlink(let provider, let app, let subject):
             let identity = IdentityKey(provider: provider, app: app, subject: subject)
             return try await connection.keptIdentities(of: id, schema: schema).filter { $0.key == identity }
@@ -144,6 +147,8 @@ private struct PersonWork: Sendable {
                 from: .object(identity),
                 to: nil
             )
+        case .removeFactors(let factor, let notices):
+            return try await removeFactors(only: factor, telling: notices, connection)
         case .giveRole(let role):
             let given = try await connection.query(
                 """
@@ -190,7 +195,7 @@ private struct PersonWork: Sendable {
             "update \(identifier: schema).users set user_status = \(status.rawValue) where object_id = \(id.uuid)"
         )
         if status == .disabled {
-            _ = try await connection.query(deleteSessions)
+            try await connection.endSessions(of: id, schema: schema)
         } else {
             // Of an identity that its provider had erased while another one kept the account.
             _ = try await connection.liftBans(of: id, schema: schema)
@@ -203,16 +208,46 @@ private struct PersonWork: Sendable {
         )
     }
 
+    /// Removes one factor, or all, and those that were taken away lately with them.
+    ///
+    /// Recovery codes go with the last factor that they stand in for, and links that undo a change do no more.
+    private func removeFactors(
+        only factor: ObjectID?,
+        telling notices: [Notice],
+        _ connection: PostgresConnection
+    ) async throws(PostgresError) -> AuditRecord? {
+        let which: Statement = factor.map { "id = \($0.uuid)" } ?? "true"
+        var removed = try await connection.deleteFactors(of: id, where: which, schema: schema)
+        if try await !connection.factorKinds(of: id, schema: schema).contains(where: \.standsAlone) {
+            removed += try await connection.deleteFactors(of: id, where: "removed is null", schema: schema)
+        }
+        guard !removed.isEmpty else { return nil }
+        // A link that asks for a factor of its moment would find none, and ask for nothing.
+        _ = try await connection.query(
+            "delete from \(identifier: schema).email_proofs where object_id = \(id.uuid) and purpose = 'reversal'"
+        )
+        for notice in notices { _ = try await connection.enqueue(notice, to: id, of: application) }
+        return AuditRecord(
+            application: application.id,
+            action: "user.factor.remove",
+            target: id.description,
+            from: .object(["factors": .array(removed)]),
+            to: nil
+        )
+    }
+
     private func endSessions(
         of person: StoredPerson,
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> AuditRecord? {
-        guard !person.sessions.isEmpty else { return nil }
-        return entry("user.sessions.end", if: try await connection.query(deleteSessions))
-    }
-
-    private var deleteSessions: Statement {
-        "delete from \(identifier: schema).sessions where object_id = \(id.uuid)"
+        guard try await connection.endSessions(of: id, schema: schema) > 0 else { return nil }
+        return AuditRecord(
+            application: application.id,
+            action: "user.sessions.end",
+            target: id.description,
+            from: nil,
+            to: nil
+        )
     }
 
     /// An entry, unless the statement found nothing to do.

@@ -46,6 +46,11 @@ struct PersonReader: Sendable {
             p.login, p.changed,
             (select coalesce(array_agg(r.role order by r.role), '{}')
                 from \(identifier: application.schema).user_roles r where r.object_id = u.object_id),
+            (select coalesce(jsonb_agg(jsonb_build_array(f.id, f.kind, f.label, encode(f.secret, 'hex'),
+                f.secret_key_id, cardinality(f.codes), \(unsafeRaw: Self.milliseconds("f.created")),
+                \(unsafeRaw: Self.milliseconds("f.used"))) order by f.created, f.kind = 'recoveryCode', f.id), '[]')
+                from \(identifier: application.schema).factors f
+                where f.object_id = u.object_id and f.removed is null),
             \(unsafeRaw: columns.list(of: "u"))
         from \(identifier: application.schema).users u
             left join \(identifier: application.schema).passwords p using (object_id)
@@ -68,11 +73,12 @@ struct PersonReader: Sendable {
             password = StoredPerson.Password(login: login, changed: changed.milliseconds)
         }
         return StoredPerson(
-            user: try columns.user(in: row, from: 5),
+            user: try columns.user(in: row, from: 6),
             identities: (try row.decode(0, as: JSONValue.self).array ?? []).compactMap(Self.identity),
             password: password,
             roles: try row.decode(4, as: [String].self),
-            sessions: (try row.decode(1, as: JSONValue.self).array ?? []).compactMap(Self.session)
+            sessions: (try row.decode(1, as: JSONValue.self).array ?? []).compactMap(Self.session),
+            factors: (try row.decode(5, as: JSONValue.self).array ?? []).compactMap(Self.factor)
         )
     }
 
@@ -105,6 +111,23 @@ struct PersonReader: Sendable {
             created: moment(fields[1]),
             lastSeen: moment(fields[2]),
             expires: moment(fields[3])
+        )
+    }
+
+    /// Nil for a factor of a kind that this version does not know.
+    private static func factor(_ value: JSONValue) -> StoredPerson.Factor? {
+        guard let fields = value.array, fields.count == 8, let id = fields[0].string.flatMap({ ObjectID($0) }),
+            let kind = fields[1].string.flatMap({ FactorKind(rawValue: $0) })
+        else { return nil }
+        let bytes = fields[3].string.flatMap { Hexadecimal.decode($0.utf8) }
+        return StoredPerson.Factor(
+            id: id,
+            kind: kind,
+            label: fields[2].string,
+            secret: bytes.flatMap { bytes in fields[4].string.map { SealedSecret(bytes: bytes, keyID: $0) } },
+            codesLeft: Int(fields[5].integer ?? 0),
+            created: moment(fields[6]),
+            lastUsed: fields[7].integer
         )
     }
 

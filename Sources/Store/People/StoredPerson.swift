@@ -11,6 +11,8 @@ package struct StoredPerson: Sendable {
     package let roles: [String]
     /// The newest first, at most 1,000; ended ones are not among them.
     package let sessions: [Session]
+    /// From the oldest on; those that were taken away are not among them.
+    package let factors: [Factor]
 
     /// By how many credentials the person can log in.
     package var loginMethods: Int { identities.count + (password == nil ? 0 : 1) }
@@ -44,6 +46,18 @@ package struct StoredPerson: Sendable {
         package let checked: Int64?
         /// What the mapping wrote last into properties that it writes until they are edited.
         package let written: JSONObject
+    }
+
+    /// A second factor, with what is secret of it as long as it may be hinted at.
+    package struct Factor: Sendable {
+        package let id: ObjectID
+        package let kind: FactorKind
+        package let label: String?
+        package let secret: SealedSecret?
+        /// Recovery codes that are left.
+        package let codesLeft: Int
+        package let created: Int64
+        package let lastUsed: Int64?
     }
 
     /// A session; its token is nowhere, and its id is no way to it.

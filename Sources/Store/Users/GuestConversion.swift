@@ -38,9 +38,7 @@ extension Store {
                     where u.object_id = \(write.password.objectID.uuid) returning \(unsafeRaw: columns.list(of: "u"))
                     """
                 )
-                _ = try await connection.query(
-                    "delete from \(identifier: schema).sessions where object_id = \(write.password.objectID.uuid)"
-                )
+                try await connection.endSessions(of: write.password.objectID, schema: schema)
                 guard let row = result.first else { throw Failure.guestInvalid }
                 let user = try columns.user(in: row, from: 0)
                 try user.dynamic.checkDynamicSize()

@@ -3,10 +3,16 @@ package import Vocabulary
 
 /// Who changes the record of a user.
 package enum RecordWriter: Sendable {
-    /// The user, by a session: SHA-256 of its token.
-    case session([UInt8])
+    /// The user, by a session: SHA-256 of its token. Where the change takes a second factor of those who have one, it
+    /// must have been shown within so many seconds.
+    case session([UInt8], factorWithin: Int?)
     /// Somebody else, whom the audit log names.
     case other(Actor)
+
+    fileprivate var session: [UInt8]? {
+        guard case .session(let tokenHash, _) = self else { return nil }
+        return tokenHash
+    }
 }
 
 /// What is changed of the record of a user.
@@ -103,10 +109,11 @@ private struct UserUpdateWork: Sendable {
 
     private func lock(_ connection: PostgresConnection) async throws {
         switch writer {
-        case .session(let tokenHash):
+        case .session(let tokenHash, let seconds):
             guard let owner = try await connection.lockUser(ofSession: tokenHash, of: application),
                 owner.id == update.id, owner.status != .disabled
             else { throw Failure.sessionInvalid }
+            if let seconds { try owner.requireFactor(within: seconds) }
         case .other:
             let locked = try await connection.query(
                 "select from \(identifier: schema).users where object_id = \(update.id.uuid) for no key update"
@@ -163,11 +170,7 @@ private struct UserUpdateWork: Sendable {
     private func change(_ login: UserUpdate.LoginChange, _ connection: PostgresConnection) async throws {
         if let password = login.password {
             _ = try await connection.query(password.replacement(in: application))
-            var ended: Statement = """
-                delete from \(identifier: schema).sessions where object_id = \(update.id.uuid)
-                """
-            if case .session(let tokenHash) = writer { ended.append("and token_hash <> \(tokenHash)") }
-            _ = try await connection.query(ended)
+            try await connection.endSessions(of: update.id, sparing: writer.session ?? [], schema: schema)
             try await connection.endLinks(of: update.id, schema: schema)
         } else {
             _ = try await connection.query(

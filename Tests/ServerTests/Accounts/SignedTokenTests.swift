@@ -158,7 +158,11 @@ struct SignedTokenTests {
         let body = try #require(JSON.object(reply.text))
         #expect(body.keys == ["token", "expires"])
         let claims = try claims(try #require(body["token"]?.string))
-        #expect(claims.keys == ["iss", "sub", "aud", "iat", "exp", "jti", "sid", "roles"])
+        #expect(
+            claims.keys == [
+                "iss", "sub", "aud", "iat", "exp", "jti", "sid", "amr", "acr", "auth_time", "roles",
+            ]
+        )
         #expect(claims["iss"]?.string == "https://users.example.com/demo")
         #expect(claims["sub"]?.string == session.objectID)
         #expect(claims["aud"]?.string == "orders")

@@ -14,7 +14,11 @@ private let mails = MailsFolder()
         Document(
             consumers: ["demoConsumerKey"],
             options: #""returnUrls": ["com.example.app:/done"]"#,
-            settings: #"{"tokens": {"enabled": true, "audience": "orders"}}"#,
+            settings: #"""
+                {"tokens": {"enabled": true, "audience": "orders"},
+                 "secondFactor": {"policy": "optional", "factors": ["totp", "recoveryCode", "sms", "email"],
+                                  "trustedDeviceDays": 30, "sms": {"countries": ["+41"]}}}
+                """#,
             mapping: #"{"email": "email", "name": "name"}"#
         ),
         Document(application: "shop", keyVariable: "OTHER_API_KEY", settings: #"{"tokens": {"enabled": true}}"#),
@@ -63,13 +67,12 @@ struct ClientExampleTests {
 
     // MARK: curl
 
-    @Test("curl.md is one session that works from top to bottom")
-    func curl() async throws {
-        let examples = try Self.examples("curl.md", in: "sh")
-        #expect(examples.count > 12)
+    /// Runs the commands of a page as one session, and gives back what each of its chapters has printed.
+    private func session(of page: String, curl: String) async throws -> ([String: String], ManagedProcess) {
+        let examples = try Self.examples(page, in: "sh")
+        #expect(examples.count > 8)
         let script = examples.map { "echo '\u{1}\($0.heading)'\n\($0.text)" }.joined(separator: "\n")
-        // In a script, unlike in a shell that somebody looks at, a refusal has to be the end.
-        let preamble = #"set -euo pipefail; cd "$ROOT"; curl() { command curl --fail-with-body -sS "$@"; echo; }; "#
+        let preamble = "set -euo pipefail; cd \"$ROOT\"; curl() { command \(curl) -sS \"$@\"; echo; }; "
         let process = try await run(
             "bash",
             ["-c", preamble + script],
@@ -84,6 +87,13 @@ struct ClientExampleTests {
             let heading = String(part.prefix { $0 != "\n" })
             outputs[heading, default: ""] += part.dropFirst(heading.count)
         }
+        return (outputs, process)
+    }
+
+    @Test("curl.md is one session that works from top to bottom")
+    func curl() async throws {
+        // In a script, unlike in a shell that somebody looks at, a refusal has to be the end.
+        let (outputs, process) = try await session(of: "curl.md", curl: "curl --fail-with-body")
         func expect(_ heading: String, _ signs: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             let output = outputs[heading] ?? "nothing; \(process.standardError)"
             for sign in signs {
@@ -104,6 +114,24 @@ struct ClientExampleTests {
         #expect(process.exitStatus == .exited(22), "the last one is refused: \(process.standardError)")
     }
 
+    @Test("second-factor.md is one session that works from top to bottom")
+    func secondFactor() async throws {
+        let (outputs, process) = try await session(of: "second-factor.md", curl: "curl")
+        #expect(process.exitStatus == .exited(0), "\(process.standardOutput)\n\(process.standardError)")
+        func expect(_ heading: String, _ signs: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+            let output = outputs[heading] ?? "nothing; \(process.standardError)"
+            for sign in signs {
+                #expect(output.contains(sign), "\(heading): \(output)", sourceLocation: sourceLocation)
+            }
+        }
+        expect("Log in with it", #""code":8180"#, #""kind":"totp""#, #""trusted-device""#, #""user-token":""#)
+        expect("With a recovery code", #""codesLeft":9"#)
+        expect("With a code by mail", #"{"kind":"email","sentTo":"c•••@e•••.com"}"#, #""lastUsed""#)
+        expect("With a code by SMS", #""sentTo":"+41 •••• 67""#)
+        expect("Step-up", "HTTP/1.1 200 OK", "HTTP/1.1 204 No Content")
+        #expect(!process.standardOutput.contains(#""reason""#), "nothing was refused but what was to be")
+    }
+
     // MARK: JavaScript
 
     @Test("session.mjs holds the SDK's conversation")
@@ -120,6 +148,19 @@ struct ClientExampleTests {
                 "registered", "logged in", "changed", "logged out", "logged in with Facebook", "logged out",
             ]
         )
+    }
+
+    @Test("the script of second-factor.html is JavaScript")
+    func secondFactorPage() async throws {
+        let page = try String(
+            contentsOfFile: PackageLayout.path("docs/clients/javascript/second-factor.html"),
+            encoding: .utf8
+        )
+        let script = try #require(page.firstMatch(of: /<script type="module">(?<text>[\s\S]*)<\/script>/)?.output.text)
+        let file = FileManager.default.temporaryDirectory.appending(path: "second-factor-\(UUID()).mjs")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(script.utf8).write(to: file)
+        _ = try await output(of: "node", ["--check", file.path])
     }
 
     @Test("check-token.mjs refuses what is not signed, not ours, another application's, for somebody else, or over")

@@ -47,9 +47,11 @@ struct CommandLineHelpTests {
         property: list declare change index remove
         mapping: show put revisions diff rollback preview
         user: search show refresh disable enable unlink export erase import
+        user factor: list remove
         session: list end
         ban: list lift
         operator: create list show role token revoke-token remove
+        operator factor: list remove
         secrets: status rotate
         token-key: list rotate
         mail: test
@@ -86,7 +88,7 @@ struct CommandLineHelpTests {
         // These print no result of a use case, or print JSON always.
         let without = [
             "serve", "migrate", "check", "export", "adopt", "user export", "secrets rotate", "application delete",
-            "key revoke",
+            "key revoke", "user factor remove", "operator factor remove",
             "provider remove", "property remove", "user unlink", "user erase", "session end", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
         ]

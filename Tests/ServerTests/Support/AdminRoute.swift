@@ -60,6 +60,19 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     private static let reads = [
         AdminRoute("GET", "openapi.json", .viewer),
         AdminRoute("GET", "operator", .viewer),
+        // Of who has no factor, and begins to enrol one.
+        AdminRoute("GET", "operator/factors", .viewer),
+        AdminRoute("POST", "operator/factors", .viewer, #"{"kind": "totp"}"#),
+        AdminRoute("POST", "operator/factors/{factor}/confirm", .viewer, #"{"code": "000000"}"#, status: 404),
+        AdminRoute("DELETE", "operator/factors/{factor}", .viewer, status: 404),
+        AdminRoute("POST", "operator/secondFactor/start", .viewer, status: 400),
+        AdminRoute(
+            "POST",
+            "operator/secondFactor/finish",
+            .viewer,
+            #"{"pending": "", "factorId": "{factor}", "code": "000000"}"#,
+            status: 401
+        ),
         AdminRoute("GET", "operators", .viewer),
         AdminRoute("GET", "operators/{operator}", .viewer),
         AdminRoute("GET", "audit", .viewer),
@@ -139,6 +152,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     ]
 
     private static let ownersChanges = [
+        AdminRoute("DELETE", user + "/factors/{factor}", .owner, status: 204, audited: ["user.factor.remove"]),
+        AdminRoute("DELETE", user + "/factors", .owner, status: 204, audited: ["user.factor.remove"]),
         AdminRoute(
             "DELETE",
             user + "/identities/{provider}/{app}/{subject}",
@@ -285,12 +300,14 @@ extension Deployment {
         let visitor = try await newcomer()
         let user = try await signIn(visitor, to: document)
         _ = try await signIn(visitor, to: document)
-        let banned = UUID().uuidString
+        let (banned, factor) = (UUID().uuidString, UUID().uuidString)
         // A second identity, so that one of them can be taken away; and a ban, so that it can be lifted.
         try await database.psql(
             """
             insert into \(application).identities (provider, provider_app, subject, object_id)
             values ('facebook', '999', '\(visitor.id)', '\(user.objectID)');
+            insert into \(application).factors (id, object_id, kind)
+            values ('\(factor)', '\(user.objectID)', 'totp'), (gen_random_uuid(), '\(user.objectID)', 'passkey');
             insert into \(application).single_use (kind, hash, owner, expires)
             values ('banned', sha256(uuid_send('\(banned)')), uuid_send('\(banned)'), now() + interval '1 day')
             """
@@ -307,7 +324,7 @@ extension Deployment {
         try #require(made["token"]?.string?.isEmpty == false)
         return Walk(names: [
             "application": application, "key": "tests", "added": "added", "provider": "facebook", "property": "walked",
-            "revision": "1", "user": user.objectID, "banned": banned,
+            "revision": "1", "user": user.objectID, "banned": banned, "factor": factor,
             "session": try #require(person["sessions"]?.array?.first?.object?["id"]?.string),
             "app": "1234567890", "subject": visitor.id, "operator": name,
             "token": try #require(`operator`["tokens"]?.array?.first?.object?["id"]?.string),

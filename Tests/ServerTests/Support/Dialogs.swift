@@ -144,8 +144,25 @@ actor Browser {
 
     /// Goes to a path of the site, with its query as it is.
     func get(_ target: String, at client: HTTPClient) async throws -> HTTPReply {
+        try await send("GET", target, at: client)
+    }
+
+    /// Sends a form to a path of the site.
+    func post(_ path: String, form: [(String, String)], at client: HTTPClient) async throws -> HTTPReply {
+        let type = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", "null")]
+        return try await send("POST", path, headers: type, body: Array(Address.encode(form).utf8), at: client)
+    }
+
+    private func send(
+        _ method: String,
+        _ target: String,
+        headers: [(String, String)] = [],
+        body: [UInt8] = [],
+        at client: HTTPClient
+    ) async throws -> HTTPReply {
         let kept = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
-        let reply = try await client.get(target, headers: kept.isEmpty ? [] : [("Cookie", kept)])
+        let headers = headers + (kept.isEmpty ? [] : [("Cookie", kept)])
+        let reply = try await client.send(method, target, headers: headers, body: body)
         for cookie in reply.values(of: "Set-Cookie") {
             let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
             if pair.count == 2 { cookies[String(pair[0])] = String(pair[1]) }
@@ -222,6 +239,7 @@ func expectPage(
     _ reply: HTTPReply,
     status: Int,
     scripts: Bool = false,
+    keepsCookie: Bool = false,
     sourceLocation: SourceLocation = #_sourceLocation
 ) {
     let comment: Comment = "\(reply.status) \(reply.text)"
@@ -230,7 +248,7 @@ func expectPage(
     #expect(reply.header("Cache-Control") == "no-store", sourceLocation: sourceLocation)
     #expect(reply.header("Referrer-Policy") == "no-referrer", sourceLocation: sourceLocation)
     #expect(reply.header("X-Content-Type-Options") == "nosniff", sourceLocation: sourceLocation)
-    #expect(reply.header("Set-Cookie") == nil, sourceLocation: sourceLocation)
+    #expect((reply.header("Set-Cookie") != nil) == keepsCookie, sourceLocation: sourceLocation)
     let policy = reply.header("Content-Security-Policy") ?? ""
     #expect(policy.hasPrefix("default-src 'none'; "), sourceLocation: sourceLocation)
     #expect(policy.contains("frame-ancestors 'none'"), sourceLocation: sourceLocation)

@@ -50,7 +50,7 @@ with seen as (
         and exists (select from seen)
         and (:nonce_hash::bytea is null or exists (select from nonce))
         and not case
-            when before.status is null
+            when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
             else exists (
                 select from "shop".single_use s

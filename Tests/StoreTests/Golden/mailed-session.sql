@@ -1,20 +1,20 @@
--- $1 user, $2 verified_hash, $3 token_hash, $4 session_seconds, $5 login, $6 previous_token_hash
+-- $1 user, $2 token_hash, $3 session_seconds, $4 login, $5 previous_token_hash
 with verified as (
-    select u.object_id, u.user_status from "shop".users u where u.object_id = :user and :verified_hash::bytea is null
-    for no key update of u
+    select u.object_id, u.user_status from "shop".users u where u.object_id = :user
+    for no key update
 ), person as (
     update "shop".users u set last_login = now()
-    where u.object_id = (
-        select verified.object_id from verified
-        where verified.user_status not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
-    )
+    where u.object_id = (select verified.object_id from verified)
+        and (select verified.user_status from verified) not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
     returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
 ), session as (
-    insert into "shop".sessions (token_hash, object_id, expires, provider, provider_app, subject, proved)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, proved)
     select
-        :token_hash, object_id, now() + make_interval(secs => :session_seconds), 'password', '', :login,
-        case when :verified_hash::bytea is null then to_timestamp(0) else now() end
+        :token_hash, object_id, now() + make_interval(secs => :session_seconds),
+        'password', '', :login, to_timestamp(0)
     from person
+    
 ), previous as (
     delete from "shop".sessions
     where token_hash = :previous_token_hash and token_hash <> :token_hash
@@ -27,5 +27,5 @@ with verified as (
         order by o.created desc offset 999
     ))
 )
-select verified.user_status, person.*, previous.ended
+select verified.user_status, null::text as refusal, person.*, previous.ended
 from verified left join person on true left join previous on true

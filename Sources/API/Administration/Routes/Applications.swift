@@ -14,7 +14,7 @@ extension AdministrationRoute {
         .init(.get, "applications/{application}", .viewer) { call in
             .resource(try await call.administration.applications.read(call["application"]))
         },
-        .init(.patch, "applications/{application}", .owner) { call in
+        .init(.patch, "applications/{application}", .owner, factor: .within5Minutes) { call in
             .resource(
                 try await call.administration.applications.change(
                     call["application"],
@@ -24,7 +24,7 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, "applications/{application}", .owner, query: ["confirm"]) { call in
+        .init(.delete, "applications/{application}", .owner, query: ["confirm"], factor: .within5Minutes) { call in
             try await call.administration.applications.delete(
                 call["application"],
                 confirmation: call.query["confirm"],

@@ -7,7 +7,7 @@ extension AdministrationRoute {
         .init(.get, "applications/{application}/document", .viewer) { call in
             .resource(try await call.administration.documents.read(of: call["application"]))
         },
-        .init(.put, "applications/{application}/document", .owner, query: ["dryRun"]) { call in
+        .init(.put, "applications/{application}/document", .owner, query: ["dryRun"], factor: .within5Minutes) { call in
             let dryRun = try dryRun(call.query["dryRun"])
             let precondition = try call.precondition
             let value = try await call.document()

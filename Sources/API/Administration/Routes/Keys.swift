@@ -7,7 +7,7 @@ extension AdministrationRoute {
         .init(.get, "applications/{application}/keys", .viewer) { call in
             .resource(try await call.administration.keys.list(of: call["application"]))
         },
-        .init(.post, "applications/{application}/keys", .owner) { call in
+        .init(.post, "applications/{application}/keys", .owner, factor: .within5Minutes) { call in
             let made = try await call.administration.keys.create(
                 of: call["application"],
                 call.document(),
@@ -26,7 +26,7 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, "applications/{application}/keys/{label}", .owner) { call in
+        .init(.delete, "applications/{application}/keys/{label}", .owner, factor: .within5Minutes) { call in
             try await call.administration.keys.revoke(
                 call["label"],
                 of: call["application"],

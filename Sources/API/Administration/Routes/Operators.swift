@@ -7,14 +7,14 @@ extension AdministrationRoute {
         .init(.get, "operators", .viewer, query: .page) { call in
             .page(try await call.administration.operators.list(call.page))
         },
-        .init(.post, "operators", .owner) { call in
+        .init(.post, "operators", .owner, factor: .within5Minutes) { call in
             let made = try await call.administration.operators.create(call.document(), by: call.actor)
             return .created(made, at: ["operators", made.text("name")])
         },
         .init(.get, "operators/{name}", .viewer) { call in
             .resource(try await call.administration.operators.read(call["name"]))
         },
-        .init(.patch, "operators/{name}", .owner) { call in
+        .init(.patch, "operators/{name}", .owner, factor: .within5Minutes) { call in
             .resource(
                 try await call.administration.operators.change(
                     call["name"],
@@ -24,11 +24,11 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, "operators/{name}", .owner) { call in
+        .init(.delete, "operators/{name}", .owner, factor: .within5Minutes) { call in
             try await call.administration.operators.remove(call["name"], if: call.precondition, by: call.actor)
             return .done
         },
-        .init(.post, "operators/{name}/tokens", .owner) { call in
+        .init(.post, "operators/{name}/tokens", .owner, factor: .within5Minutes) { call in
             let made = try await call.administration.operators.createToken(
                 of: call["name"],
                 call.document(),
@@ -36,7 +36,7 @@ extension AdministrationRoute {
             )
             return .created(made, at: ["operators", call["name"], "tokens", made.text("id")])
         },
-        .init(.delete, "operators/{name}/tokens/{id}", .owner) { call in
+        .init(.delete, "operators/{name}/tokens/{id}", .owner, factor: .within5Minutes) { call in
             try await call.administration.operators.revokeToken(
                 call["id"],
                 of: call["name"],

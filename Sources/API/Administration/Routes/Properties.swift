@@ -30,7 +30,13 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, "applications/{application}/properties/{name}", .editor, query: ["confirm"]) { call in
+        .init(
+            .delete,
+            "applications/{application}/properties/{name}",
+            .editor,
+            query: ["confirm"],
+            factor: .within5Minutes
+        ) { call in
             try await call.administration.properties.remove(
                 call["name"],
                 of: call["application"],

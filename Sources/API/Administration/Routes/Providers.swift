@@ -9,7 +9,7 @@ extension AdministrationRoute {
             .init(.get, provider, .viewer) { call in
                 .resource(try await call.administration.providers.read(call.provider, of: call["application"]))
             },
-            .init(.put, provider, .owner) { call in
+            .init(.put, provider, .owner, factor: .within5Minutes) { call in
                 .resource(
                     try await call.administration.providers.put(
                         call.provider,
@@ -20,7 +20,7 @@ extension AdministrationRoute {
                     )
                 )
             },
-            .init(.patch, provider, .owner) { call in
+            .init(.patch, provider, .owner, factor: .within5Minutes) { call in
                 .resource(
                     try await call.administration.providers.change(
                         call.provider,
@@ -31,7 +31,7 @@ extension AdministrationRoute {
                     )
                 )
             },
-            .init(.delete, provider, .owner) { call in
+            .init(.delete, provider, .owner, factor: .within5Minutes) { call in
                 try await call.administration.providers.remove(
                     call.provider,
                     of: call["application"],

@@ -11,13 +11,13 @@ extension AdministrationRoute {
         .init(.get, "token-keys", .viewer) { call in
             .value(try await call.administration.tokenKeys.list())
         },
-        .init(.post, "token-keys/rotate", .owner) { call in
+        .init(.post, "token-keys/rotate", .owner, factor: .within5Minutes) { call in
             .value(try await call.administration.tokenKeys.rotate(call.document(), by: call.actor))
         },
-        .init(.get, "operator", .viewer) { call in
+        .init(.get, "operator", .viewer, factor: .none) { call in
             .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))
         },
-        .init(.get, "openapi.json", .viewer) { _ in
+        .init(.get, "openapi.json", .viewer, factor: .none) { _ in
             .text(OpenAPI.management)
         },
     ]

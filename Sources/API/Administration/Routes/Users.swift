@@ -46,7 +46,7 @@ extension AdministrationRoute {
                 )
             )
         },
-        .init(.delete, user, .owner, query: ["confirm"]) { call in
+        .init(.delete, user, .owner, query: ["confirm"], factor: .within5Minutes) { call in
             _ = try await call.administration.users.erase(
                 call["objectId"],
                 of: call["application"],
@@ -76,7 +76,13 @@ extension AdministrationRoute {
         .init(.delete, user + "/sessions/{sessionId}", .editor) { call in
             try await endSessions(call["sessionId"], call)
         },
-        .init(.delete, user + "/identities/{provider}/{appId}/{subject}", .owner) { call in
+        .init(.delete, user + "/factors", .owner, factor: .within5Minutes) { call in
+            try await removeFactors(nil, call)
+        },
+        .init(.delete, user + "/factors/{factorId}", .owner, factor: .within5Minutes) { call in
+            try await removeFactors(call["factorId"], call)
+        },
+        .init(.delete, user + "/identities/{provider}/{appId}/{subject}", .owner, factor: .within5Minutes) { call in
             _ = try await call.administration.users.unlink(
                 provider: try ProviderName(inPath: call["provider"]).text,
                 app: call["appId"],
@@ -91,6 +97,20 @@ extension AdministrationRoute {
     ]
 
     private static let user = "applications/{application}/users/{objectId}"
+
+    @Sendable private static func removeFactors(
+        _ factor: String?,
+        _ call: AdministrationCall
+    ) async throws -> AdministrationReply {
+        try await call.administration.users.removeFactors(
+            factor,
+            of: call["objectId"],
+            of: call["application"],
+            if: call.precondition,
+            by: call.actor
+        )
+        return .done
+    }
 
     @Sendable private static func endSessions(
         _ session: String?,

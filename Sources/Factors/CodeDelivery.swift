@@ -1,0 +1,207 @@
+package import Applications
+import Mailing
+package import Notifications
+import OneTimeCodes
+import Crypto
+import Secrets
+import Store
+package import Texting
+package import Vocabulary
+
+/// Codes on their way to people.
+package struct CodeDelivery: Sendable {
+    let attempts: AttemptCounter
+    let queue: MailQueue
+    /// Nil when the deployment sends no messages to telephones.
+    let gateway: SMSGateway?
+    let limits: Limits
+    let random: RandomSource
+
+    package init(
+        attempts: AttemptCounter,
+        queue: MailQueue,
+        gateway: SMSGateway?,
+        limits: Limits,
+        random: RandomSource
+    ) {
+        self.attempts = attempts
+        self.queue = queue
+        self.gateway = gateway
+        self.limits = limits
+        self.random = random
+    }
+
+    /// Whether codes of a kind can be sent at all.
+    func canSend(_ kind: FactorKind) -> Bool { kind == .sms ? gateway != nil : queue.canSendMail }
+
+    /// What a code is for.
+    enum Purpose {
+        /// A factor of a user's, who is to show it.
+        case showing
+        /// A telephone or a mailbox that this user says is theirs: it may be a stranger's.
+        case enrolment(by: ObjectID)
+    }
+
+    /// Sends the code of an occasion.
+    ///
+    /// - Parameters:
+    ///   - occasion: What the code is for.
+    ///   - factor: Which factor it is of.
+    ///   - kind: By which way it goes.
+    ///   - target: The number or the address.
+    ///   - purpose: What it is for; codes that enrol use up nothing that people log in by.
+    ///   - user: Whose it is, as far as there is a user.
+    ///   - seconds: For how long it counts.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    /// - Throws: `too_many_attempts` where the price guards or the mailbox's have it, `factor_not_offered` for a number
+    ///   that gets none, `code_not_delivered`, `mail_off`.
+    func send(
+        _ occasion: FactorOccasion,
+        of factor: ObjectID,
+        by kind: FactorKind,
+        to target: String,
+        for purpose: Purpose,
+        user: User?,
+        seconds: Int64,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let code = occasion.code(of: factor)
+        switch kind {
+        case .sms: try await text(code, to: target, for: purpose, user: user, from: source, in: loaded)
+        case .email:
+            let minutes = Int(clamping: seconds / 60)
+            try await mail(code, minutes: minutes, to: target, for: purpose, user: user, from: source, in: loaded)
+        case .totp, .recoveryCode, .passkey: break
+        }
+    }
+
+    private func text(
+        _ code: Secret,
+        to target: String,
+        for purpose: Purpose,
+        user: User?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let gateway else { throw .smsOff }
+        let policy = loaded.application.settings.secondFactor.sms
+        guard let number = try? PhoneNumber(target), number.isAllowed(by: policy.prefixes) else {
+            throw .numberNotServed
+        }
+        let rules = AttemptRule.messages(policy)
+        let bySource = AttemptCount(for: Digest.sha256("messages from \(source.name)"), by: rules.source)
+        let all = AttemptCount(for: Digest.sha256("messages"), by: rules.all)
+        switch purpose {
+        case .showing:
+            let toNumber = AttemptCount(for: Digest.sha256("messages to \(number.text)"), by: rules.number)
+            try await count([bySource, toNumber, all], in: loaded)
+        case .enrolment:
+            let enrolments = AttemptCount(for: Digest.sha256("messages that enrol"), by: rules.enrolments)
+            try await count([bySource] + purpose.counts(to: number.text) + [enrolments, all], in: loaded)
+        }
+        let message = CodeMessage(
+            code,
+            to: number,
+            id: random.objectID(),
+            application: loaded.application.id,
+            name: loaded.application.name,
+            host: loaded.application.settings.secondFactor.passkeys.relyingPartyID,
+            locale: user?.locale
+        )
+        switch await gateway.send(message) {
+        case .taken: return
+        case .refused(let problem):
+            throw Failure(
+                .codeNotDelivered,
+                "No code can be sent to this telephone. Use another second factor.",
+                cause: problem
+            )
+        case .unreachable(let problem):
+            throw Failure(
+                .codeNotDelivered,
+                "The code could not be sent to the telephone. Try again shortly, or use another second factor.",
+                retryAfter: 5,
+                cause: problem
+            )
+        }
+    }
+
+    private func mail(
+        _ code: Secret,
+        minutes: Int,
+        to target: String,
+        for purpose: Purpose,
+        user: User?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard queue.canSendMail else { throw .mailOff }
+        guard let email = EmailAddress(target) else { throw .noAddress }
+        let enrols =
+            switch purpose {
+            case .showing: false
+            case .enrolment: true
+            }
+        try await count(
+            enrols
+                ? [AttemptCount.mails(from: source)] + purpose.counts(to: email.mailbox)
+                : AttemptCount.codes(to: email, from: source),
+            in: loaded
+        )
+        try await queue.enqueue(
+            .factorCode(code: code, minutes: minutes, enrols: enrols, name: user?.name),
+            event: "factorCode/\(random.objectID())",
+            to: target,
+            locale: user?.locale,
+            user: user?.objectID,
+            of: loaded
+        )
+    }
+
+    private func count(_ counts: [AttemptCount], in loaded: LoadedApplication) async throws(Failure) {
+        let refusal = try await attempts.count(counts, of: loaded.application, before: .now + limits.login)
+        guard let seconds = refusal?.seconds else { return }
+        throw Failure(
+            .tooManyAttempts,
+            "Too many codes were sent. Wait \(seconds) s, or use another second factor.",
+            retryAfter: seconds
+        )
+    }
+}
+
+extension CodeDelivery.Purpose {
+    /// What an enrolment is counted for besides.
+    fileprivate func counts(to target: String) -> [AttemptCount] {
+        guard case .enrolment(let user) = self else { return [] }
+        return [
+            AttemptCount(for: Digest.sha256("codes that enrol, by \(user)"), by: .enrolmentsByUser),
+            AttemptCount(for: Digest.sha256("codes that enrol \(target)"), by: .enrolmentsOfTarget),
+        ]
+    }
+}
+
+extension FactorOccasion {
+    /// The code that is sent for it to one factor.
+    func code(of factor: ObjectID) -> Secret { codes.code(for: factor.handle) }
+
+    func isCode(_ text: String, of factor: ObjectID) -> Bool { codes.isCode(text, for: factor.handle) }
+
+    private var codes: DeliveredCodes { DeliveredCodes(key: SymmetricKey(data: bytes)) }
+}
+
+extension Failure {
+    static let smsOff = Failure(
+        .factorNotOffered,
+        "This service sends no messages to telephones. Its operator can name a gateway (FEDERATION_SMS_URL)."
+    )
+    static let numberNotServed = Failure(
+        .factorNotOffered,
+        "This app sends no codes to this number. Write it with + and the country's digits, or choose another second factor."
+    )
+    static let noAddress = Failure(
+        .emailInvalid,
+        "A code by mail needs an e-mail address. Send it as \"email\"."
+    )
+}

@@ -1,0 +1,76 @@
+import Secrets
+import Vocabulary
+
+/// A factor that is to be enrolled and of which nothing is kept before its person has shown to hold it: sealed, it is
+/// the factor's id until then.
+struct FactorDraft: SealedInTransit {
+    /// What the factor will be called.
+    let id: ObjectID
+    let kind: FactorKind
+    /// Whose it will be.
+    let user: ObjectID
+    /// The session or the pending sign-in that it was begun by, which alone can confirm it.
+    let owner: [UInt8]
+    let label: String?
+    /// The seed of an authenticator app, or where codes are sent to; nil for a passkey.
+    let secret: Secret?
+    /// What its first code or challenge is for.
+    let occasion: FactorOccasion
+    let endsAt: Int64
+
+    static let keyName = "federation: factors to be confirmed"
+
+    private enum Key {
+        static let (id, kind, user, owner, label) = ("id", "kind", "user", "owner", "label")
+        static let (secret, occasion, end) = ("secret", "occasion", "end")
+    }
+
+    var text: Secret {
+        var object: JSONObject = [
+            Key.id: .string(id.description), Key.kind: .string(kind.rawValue), Key.user: .string(user.description),
+            Key.owner: .string(Base64URL.encode(owner)), Key.occasion: .string(Base64URL.encode(occasion.bytes)),
+            Key.end: .integer(endsAt),
+        ]
+        if let label { object.append(Key.label, .string(label)) }
+        if let secret { object.append(Key.secret, .string(secret.reveal())) }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    init(
+        id: ObjectID,
+        kind: FactorKind,
+        user: ObjectID,
+        owner: [UInt8],
+        label: String?,
+        secret: Secret?,
+        occasion: FactorOccasion,
+        endsAt: Int64
+    ) {
+        self.id = id
+        self.kind = kind
+        self.user = user
+        self.owner = owner
+        self.label = label
+        self.secret = secret
+        self.occasion = occasion
+        self.endsAt = endsAt
+    }
+
+    init?(_ object: JSONObject) {
+        guard let id = object[Key.id]?.string.flatMap({ ObjectID($0) }),
+            let kind = object[Key.kind]?.string.flatMap(FactorKind.init),
+            let user = object[Key.user]?.string.flatMap({ ObjectID($0) }),
+            let owner = object[Key.owner]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let occasion = object[Key.occasion]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let end = object[Key.end]?.integer
+        else { return nil }
+        self.id = id
+        self.kind = kind
+        self.user = user
+        self.owner = owner
+        label = object[Key.label]?.string
+        secret = object[Key.secret]?.string.map(Secret.init)
+        self.occasion = FactorOccasion(bytes: occasion)
+        endsAt = end
+    }
+}

@@ -1,0 +1,73 @@
+import Applications
+import OneTimeCodes
+package import Secrets
+package import Store
+import Texting
+package import Vocabulary
+
+/// What may be shown of factors.
+package struct FactorHints: Sendable {
+    let masterKeys: MasterKeys
+
+    package init(masterKeys: MasterKeys) { self.masterKeys = masterKeys }
+
+    /// A factor as its person sees it.
+    package func shown(_ factor: StoredFactor, of application: ApplicationID?) -> Factor {
+        Factor(
+            id: factor.id,
+            kind: factor.kind,
+            label: factor.label,
+            hint: target(of: factor, of: application).flatMap(Self.masked),
+            codesLeft: factor.kind == .recoveryCode ? factor.codes.count : nil,
+            created: factor.created,
+            lastUsed: factor.lastUsed
+        )
+    }
+
+    /// A factor of a person as operators see it.
+    package func shown(
+        _ factor: StoredPerson.Factor,
+        of user: ObjectID,
+        in application: ApplicationID
+    ) -> Factor {
+        let target = factor.kind.isDelivered ? open(factor.secret, of: factor.id, of: user, in: application) : nil
+        return Factor(
+            id: factor.id,
+            kind: factor.kind,
+            label: factor.label,
+            hint: target.flatMap { Self.masked($0.reveal()) },
+            codesLeft: factor.kind == .recoveryCode ? factor.codesLeft : nil,
+            created: factor.created,
+            lastUsed: factor.lastUsed
+        )
+    }
+
+    /// Where codes of a factor are sent; nil where none are.
+    package func target(of factor: StoredFactor, of application: ApplicationID?) -> String? {
+        guard factor.kind.isDelivered else { return nil }
+        return secret(of: factor, of: application)?.reveal()
+    }
+
+    func secret(of factor: StoredFactor, of application: ApplicationID?) -> Secret? {
+        open(factor.secret, of: factor.id, of: factor.user, in: application)
+    }
+
+    private func open(
+        _ secret: SealedSecret?,
+        of id: ObjectID,
+        of user: ObjectID,
+        in application: ApplicationID?
+    ) -> Secret? {
+        secret.flatMap { masterKeys.open($0, at: .factor(application: application, user: user, id: id)) }
+    }
+
+    /// So much of an address or a number that its owner knows it, and nobody else learns it.
+    static func masked(_ target: String) -> String? {
+        if let number = try? PhoneNumber(target) { return number.masked }
+        guard let email = EmailAddress(target) else { return nil }
+        let sides = email.text.split(separator: "@", maxSplits: 1)
+        guard sides.count == 2, let first = sides[0].first, let host = sides[1].first else { return nil }
+        let ending = sides[1].split(separator: ".").last.map { ".\($0)" } ?? ""
+        return "\(first)•••@\(host)•••\(ending)"
+    }
+}

@@ -1,0 +1,177 @@
+import OneTimeCodes
+import Secrets
+import Store
+import Vocabulary
+import WebAuthn
+
+/// Whose factors they are: of the users of one application, or of operators.
+struct FactorRealm: Sendable {
+    /// Nil for operators.
+    let application: ApplicationID?
+    /// What authenticators show.
+    let name: String
+    /// Nil where nobody has said what passkeys are for.
+    let relyingParty: RelyingParty?
+
+    init(application: ApplicationID?, name: String, relyingParty: RelyingParty?) {
+        self.application = application
+        self.name = name
+        self.relyingParty = relyingParty
+    }
+
+    init(of application: Application) {
+        self.init(
+            application: application.id,
+            name: application.name,
+            relyingParty: RelyingParty(of: application)
+        )
+    }
+
+    /// Holds what was shown against a factor; its guess has been counted.
+    ///
+    /// - Parameters:
+    ///   - response: What was shown.
+    ///   - assertion: The same, where it is what an authenticator gave.
+    ///   - factor: The factor.
+    ///   - occasion: What it was asked for.
+    ///   - hints: Opens what is secret of it.
+    ///   - now: Unix seconds.
+    /// - Returns: What the write of the occasion uses up, and whether the authenticator has made sure who holds it.
+    /// - Throws: `second_factor_invalid`, `stored_value_unreadable`.
+    func hold(
+        _ response: FactorResponse,
+        _ assertion: AssertionResponse?,
+        against factor: StoredFactor,
+        for occasion: FactorOccasion,
+        hints: FactorHints,
+        at now: Int64
+    ) throws(Failure) -> (ShownFactor, isUserVerified: Bool) {
+        if let assertion {
+            guard let relyingParty else { throw .factorInvalid }
+            return try FactorChecks.hold(assertion, against: factor, for: occasion, by: relyingParty, isUserKnown: true)
+        }
+        guard case .code(let code) = response else { throw .factorInvalid }
+        switch factor.kind {
+        case .totp:
+            guard let totp = hints.secret(of: factor, of: application).flatMap({ TOTP(base32: $0) }) else {
+                throw .unreadable(factor, of: application)
+            }
+            guard let step = totp.matchingStep(of: code, at: now, after: factor.step) else { throw .factorInvalid }
+            return (ShownFactor(id: factor.id, step: step), false)
+        case .recoveryCode:
+            guard let hash = RecoveryCode(typed: code).map({ $0.stored(of: factor.user) }),
+                factor.codes.contains(where: { $0.hasSameBytes(as: hash) })
+            else { throw .factorInvalid }
+            return (ShownFactor(id: factor.id, code: hash), false)
+        case .sms, .email:
+            guard occasion.isCode(code, of: factor.id) else { throw .factorInvalid }
+            return (ShownFactor(id: factor.id), false)
+        case .passkey: throw .factorInvalid
+        }
+    }
+}
+
+// MARK: - Enrolment
+
+extension FactorDraft {
+    /// What its person needs to show that the factor is theirs.
+    func begun(
+        for person: FactorOwnership,
+        in realm: FactorRealm,
+        residentKey: ResidentKey,
+        under masterKeys: MasterKeys
+    ) throws(Failure) -> BegunFactor {
+        let account = person.account ?? realm.name
+        let totp = kind == .totp ? secret.flatMap { TOTP(base32: $0) } : nil
+        let address = totp?.address(issuer: realm.name, account: account)
+        var options: JSONObject?
+        if kind == .passkey {
+            guard let relyingParty = realm.relyingParty else { throw .kindNotOffered }
+            options = relyingParty.creationOptions(
+                challenge: occasion.challenge,
+                user: PasskeyUser(handle: person.id.handle, name: account, displayName: person.user?.name ?? account),
+                excluding: person.factors.compactMap(\.passkey?.descriptor),
+                residentKey: residentKey,
+                timeout: FactorChecks.seconds
+            )
+        }
+        return BegunFactor(
+            id: Secret(Base64URL.encode(sealed(under: masterKeys, for: realm.application))),
+            kind: kind,
+            address: address,
+            picture: address.flatMap { QRCode($0.reveal()) }.map { Secret($0.svg) },
+            publicKey: options,
+            sentTo: kind.isDelivered ? secret.flatMap { FactorHints.masked($0.reveal()) } : nil,
+            expires: endsAt * 1000
+        )
+    }
+
+    /// The draft that an id stands for, from who began it.
+    ///
+    /// - Throws: `not_found` for what was not begun by the same session or sign-in, or too long ago.
+    init(
+        _ id: String,
+        of person: FactorOwnership,
+        in realm: FactorRealm,
+        under masterKeys: MasterKeys,
+        at now: Int64
+    ) throws(Failure) {
+        guard let sealed = Base64URL.decode(id.utf8),
+            let draft = FactorDraft(sealed: sealed, under: masterKeys, for: realm.application, now: now),
+            draft.user == person.id, draft.owner == person.owner
+        else {
+            throw Failure(
+                .notFound,
+                "This factor was not begun here, or more than \(FactorEnrolment.seconds / 60) minutes ago. Begin anew."
+            )
+        }
+        self = draft
+    }
+
+    /// The factor, when its person has shown to hold it.
+    ///
+    /// - Throws: `second_factor_invalid`, `passkey_invalid`, `malformed_request`.
+    func confirmed(
+        by response: FactorResponse,
+        in realm: FactorRealm,
+        under masterKeys: MasterKeys,
+        at now: Int64
+    ) throws(Failure) -> NewFactor {
+        let place = MasterKey.Place.factor(application: realm.application, user: user, id: id)
+        let sealed = secret.map { masterKeys.seal($0, for: place) }
+        switch (kind, response) {
+        case (.totp, .code(let code)):
+            let step = secret.flatMap { TOTP(base32: $0) }?.matchingStep(of: code, at: now, after: nil)
+            guard let step else { throw .factorInvalid }
+            return NewFactor(id: id, kind: .totp, label: label, secret: sealed, step: step)
+        case (.sms, .code(let code)), (.email, .code(let code)):
+            guard occasion.isCode(code, of: id) else { throw .factorInvalid }
+            return NewFactor(id: id, kind: kind, label: label, secret: sealed)
+        case (.passkey, .credential(let credential)):
+            return NewFactor(id: id, kind: .passkey, label: label, passkey: try registered(credential, in: realm))
+        case (_, _):
+            throw Failure(
+                .malformedRequest,
+                kind == .passkey
+                    ? "A passkey is confirmed by \"credential\", as the browser gave it."
+                    : "This factor is confirmed by \"code\"."
+            )
+        }
+    }
+
+    private func registered(_ credential: JSONValue, in realm: FactorRealm) throws(Failure) -> StoredPasskey {
+        guard let relyingParty = realm.relyingParty else { throw .kindNotOffered }
+        do throws(CeremonyError) {
+            let made = try relyingParty.register(credential, challenge: occasion.challenge)
+            return StoredPasskey(
+                credentialID: made.credentialID,
+                publicKey: made.publicKey.bytes,
+                signCount: Int64(made.signCount),
+                isBackupEligible: made.isBackupEligible,
+                transports: made.transports.map(\.rawValue)
+            )
+        } catch {
+            throw error.failure(.passkeyInvalid)
+        }
+    }
+}

@@ -1,0 +1,323 @@
+package import Applications
+import OneTimeCodes
+package import Secrets
+package import Store
+package import Vocabulary
+import WebAuthn
+
+/// The second factors of operators, as they see and show them with a token of their own.
+///
+/// They are checked as users' are. No code is sent to an operator: the deployment knows neither telephone nor mailbox.
+package struct OperatorFactors: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let hints: FactorHints
+    let realm: FactorRealm
+    let clock: WallClock
+    let random: RandomSource
+
+    /// Makes the use case.
+    ///
+    /// - Parameters:
+    ///   - store: The database.
+    ///   - masterKeys: Seal and open secrets.
+    ///   - origin: Where operators' passkeys are made and shown, such as `https://admin.example.com`; nil for nowhere.
+    ///   - clock: The time of day.
+    ///   - random: Where what must not be guessed comes from.
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        origin: PublicAddress,
+        clock: WallClock,
+        random: RandomSource
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        hints = FactorHints(masterKeys: masterKeys)
+        let relyingParty = origin.origin.flatMap { (address: String) -> RelyingParty? in
+            guard let host = origin.host else { return nil }
+            return RelyingParty(id: host, name: Self.name, origins: [address], userVerification: .preferred)
+        }
+        realm = FactorRealm(application: nil, name: Self.name, relyingParty: relyingParty)
+        self.clock = clock
+        self.random = random
+    }
+
+    /// What authenticators show.
+    private static let name = "Federation"
+
+    private static let rule = FactorProofRule(
+        seconds: Int(OperatorFactorDemand.within5Minutes.seconds ?? 0),
+        most: FactorEnrolment.most
+    )
+
+    /// What can be enrolled.
+    private var kinds: [FactorKind] {
+        realm.relyingParty == nil ? [.totp, .recoveryCode] : [.totp, .recoveryCode, .passkey]
+    }
+
+    /// The factors of who calls, and the kinds that can be enrolled.
+    package func list(
+        of caller: CallingOperator
+    ) async throws(Failure) -> (factors: [Factor], offered: [FactorKind]) {
+        let factors = try await store.operatorFactors(of: caller.id).factors
+        return (factors.map { hints.shown($0, of: nil) }, kinds)
+    }
+
+    /// The factors of an operator.
+    ///
+    /// - Throws: `not_found`.
+    package func list(of name: OperatorName) async throws(Failure) -> [Factor] {
+        guard let id = try await store.operatorID(name) else { throw .noSuchOperator }
+        return try await store.operatorFactors(of: id).factors.map { hints.shown($0, of: nil) }
+    }
+
+    /// Begins to enrol a factor; nothing is kept before it is confirmed.
+    ///
+    /// - Throws: `factor_not_offered` also for a program's token, `too_many_factors`, `malformed_request`.
+    package func begin(_ wish: FactorWish, by caller: CallingOperator) async throws(Failure) -> BegunFactor {
+        let person = try await person(caller)
+        guard kinds.contains(wish.kind), wish.kind != .recoveryCode else { throw .operatorKindNotOffered }
+        guard person.factors.count < FactorEnrolment.most else {
+            throw Failure(.tooManyFactors, "An operator has \(FactorEnrolment.most) factors at most. Remove one first.")
+        }
+        try wish.checkLabel()
+        let draft = FactorDraft(
+            id: random.objectID(),
+            kind: wish.kind,
+            user: person.id,
+            owner: person.owner,
+            label: wish.label,
+            secret: wish.kind == .totp ? TOTP(random).base32 : nil,
+            occasion: FactorOccasion(random),
+            endsAt: clock.seconds + FactorEnrolment.seconds
+        )
+        return try draft.begun(for: person, in: realm, residentKey: .preferred, under: masterKeys)
+    }
+
+    /// Enrols a factor that its person has shown to hold.
+    ///
+    /// - Returns: The factor, and recovery codes for who had none.
+    /// - Throws: `not_found`, `second_factor_invalid`, `passkey_invalid`, `too_many_factors`,
+    ///   `second_factor_reauthentication_required`.
+    package func confirm(
+        _ id: String,
+        by response: FactorResponse,
+        of caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) -> (factor: Factor, recoveryCodes: [Secret]) {
+        let person = try await person(caller)
+        let draft = try FactorDraft(id, of: person, in: realm, under: masterKeys, at: clock.seconds)
+        let factor = try draft.confirmed(by: response, in: realm, under: masterKeys, at: clock.seconds)
+        let (shown, codes) = FactorEnrolment.recoveryCodes(of: caller.id, random)
+        let hasCodes = try await store.addFactor(factor, with: codes, to: caller, by: Self.rule, actor: actor)
+        guard let added = try await store.operatorFactors(of: caller.id).factors.first(where: { $0.id == factor.id })
+        else { throw .noSuchFactor }
+        return (hints.shown(added, of: nil), hasCodes ? shown : [])
+    }
+
+    /// Gives ten new recovery codes, in place of those that are left.
+    package func renewRecoveryCodes(
+        of caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
+        _ = try await person(caller)
+        let (shown, factor) = FactorEnrolment.recoveryCodes(of: caller.id, random)
+        _ = try await store.addFactor(factor, with: nil, to: caller, by: Self.rule, actor: actor)
+        return (factor.id, shown)
+    }
+
+    /// Takes a factor from who calls.
+    ///
+    /// - Throws: `not_found`.
+    package func remove(_ id: String, of caller: CallingOperator, actor: Actor) async throws(Failure) {
+        _ = try await person(caller)
+        try await remove(id, of: caller.name, actor: actor)
+    }
+
+    /// Takes a factor from an operator, or all.
+    ///
+    /// - Throws: `not_found`.
+    package func remove(_ id: String?, of name: OperatorName, actor: Actor) async throws(Failure) {
+        let factor = id.flatMap { ObjectID($0) }
+        guard (id == nil) == (factor == nil) else { throw .noSuchFactor }
+        let isThere = try await store.removeFactors(
+            only: factor,
+            ofOperator: name,
+            forgetting: Self.attemptKey,
+            by: actor
+        )
+        guard isThere else { throw .noSuchFactor }
+    }
+
+    /// Asks who calls for a factor.
+    ///
+    /// - Returns: `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
+    /// - Throws: `factor_not_offered` when there is none.
+    package func start(by caller: CallingOperator) async throws(Failure) -> JSONObject {
+        _ = try await person(caller)
+        let (factors, now) = try await store.operatorFactors(of: caller.id)
+        guard factors.contains(where: \.kind.standsAlone) else {
+            throw Failure(.factorNotOffered, "This operator has no second factor to show.")
+        }
+        let pending = PendingFactor(
+            occasion: FactorOccasion(random),
+            tokenHash: caller.tokenHash,
+            begunAt: now,
+            endsAt: clock.seconds + PendingFactor.seconds
+        )
+        var members: JSONObject = [
+            "pending": .string(Base64URL.encode(pending.sealed(under: masterKeys, for: nil))),
+            "factors": .array(
+                factors.map { factor in
+                    .object([
+                        "id": .string(factor.id.description), "kind": .string(factor.kind.rawValue),
+                        "label": factor.label.map(JSONValue.string) ?? .null,
+                    ])
+                }
+            ),
+        ]
+        let passkeys = factors.compactMap(\.passkey?.descriptor)
+        if let relyingParty = realm.relyingParty, !passkeys.isEmpty {
+            let options = relyingParty.requestOptions(
+                challenge: pending.occasion.challenge,
+                allowing: passkeys,
+                timeout: FactorChecks.seconds
+            )
+            members.append("publicKey", .object(options))
+        }
+        members.append("expires", .integer(pending.endsAt * 1000))
+        return members
+    }
+
+    /// Notes that who calls has shown a factor.
+    ///
+    /// - Parameters:
+    ///   - pending: What `start` gave to the same token.
+    ///   - id: The factor; nil where a passkey says which.
+    ///   - response: What is shown.
+    ///   - caller: Who calls.
+    ///   - actor: For the audit log.
+    /// - Throws: `pending_sign_in_invalid`, `second_factor_invalid`, `too_many_attempts`.
+    package func finish(
+        _ pending: String,
+        factor id: ObjectID?,
+        by response: FactorResponse,
+        of caller: CallingOperator,
+        actor: Actor
+    ) async throws(Failure) {
+        _ = try await person(caller)
+        guard let sealed = Base64URL.decode(pending.utf8),
+            let pending = PendingFactor(sealed: sealed, under: masterKeys, for: nil, now: clock.seconds),
+            pending.tokenHash.isEqualInConstantTime(to: caller.tokenHash)
+        else { throw .pendingFactorInvalid }
+        if case .code = response, id == nil { throw .noFactorNamed }
+        let key = Self.attemptKey(caller.tokenHash)
+        if response.canBeGuessed, let refusal = try await store.countGuess(atFactorsBy: key) {
+            throw Failure(
+                .tooManyAttempts,
+                "Too many attempts with a wrong code. Wait \(refusal.seconds) s.",
+                retryAfter: refusal.seconds
+            )
+        }
+        var assertion: AssertionResponse?
+        if case .credential(let credential) = response { assertion = try FactorChecks.assertion(credential) }
+        let factors = try await store.operatorFactors(of: caller.id).factors
+        let found = factors.first { factor in
+            assertion.map { factor.passkey?.credentialID == $0.credentialID } ?? (factor.id == id)
+        }
+        guard let found else { throw .factorInvalid }
+        let (shown, _) = try realm.hold(
+            response,
+            assertion,
+            against: found,
+            for: pending.occasion,
+            hints: hints,
+            at: clock.seconds
+        )
+        let counted = try await store.noteFactor(
+            shown,
+            of: caller,
+            askedAt: pending.begunAt,
+            attemptKey: key,
+            by: actor
+        )
+        guard counted else { throw .pendingFactorInvalid }
+    }
+
+    /// For what guesses are counted: a token, so that who has stolen one shuts out no other.
+    private static func attemptKey(_ tokenHash: [UInt8]) -> [UInt8] {
+        Digest.sha256("factors by an operator's token " + Base64URL.encode(tokenHash))
+    }
+
+    /// Whose factors the caller may touch: a program has none to show.
+    private func person(_ caller: CallingOperator) async throws(Failure) -> FactorOwnership {
+        guard !caller.isMachine else {
+            throw Failure(
+                .factorNotOffered,
+                "This token is a program's, which has no second factor. A person's is made by federation operator token."
+            )
+        }
+        return FactorOwnership(
+            id: caller.id,
+            user: nil,
+            owner: caller.tokenHash,
+            account: caller.name.text,
+            finishesLogin: false,
+            factors: try await store.operatorFactors(of: caller.id).factors
+        )
+    }
+}
+
+/// A factor that an operator was asked for, sealed in the operator's hands.
+private struct PendingFactor: SealedInTransit {
+    let occasion: FactorOccasion
+    /// The token that it was asked by, which alone can show it.
+    let tokenHash: [UInt8]
+    /// When it was asked for, in milliseconds since 1970 by the database.
+    let begunAt: Int64
+    let endsAt: Int64
+
+    static let keyName = "federation: second factors of operators"
+    /// For which what was asked for can be shown.
+    static let seconds = FactorChecks.seconds
+
+    private enum Key {
+        static let (occasion, token, begun, end) = ("occasion", "token", "begun", "end")
+    }
+
+    var text: Secret {
+        let object: JSONObject = [
+            Key.occasion: .string(Base64URL.encode(occasion.bytes)), Key.token: .string(Base64URL.encode(tokenHash)),
+            Key.begun: .integer(begunAt), Key.end: .integer(endsAt),
+        ]
+        return Secret(JSONValue.object(object).text)
+    }
+
+    init(occasion: FactorOccasion, tokenHash: [UInt8], begunAt: Int64, endsAt: Int64) {
+        self.occasion = occasion
+        self.tokenHash = tokenHash
+        self.begunAt = begunAt
+        self.endsAt = endsAt
+    }
+
+    init?(_ object: JSONObject) {
+        guard let occasion = object[Key.occasion]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let token = object[Key.token]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let begun = object[Key.begun]?.integer, let end = object[Key.end]?.integer
+        else { return nil }
+        self.init(occasion: FactorOccasion(bytes: occasion), tokenHash: token, begunAt: begun, endsAt: end)
+    }
+}
+
+extension Failure {
+    fileprivate static let operatorKindNotOffered = Failure(
+        .factorNotOffered,
+        "Operators cannot enrol this kind of second factor here. GET operator/factors says which they can; passkeys need FEDERATION_OPERATOR_ORIGIN."
+    )
+    fileprivate static let pendingFactorInvalid = Failure(
+        .pendingSignInInvalid,
+        "This was not begun with this token, took too long, or the code has been used. Begin anew: POST operator/secondFactor/start."
+    )
+    fileprivate static let noSuchOperator = Failure(.notFound, "There is no such operator.")
+}

@@ -1,0 +1,373 @@
+package import Applications
+package import Factors
+package import Logging
+package import Notifications
+import Providers
+package import Secrets
+package import Store
+package import Vocabulary
+
+/// The second factor at the end of a login dialog: a page of ours asks for it, so that clients need not.
+///
+/// A class, since what waits for a provider would have it in the frame of each function that waits.
+package final class DialogFactors: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let codes: LoginCodes
+    let pendings: PendingSignIns
+    let checks: FactorChecks
+    let enrolment: FactorEnrolment
+    let secondFactor: SecondFactor
+    let ownFactors: OwnFactors
+    let log: LoginLog
+    let clock: WallClock
+
+    package init(
+        store: Store,
+        masterKeys: MasterKeys,
+        codes: LoginCodes,
+        pendings: PendingSignIns,
+        checks: FactorChecks,
+        enrolment: FactorEnrolment,
+        secondFactor: SecondFactor,
+        ownFactors: OwnFactors,
+        log: LoginLog,
+        clock: WallClock
+    ) {
+        self.store = store
+        self.masterKeys = masterKeys
+        self.codes = codes
+        self.pendings = pendings
+        self.checks = checks
+        self.enrolment = enrolment
+        self.secondFactor = secondFactor
+        self.ownFactors = ownFactors
+        self.log = log
+        self.clock = clock
+    }
+
+    /// What a login by redirect would be put off for, put off; nil for nothing.
+    func demand(
+        of login: VouchedLogin,
+        by client: LoginClient,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Failure? {
+        let identity = login.result.person.identity
+        guard let demand = try await store.factorDemand(of: identity, in: loaded.application) else { return nil }
+        return try await pendings.putOff(
+            demand,
+            .provider(login, guest: nil),
+            by: client,
+            previousToken: nil,
+            in: loaded
+        )
+    }
+
+    /// The first question of a login that was put off.
+    ///
+    /// - Throws: What it was put off with, where the person can do nothing about it.
+    func question(
+        after failure: Failure,
+        of state: DialogState,
+        by client: LoginClient,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> FactorQuestion {
+        guard let text = failure.details["pending"]?.string else { throw failure }
+        let pending = try pendings.opened(text, by: client.keyLabel, in: loaded.application)
+        let pause = DialogPause(
+            plan: state.plan,
+            browser: state.browser,
+            pending: text,
+            endsAt: pending.endsAt
+        )
+        return try await question(of: Paused(pause: pause, pending: pending), in: loaded)
+    }
+
+    /// Takes the answer to a question: asks the next one, or ends the login.
+    ///
+    /// - Parameters:
+    ///   - answer: What the person says.
+    ///   - login: What waits, as it came with the question.
+    ///   - provider: Whose dialog it was.
+    ///   - browser: What the browser keeps that brings it, if anything.
+    ///   - client: By which API key it comes.
+    ///   - source: Where the request comes from.
+    ///   - loaded: The application.
+    ///   - logger: Where it is said how the login went.
+    /// - Returns: Where the browser goes, or the next question.
+    /// - Throws: `login_state_invalid` when nobody knows where the browser should go, or it is another one.
+    package func take(
+        _ answer: FactorQuestionAnswer,
+        of login: String,
+        at provider: ProviderName,
+        from browser: String?,
+        client: LoginClient,
+        source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DialogOutcome {
+        let started = ContinuousClock.now
+        let paused = try opened(login, at: provider, from: browser, client: client, in: loaded)
+        do throws(Failure) {
+            return try await take(answer, of: paused, source: source, in: loaded, logger: logger)
+        } catch {
+            do throws(Failure) {
+                guard error.reason.leavesAnotherFactor else { throw error }
+                return .question(try await question(of: paused, after: answer, problem: error, in: loaded))
+            } catch {
+                guard case .redirect(let url, _) = paused.pause.plan.end else {
+                    return paused.pause.plan.end.failed(error.logged)
+                }
+                log.tell(.failure(error), of: .code(nil), by: provider, in: loaded, since: started, logger)
+                return .redirect(to: url, .failure(error.logged))
+            }
+        }
+    }
+
+    /// A login that waits, as it was opened.
+    private struct Paused {
+        var pause: DialogPause
+        let pending: PendingSignIn
+    }
+
+    private func opened(
+        _ login: String,
+        at provider: ProviderName,
+        from browser: String?,
+        client: LoginClient,
+        in loaded: LoadedApplication
+    ) throws(Failure) -> Paused {
+        let application = loaded.application
+        guard let sealed = Base64URL.decode(login.utf8),
+            let pause = DialogPause(sealed: sealed, under: masterKeys, for: application.id, now: clock.seconds),
+            pause.plan.isListed(by: application, at: try loaded.dialogs(of: provider)),
+            pause.plan.end.isOf(browser, keptBy: pause.browser),
+            let pending = try? pendings.opened(pause.pending, by: client.keyLabel, in: application)
+        else {
+            throw Failure(
+                .loginStateInvalid,
+                "This login was not begun in this browser, has ended already, or took too long. Go back to the app and begin it again."
+            )
+        }
+        return Paused(pause: pause, pending: pending)
+    }
+
+    private func take(
+        _ answer: FactorQuestionAnswer,
+        of paused: Paused,
+        source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DialogOutcome {
+        let (pause, pending) = (paused.pause, paused.pending)
+        switch answer {
+        case .choose, .chooseKind:
+            return .question(try await question(of: paused, after: answer, in: loaded))
+        case .send(let id):
+            let (challenge, _) = try await secondFactor.start(
+                pause.pending,
+                factor: id,
+                by: pending.keyLabel,
+                from: source,
+                in: loaded
+            )
+            return .question(try await question(of: paused, after: answer, challenge, in: loaded))
+        case .show(let id, let response):
+            return try await show(id, response, of: paused, source: source, in: loaded, logger: logger)
+        case .enrol(let wish):
+            let begun = try await ownFactors.begin(
+                wish,
+                by: .pending(pause.pending),
+                keyLabel: pending.keyLabel,
+                from: source,
+                in: loaded
+            )
+            return .question(try question(.confirm(begun), of: paused, in: loaded))
+        case .confirm(let draft, let response):
+            return try await confirm(draft, response, of: paused, source: source, in: loaded, logger: logger)
+        case .goOn:
+            guard let factor = pause.factor else { throw .pendingInvalid }
+            return try await end(paused, with: factor, in: loaded)
+        }
+    }
+
+    private func show(
+        _ id: ObjectID?,
+        _ response: FactorResponse,
+        of paused: Paused,
+        source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DialogOutcome {
+        let (pause, pending) = (paused.pause, paused.pending)
+        guard let user = pending.user, !pending.enrols else { throw .pendingInvalid }
+        guard case .popup(let origin) = pause.plan.end else {
+            let checked = try await checks.check(
+                response,
+                by: id,
+                of: user,
+                for: pending.occasion,
+                use: .login,
+                from: source,
+                in: loaded
+            )
+            let proof = FactorProof(user: user, evidence: .shown(checked.shown), guess: checked.guess)
+            return try await end(paused, with: pending.vouched(by: proof), in: loaded)
+        }
+        let answer = FactorAnswer(
+            pending: pause.pending,
+            factor: id,
+            response: response,
+            trustsDevice: false,
+            idempotencyKey: nil,
+            keyLabel: pending.keyLabel,
+            source: source
+        )
+        guard
+            case .signedIn(let finished) = try await secondFactor.finish(
+                answer,
+                session: nil,
+                in: loaded,
+                logger: logger
+            )
+        else { throw .pendingInvalid }
+        return .popup(origin: origin, .success(finished.signedIn))
+    }
+
+    private func confirm(
+        _ draft: String,
+        _ response: FactorResponse,
+        of paused: Paused,
+        source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> DialogOutcome {
+        let (pause, pending) = (paused.pause, paused.pending)
+        guard case .popup(let origin) = pause.plan.end else {
+            let owner = try await ownFactors.owner(by: pause.pending, keyLabel: pending.keyLabel, in: loaded).0
+            let factor = try await enrolment.confirm(draft, by: response, for: owner, from: source, in: loaded)
+            let codes = ownFactors.recoveryCodes(of: owner.id, in: loaded)
+            let proof = FactorProof(
+                user: pending.isUserThere ? pending.user : nil,
+                evidence: .enrolled(factor),
+                guess: nil,
+                recoveryCodes: codes?.factor
+            )
+            guard let codes else { return try await end(paused, with: pending.vouched(by: proof), in: loaded) }
+            var paused = paused
+            paused.pause.factor = pending.vouched(by: proof)
+            return .question(try question(.keep(codes.shown, done: nil), of: paused, in: loaded))
+        }
+        let enrolled = try await ownFactors.confirm(
+            draft,
+            by: response,
+            claim: .pending(pause.pending),
+            idempotencyKey: nil,
+            keyLabel: pending.keyLabel,
+            from: source,
+            in: loaded,
+            logger: logger
+        )
+        guard case .signedIn(let finished) = enrolled else { throw .pendingInvalid }
+        guard !finished.recoveryCodes.isEmpty else { return .popup(origin: origin, .success(finished.signedIn)) }
+        let step = FactorQuestion.Step.keep(finished.recoveryCodes, done: finished.signedIn)
+        return .question(try question(step, of: paused, in: loaded))
+    }
+
+    /// Ends a login by redirect: what was shown is used up by the exchange of the code.
+    private func end(
+        _ paused: Paused,
+        with factor: VouchedFactor,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> DialogOutcome {
+        guard case .redirect(let url, let codeChallenge) = paused.pause.plan.end,
+            case .signIn(.provider(let login, _)) = paused.pending.purpose
+        else { throw .pendingInvalid }
+        let vouched = VouchedLogin(
+            result: login.result,
+            mapping: login.mapping,
+            codeChallenge: codeChallenge,
+            factor: factor
+        )
+        return .redirect(to: url, .success(try await codes.loginCode(for: vouched, of: loaded.application)))
+    }
+
+    // MARK: Questions
+
+    /// The question that a login waits for.
+    private func question(
+        of paused: Paused,
+        after answer: FactorQuestionAnswer? = nil,
+        _ challenge: FactorChallenge? = nil,
+        problem: Failure? = nil,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> FactorQuestion {
+        let (pending, application) = (paused.pending, loaded.application)
+        guard !pending.enrols else {
+            if case .confirm(let draft, _) = answer {
+                let owner = try await ownFactors.owner(by: paused.pause.pending, keyLabel: pending.keyLabel, in: loaded)
+                    .0
+                let begun = try enrolment.begun(draft, for: owner, in: loaded)
+                return try question(.confirm(begun), of: paused, problem: problem, in: loaded)
+            }
+            let policy = application.settings.secondFactor
+            let kinds = policy.factors.filter { $0.standsAlone && checks.offers($0) }
+            return try question(.enrol(kinds), of: paused, problem: problem, in: loaded)
+        }
+        guard let user = pending.user else { throw .pendingInvalid }
+        let stored = checks.usable(try await store.factors(of: user, in: application), in: application)
+        let factors = stored.map { pendings.hints.shown($0, of: application.id) }
+        let chosen = factors.first { $0.id == answer?.factor } ?? factors.first { $0.kind.standsAlone } ?? factors.first
+        guard let chosen else {
+            throw Failure(
+                .factorNotOffered,
+                "None of the second factors of this account can be asked for here. Ask those who run the app to help you."
+            )
+        }
+        let made = challenge ?? checks.challenge(chosen, among: stored, for: pending.occasion, in: application)
+        let step = FactorQuestion.Step.show(chosen, made, others: factors.filter { $0.id != chosen.id })
+        return try question(step, of: paused, problem: problem, in: loaded)
+    }
+
+    private func question(
+        _ step: FactorQuestion.Step,
+        of paused: Paused,
+        problem: Failure? = nil,
+        in loaded: LoadedApplication
+    ) throws(Failure) -> FactorQuestion {
+        let end: FactorQuestion.End =
+            switch paused.pause.plan.end {
+            case .redirect(let url, _): .redirect(to: url)
+            case .popup(let origin): .popup(origin: origin)
+            }
+        let sealed = paused.pause.sealed(under: masterKeys, for: loaded.application.id)
+        return FactorQuestion(
+            login: Secret(Base64URL.encode(sealed)),
+            step: step,
+            problem: problem,
+            end: end,
+            browserSeconds: paused.pause.plan.end.belongsToBrowser ? FactorEnrolment.seconds : nil
+        )
+    }
+}
+
+extension FactorQuestionAnswer {
+    fileprivate var factor: ObjectID? {
+        switch self {
+        case .choose(let id), .send(let id): id
+        case .show(let id, _): id
+        case .chooseKind, .enrol, .confirm, .goOn: nil
+        }
+    }
+}
+
+extension PendingSignIn {
+    fileprivate func vouched(by proof: FactorProof) -> VouchedFactor {
+        VouchedFactor(
+            proof: proof,
+            freshID: isUserThere ? nil : user,
+            pendingHash: hash,
+            begunAt: begunAt
+        )
+    }
+}

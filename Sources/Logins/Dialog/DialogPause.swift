@@ -1,0 +1,51 @@
+import Secrets
+import Vocabulary
+
+/// The end of a dialog that waits for a second factor, sealed in the page that asks for it.
+///
+/// The pending sign-in is within: outside of it, whoever has the page could finish the login without the verifier of
+/// the client's challenge.
+struct DialogPause: SealedInTransit {
+    static let keyName = "federation: ends of login dialogs"
+
+    let plan: DialogPlan
+    /// SHA-256 of what the browser keeps that opened the dialog; nil where the client's own challenge guards the end.
+    let browser: [UInt8]?
+    let pending: String
+    /// What was enrolled, of a person who is looking at the recovery codes.
+    var factor: VouchedFactor?
+    let endsAt: Int64
+
+    private enum Key {
+        static let (browser, pending, factor, end) = ("browser", "pending", "factor", "endsAt")
+    }
+
+    init(plan: DialogPlan, browser: [UInt8]?, pending: String, endsAt: Int64) {
+        self.plan = plan
+        self.browser = browser
+        self.pending = pending
+        self.endsAt = endsAt
+    }
+
+    var text: Secret {
+        var object = JSONObject(plan.members)
+        object.append(Key.pending, .string(pending))
+        object.append(Key.end, .integer(endsAt))
+        if let browser { object.append(Key.browser, .string(Base64URL.encode(browser))) }
+        if let factor { object.append(Key.factor, .object(factor.object)) }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    init?(_ object: JSONObject) {
+        guard let plan = DialogPlan(object), let pending = object[Key.pending]?.string,
+            let end = object[Key.end]?.integer
+        else { return nil }
+        self.init(
+            plan: plan,
+            browser: object[Key.browser]?.string.flatMap { Base64URL.decode($0.utf8) },
+            pending: pending,
+            endsAt: end
+        )
+        factor = object[Key.factor]?.object.flatMap { VouchedFactor($0) }
+    }
+}

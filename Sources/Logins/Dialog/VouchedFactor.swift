@@ -1,0 +1,147 @@
+import Secrets
+import Store
+import Vocabulary
+
+/// A second factor that was shown at the end of a dialog, until the login code's exchange uses it up.
+package struct VouchedFactor: Sendable {
+    let proof: FactorProof
+    /// The id of the user whom the login creates; nil where there is one already.
+    let freshID: ObjectID?
+    /// By what the pending sign-in is used up: of two codes at the end of one, one logs in.
+    let pendingHash: [UInt8]
+    /// The database's time at which the login was put off, in Unix seconds.
+    let begunAt: Int64
+
+    init(proof: FactorProof, freshID: ObjectID?, pendingHash: [UInt8], begunAt: Int64) {
+        self.proof = proof
+        self.freshID = freshID
+        self.pendingHash = pendingHash
+        self.begunAt = begunAt
+    }
+
+    func once(_ random: RandomSource) -> SingleUse {
+        SingleUse.pendingSignIn(pendingHash, begunAt: begunAt, owner: random.bytes(16))
+    }
+}
+
+// How it is sealed.
+extension VouchedFactor {
+    private enum Key {
+        static let (user, freshID, hash, begun) = ("user", "freshId", "hash", "begun")
+        static let (shown, step, code, signCount) = ("shown", "step", "code", "signCount")
+        static let (enrolled, recoveryCodes, guess) = ("enrolled", "recoveryCodes", "guess")
+    }
+
+    var object: JSONObject {
+        var object: JSONObject = [
+            Key.hash: .string(Base64URL.encode(pendingHash)), Key.begun: .integer(begunAt),
+        ]
+        if let guess = proof.guess {
+            let keys = [guess.source, guess.occasion] + (guess.factor.map { [$0] } ?? [])
+            object.append(Key.guess, .array(keys.map { .string(Base64URL.encode($0)) }))
+        }
+        if let user = proof.user { object.append(Key.user, .string(user.description)) }
+        if let freshID { object.append(Key.freshID, .string(freshID.description)) }
+        if let codes = proof.recoveryCodes { object.append(Key.recoveryCodes, .object(codes.object)) }
+        switch proof.evidence {
+        case .enrolled(let factor): object.append(Key.enrolled, .object(factor.object))
+        case .shown(let shown):
+            object.append(Key.shown, .string(shown.id.description))
+            if let step = shown.step { object.append(Key.step, .integer(step)) }
+            if let code = shown.code { object.append(Key.code, .string(code)) }
+            if let count = shown.signCount { object.append(Key.signCount, .integer(count)) }
+        }
+        return object
+    }
+
+    init?(_ object: JSONObject) {
+        func id(_ key: String) -> ObjectID? { object[key]?.string.flatMap { ObjectID($0) } }
+        let evidence: FactorProof.Evidence
+        if let shown = id(Key.shown) {
+            evidence = .shown(
+                ShownFactor(
+                    id: shown,
+                    step: object[Key.step]?.integer,
+                    code: object[Key.code]?.string,
+                    signCount: object[Key.signCount]?.integer
+                )
+            )
+        } else if let factor = object[Key.enrolled]?.object.flatMap({ NewFactor($0) }) {
+            evidence = .enrolled(factor)
+        } else {
+            return nil
+        }
+        guard let hash = object[Key.hash]?.string.flatMap({ Base64URL.decode($0.utf8) }),
+            let begun = object[Key.begun]?.integer
+        else { return nil }
+        let keys = (object[Key.guess]?.array ?? []).compactMap { $0.string.flatMap { Base64URL.decode($0.utf8) } }
+        proof = FactorProof(
+            user: id(Key.user),
+            evidence: evidence,
+            guess: keys.count > 1
+                ? FactorGuess(source: keys[0], occasion: keys[1], factor: keys.count > 2 ? keys[2] : nil) : nil,
+            recoveryCodes: object[Key.recoveryCodes]?.object.flatMap { NewFactor($0) }
+        )
+        freshID = id(Key.freshID)
+        pendingHash = hash
+        begunAt = begun
+    }
+}
+
+extension NewFactor {
+    private enum Key {
+        static let (id, kind, label, secret, secretKey) = ("id", "kind", "label", "secret", "secretKey")
+        static let (step, codes, credential, publicKey) = ("step", "codes", "credential", "publicKey")
+        static let (signCount, backup, transports) = ("signCount", "backupEligible", "transports")
+    }
+
+    fileprivate var object: JSONObject {
+        var object: JSONObject = [
+            Key.id: .string(id.description), Key.kind: .string(kind.rawValue),
+            Key.codes: .array(codes.map(JSONValue.string)),
+        ]
+        if let label { object.append(Key.label, .string(label)) }
+        if let step { object.append(Key.step, .integer(step)) }
+        if let secret {
+            object.append(Key.secret, .string(Base64URL.encode(secret.bytes)))
+            object.append(Key.secretKey, .string(secret.keyID))
+        }
+        if let passkey {
+            object.append(Key.credential, .string(Base64URL.encode(passkey.credentialID)))
+            object.append(Key.publicKey, .string(Base64URL.encode(passkey.publicKey)))
+            object.append(Key.signCount, .integer(passkey.signCount))
+            object.append(Key.backup, .bool(passkey.isBackupEligible))
+            object.append(Key.transports, .array(passkey.transports.map(JSONValue.string)))
+        }
+        return object
+    }
+
+    fileprivate init?(_ object: JSONObject) {
+        func bytes(_ key: String) -> [UInt8]? { object[key]?.string.flatMap { Base64URL.decode($0.utf8) } }
+        func texts(_ key: String) -> [String] { object[key]?.array?.compactMap(\.string) ?? [] }
+        guard let id = object[Key.id]?.string.flatMap({ ObjectID($0) }),
+            let kind = object[Key.kind]?.string.flatMap({ FactorKind(rawValue: $0) })
+        else { return nil }
+        var passkey: StoredPasskey?
+        if let credential = bytes(Key.credential), let publicKey = bytes(Key.publicKey) {
+            passkey = StoredPasskey(
+                credentialID: credential,
+                publicKey: publicKey,
+                signCount: object[Key.signCount]?.integer ?? 0,
+                isBackupEligible: object[Key.backup]?.bool ?? false,
+                transports: texts(Key.transports)
+            )
+        }
+        self.init(
+            id: id,
+            kind: kind,
+            label: object[Key.label]?.string,
+            secret: bytes(Key.secret).flatMap { bytes in
+                object[Key.secretKey]?.string.map { SealedSecret(bytes: bytes, keyID: $0) }
+            },
+            step: object[Key.step]?.integer,
+            codes: texts(Key.codes),
+            passkey: passkey
+        )
+    }
+}

@@ -1,0 +1,318 @@
+package import Applications
+package import Factors
+package import Logging
+import Mailing
+package import Notifications
+package import Store
+package import Vocabulary
+
+/// Who enrols a factor.
+package enum FactorHolderClaim: Sendable {
+    case session(SessionToken?)
+    /// A login that waits for it.
+    case pending(String)
+}
+
+/// What comes of a factor that was confirmed.
+package enum EnrolledFactor: Sendable {
+    /// The factor of a session's user, and recovery codes where it is the first one.
+    case added(Factor, recoveryCodes: [Secret])
+    /// The login that waited for it.
+    case signedIn(FinishedSignIn)
+}
+
+/// The second factors of users, as they see and change them.
+///
+/// A class, since what waits for a provider would have it in the frame of each function that waits.
+package final class OwnFactors: Sendable {
+    let store: Store
+    let sessions: Sessions
+    let secondFactor: SecondFactor
+    let pendings: PendingSignIns
+    let enrolment: FactorEnrolment
+    let checks: FactorChecks
+    let hints: FactorHints
+    let notices: Notices
+    let events: EventLog
+
+    package init(
+        store: Store,
+        sessions: Sessions,
+        secondFactor: SecondFactor,
+        pendings: PendingSignIns,
+        enrolment: FactorEnrolment,
+        checks: FactorChecks,
+        hints: FactorHints,
+        notices: Notices,
+        events: EventLog
+    ) {
+        self.store = store
+        self.sessions = sessions
+        self.secondFactor = secondFactor
+        self.pendings = pendings
+        self.enrolment = enrolment
+        self.checks = checks
+        self.hints = hints
+        self.notices = notices
+        self.events = events
+    }
+
+    private static let rule = FactorProofRule(
+        seconds: Sessions.reauthenticationSeconds,
+        most: FactorEnrolment.most
+    )
+
+    /// The factors of a session's user, and the kinds that can be enrolled.
+    package func factors(
+        of token: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (factors: [Factor], offered: [FactorKind]) {
+        let user = try await sessions.user(of: token, in: loaded)
+        let application = loaded.application
+        let factors = try await store.factors(of: user.objectID, in: application)
+        let policy = application.settings.secondFactor
+        let offered = FactorKind.allCases.filter { policy.enrols($0) && checks.offers($0) }
+        return (factors.map { hints.shown($0, of: application.id) }, offered)
+    }
+
+    /// Begins to enrol a factor.
+    ///
+    /// - Throws: `session_invalid`, `pending_sign_in_invalid`; `reauthentication_required` and
+    ///   `second_factor_reauthentication_required` for a session that has not shown them of late;
+    ///   `factor_not_offered`, `too_many_factors`, and what stands in the way of a code.
+    package func begin(
+        _ wish: FactorWish,
+        by claim: FactorHolderClaim,
+        keyLabel: String?,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> BegunFactor {
+        let (owner, _) = try await owner(by: claim, keyLabel: keyLabel, in: loaded)
+        if case .session(let token?) = claim {
+            try await store.requireProofs(ofSession: token.hash, by: Self.rule, in: loaded.application)
+        }
+        return try await enrolment.begin(wish, for: owner, from: source, in: loaded)
+    }
+
+    /// Enrols a factor that its person has shown to hold; of a login that waits for it, it is the end.
+    ///
+    /// The person is told by mail; the link in it makes the factors those of before.
+    package func confirm(
+        _ id: String,
+        by response: FactorResponse,
+        claim: FactorHolderClaim,
+        idempotencyKey: String?,
+        keyLabel: String?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> EnrolledFactor {
+        let (owner, pending) = try await owner(by: claim, keyLabel: keyLabel, in: loaded)
+        switch claim {
+        case .pending(let text):
+            guard let pending, case .signIn(let firstFactor) = pending.purpose else { throw .pendingInvalid }
+            let finished = try await secondFactor.telling(of: firstFactor, in: loaded, logger) {
+                () throws(Failure) in
+                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
+                let answer = FactorAnswer(
+                    pending: text,
+                    factor: nil,
+                    response: response,
+                    trustsDevice: false,
+                    idempotencyKey: idempotencyKey,
+                    keyLabel: keyLabel,
+                    source: source
+                )
+                let codes = recoveryCodes(of: owner.id, in: loaded)
+                let proof = FactorProof(
+                    user: pending.isUserThere ? pending.user : nil,
+                    evidence: .enrolled(factor),
+                    guess: nil,
+                    recoveryCodes: codes?.factor
+                )
+                let signedIn = try await secondFactor.write(
+                    firstFactor,
+                    with: proof,
+                    once: pending.once(by: answer, secondFactor.random),
+                    of: pending,
+                    by: answer,
+                    in: loaded
+                )
+                await tell(.added(factor.kind), signedIn.user, in: loaded, logger: logger)
+                return FinishedSignIn(signedIn: signedIn, trustedDevice: nil, recoveryCodes: codes?.shown ?? [])
+            }
+            return .signedIn(finished)
+        case .session(let token):
+            guard let user = owner.user, let token else { throw .sessionInvalid }
+            let facts: Logger.Metadata = ["user": "\(user.objectID)"]
+            let (factor, codes) = try await events.logging(
+                "factor enrolled",
+                of: loaded,
+                logger,
+                with: facts,
+                user: { _ in user.objectID }
+            ) { () throws(Failure) -> (NewFactor, [Secret]) in
+                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
+                let codes = recoveryCodes(of: user.objectID, in: loaded)
+                let hasCodes = try await store.addFactor(
+                    factor,
+                    with: codes?.factor,
+                    toUserOf: token.hash,
+                    by: Self.rule,
+                    announcing: try await announcement(.added(factor.kind), to: user, in: loaded),
+                    in: loaded.application
+                )
+                return (factor, hasCodes ? codes?.shown ?? [] : [])
+            }
+            let stored = try await store.factors(of: user.objectID, in: loaded.application)
+            guard let added = stored.first(where: { $0.id == factor.id }) else { throw .noSuchFactor }
+            return .added(hints.shown(added, of: loaded.application.id), recoveryCodes: codes)
+        }
+    }
+
+    /// Gives the user of a session ten new recovery codes, in place of those that are left.
+    package func renewRecoveryCodes(
+        of token: SessionToken?,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
+        let (user, token) = try await sessions.session(of: token, in: loaded)
+        guard loaded.application.settings.secondFactor.allows(.recoveryCode) else {
+            throw Failure(.factorNotOffered, "This app gives out no recovery codes.")
+        }
+        let (shown, factor) = enrolment.recoveryCodes(of: user.objectID)
+        try await events.logging(
+            "recovery codes renewed",
+            of: loaded,
+            logger,
+            with: ["user": "\(user.objectID)"],
+            user: { _ in user.objectID }
+        ) { () throws(Failure) in
+            _ = try await store.addFactor(
+                factor,
+                with: nil,
+                toUserOf: token.hash,
+                by: Self.rule,
+                announcing: try await announcement(.added(.recoveryCode), to: user, in: loaded),
+                in: loaded.application
+            )
+        }
+        return (factor.id, shown)
+    }
+
+    /// Takes a factor from the user of a session, who is told by mail.
+    ///
+    /// - Throws: As `begin`; `not_found`, `last_factor`.
+    package func remove(
+        _ id: ObjectID,
+        of token: SessionToken?,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) {
+        let (user, token) = try await sessions.session(of: token, in: loaded)
+        let factors = try await store.factors(of: user.objectID, in: loaded.application)
+        guard let factor = factors.first(where: { $0.id == id }) else { throw .noSuchFactor }
+        try await events.logging(
+            "factor removed",
+            of: loaded,
+            logger,
+            with: ["user": "\(user.objectID)"],
+            user: { _ in user.objectID }
+        ) { () throws(Failure) in
+            try await store.removeFactor(
+                id,
+                fromUserOf: token.hash,
+                by: Self.rule,
+                announcing: try await announcement(.removed(factor.kind), to: user, in: loaded),
+                in: loaded.application
+            )
+        }
+    }
+
+    private func owner(
+        by claim: FactorHolderClaim,
+        keyLabel: String?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (FactorOwnership, PendingSignIn?) {
+        let application = loaded.application
+        switch claim {
+        case .session(let token):
+            let (user, token) = try await sessions.session(of: token, in: loaded)
+            guard user.status != .guest else {
+                throw Failure(.factorNotOffered, "A guest has nothing to protect yet. Register or log in first.")
+            }
+            let owner = FactorOwnership(
+                id: user.objectID,
+                user: user,
+                owner: token.hash,
+                account: user.text(of: application.settings.identityProperty) ?? user.email ?? user.name,
+                finishesLogin: false,
+                factors: try await store.factors(of: user.objectID, in: application)
+            )
+            return (owner, nil)
+        case .pending(let text):
+            let (owner, pending) = try await owner(by: text, keyLabel: keyLabel, in: loaded)
+            return (owner, pending)
+        }
+    }
+
+    /// Who enrols a factor to finish a login.
+    ///
+    /// - Throws: `pending_sign_in_invalid`.
+    func owner(
+        by text: String,
+        keyLabel: String?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> (FactorOwnership, PendingSignIn) {
+        let application = loaded.application
+        let pending = try pendings.opened(text, by: keyLabel, in: application)
+        guard pending.enrols, let id = pending.user else { throw .pendingInvalid }
+        let owner = FactorOwnership(
+            id: id,
+            user: pending.isUserThere ? try await store.person(id, of: application)?.user : nil,
+            owner: pending.hash,
+            account: pending.login,
+            finishesLogin: true,
+            factors: pending.isUserThere ? try await store.factors(of: id, in: application) : []
+        )
+        return (owner, pending)
+    }
+
+    /// Recovery codes for who enrols a factor, where the application has them.
+    func recoveryCodes(of user: ObjectID, in loaded: LoadedApplication) -> (shown: [Secret], factor: NewFactor)? {
+        loaded.application.settings.secondFactor.allows(.recoveryCode) ? enrolment.recoveryCodes(of: user) : nil
+    }
+
+    private enum Change {
+        case added(FactorKind)
+        case removed(FactorKind)
+
+        func mail(link: Secret?, days: Int, name: String?) -> Mail {
+            switch self {
+            case .added(let kind): .factorAdded(kind: kind, link: link, days: days, name: name)
+            case .removed(let kind): .factorRemoved(kind: kind, link: link, days: days, name: name)
+            }
+        }
+    }
+
+    private func announcement(
+        _ change: Change,
+        to user: User,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Announcement? {
+        try await notices.announcement(to: user, in: loaded) { link, days in
+            change.mail(link: link, days: days, name: user.name)
+        }
+    }
+
+    /// Tells whoever has enrolled the first factor at a login's end.
+    func tellOfFirst(_ kind: FactorKind, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
+        await tell(.added(kind), user, in: loaded, logger: logger)
+    }
+
+    /// Tells of a factor that is there already, with no link: before it there was none that could be brought back.
+    private func tell(_ change: Change, _ user: User, in loaded: LoadedApplication, logger: Logger) async {
+        let mail = change.mail(link: nil, days: 0, name: user.name)
+        await notices.notify(mail, about: user, in: loaded, logger: logger)
+    }
+}

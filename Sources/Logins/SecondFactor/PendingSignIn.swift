@@ -1,0 +1,162 @@
+import Factors
+import Providers
+import Secrets
+package import Store
+package import Vocabulary
+
+/// What a client says of itself with a login: what is put off is finished by the same one.
+package struct LoginClient: Sendable {
+    /// The label of the API key by which it came; nil where it came by a host.
+    package let keyLabel: String?
+    /// What its device is trusted by.
+    package let trustedDevice: Secret?
+
+    package init(keyLabel: String?, trustedDevice: Secret?) {
+        self.keyLabel = keyLabel
+        self.trustedDevice = trustedDevice
+    }
+
+    /// SHA-256 of what the device is trusted by.
+    package var deviceHash: [UInt8]? { trustedDevice.flatMap { OneTimeToken(received: $0.reveal()) }?.hash }
+}
+
+/// What somebody logs in by before a second factor is asked for.
+package enum FirstFactor: Sendable {
+    /// Whom a provider has vouched for.
+    case provider(VouchedLogin, guest: GuestClaim?)
+    /// A password, as it was stored when it was held against what was sent.
+    case password(StoredPassword)
+}
+
+/// Something that waits for a second factor, sealed, in the hands of whoever began it: nothing is kept of it.
+struct PendingSignIn: SealedInTransit {
+    enum Purpose: Sendable {
+        /// To log in.
+        case signIn(FirstFactor)
+        /// To log in by a passkey, whoever's it is.
+        case passkey
+        /// To show anew who holds a session: SHA-256 of its token.
+        case reauthentication([UInt8])
+        /// To set a password by a link: SHA-256 of its token.
+        case link([UInt8])
+    }
+
+    let occasion: FactorOccasion
+    let purpose: Purpose
+    /// Whose it is, or will be once the login creates the user; nil for a passkey, which says it.
+    let user: ObjectID?
+    /// Whether there is that user.
+    let isUserThere: Bool
+    /// Whether the user enrols a factor, having none.
+    let enrols: Bool
+    /// By which API key it was begun.
+    let keyLabel: String?
+    /// The session that the client had.
+    let previousToken: SessionToken?
+    /// The database's time at which it was put off, in Unix seconds.
+    let begunAt: Int64
+    let endsAt: Int64
+
+    static let keyName = "federation: pending sign-ins"
+
+    /// Seconds for which a factor may be shown.
+    static let seconds = FactorChecks.seconds
+    /// Seconds in which somebody who has none enrols one: an app may have to be installed.
+    static let enrolmentSeconds = FactorEnrolment.seconds
+
+    private enum Key {
+        static let (occasion, user, isThere, enrols) = ("occasion", "user", "there", "enrols")
+        static let (keyLabel, previous, begun, end) = ("key", "previous", "begun", "end")
+        static let (provider, vouched, guest, guestToken) = ("provider", "vouched", "guest", "guestToken")
+        static let (hash, hashKey, login, session) = ("hash", "hashKey", "login", "session")
+        static let (link, passkey) = ("link", "passkey")
+    }
+
+    init(
+        occasion: FactorOccasion,
+        purpose: Purpose,
+        user: ObjectID?,
+        isUserThere: Bool,
+        enrols: Bool,
+        keyLabel: String?,
+        previousToken: SessionToken?,
+        begunAt: Int64,
+        endsAt: Int64
+    ) {
+        self.occasion = occasion
+        self.purpose = purpose
+        self.user = user
+        self.isUserThere = isUserThere
+        self.enrols = enrols
+        self.keyLabel = keyLabel
+        self.previousToken = previousToken
+        self.begunAt = begunAt
+        self.endsAt = endsAt
+    }
+
+    var text: Secret {
+        var object: JSONObject = [
+            Key.occasion: .string(Base64URL.encode(occasion.bytes)), Key.isThere: .bool(isUserThere),
+            Key.enrols: .bool(enrols), Key.begun: .integer(begunAt), Key.end: .integer(endsAt),
+        ]
+        if let user { object.append(Key.user, .string(user.description)) }
+        if let keyLabel { object.append(Key.keyLabel, .string(keyLabel)) }
+        if let previousToken { object.append(Key.previous, .string(previousToken.secret.reveal())) }
+        switch purpose {
+        case .signIn(.provider(let login, let guest)):
+            object.append(Key.provider, .string(login.result.person.identity.provider.text))
+            object.append(Key.vouched, .string(login.text.reveal()))
+            if let guest {
+                object.append(Key.guest, .string(guest.id.description))
+                object.append(Key.guestToken, .string(guest.token.secret.reveal()))
+            }
+        case .signIn(.password(let password)):
+            object.append(Key.hash, .string(Base64URL.encode(password.hash.bytes)))
+            object.append(Key.hashKey, .string(password.hash.keyID))
+            object.append(Key.login, .string(password.login))
+        case .reauthentication(let tokenHash): object.append(Key.session, .string(Base64URL.encode(tokenHash)))
+        case .link(let tokenHash): object.append(Key.link, .string(Base64URL.encode(tokenHash)))
+        case .passkey: object.append(Key.passkey, .bool(true))
+        }
+        return Secret(JSONValue.object(object).text)
+    }
+
+    init?(_ object: JSONObject) {
+        func bytes(_ key: String) -> [UInt8]? { object[key]?.string.flatMap { Base64URL.decode($0.utf8) } }
+        func token(_ key: String) -> SessionToken? { object[key]?.string.flatMap { SessionToken(received: $0) } }
+        func id(_ key: String) -> ObjectID? { object[key]?.string.flatMap { ObjectID($0) } }
+        guard let occasion = bytes(Key.occasion), let isThere = object[Key.isThere]?.bool,
+            let enrols = object[Key.enrols]?.bool, let begun = object[Key.begun]?.integer,
+            let end = object[Key.end]?.integer
+        else { return nil }
+        if let vouched = object[Key.vouched]?.string {
+            guard let provider = object[Key.provider]?.string.flatMap({ ProviderName($0) }),
+                let login = VouchedLogin(Secret(vouched), provider: provider)
+            else { return nil }
+            let guest = id(Key.guest).flatMap { id in token(Key.guestToken).map { GuestClaim(id: id, token: $0) } }
+            purpose = .signIn(.provider(login, guest: guest))
+        } else if let hash = bytes(Key.hash) {
+            guard let key = object[Key.hashKey]?.string, let login = object[Key.login]?.string,
+                let user = id(Key.user)
+            else { return nil }
+            let sealed = SealedSecret(bytes: hash, keyID: key)
+            purpose = .signIn(.password(StoredPassword(objectID: user, login: login, hash: sealed)))
+        } else if let session = bytes(Key.session) {
+            purpose = .reauthentication(session)
+        } else if let link = bytes(Key.link) {
+            purpose = .link(link)
+        } else if object[Key.passkey]?.bool == true {
+            purpose = .passkey
+        } else {
+            return nil
+        }
+        self.occasion = FactorOccasion(bytes: occasion)
+        user = id(Key.user)
+        isUserThere = isThere
+        self.enrols = enrols
+        keyLabel = object[Key.keyLabel]?.string
+        previousToken = token(Key.previous)
+        begunAt = begun
+        endsAt = end
+    }
+}

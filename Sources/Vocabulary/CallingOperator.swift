@@ -1,0 +1,56 @@
+/// Who calls the administration by a live token.
+package struct CallingOperator: Sendable {
+    package let name: OperatorName
+    package let role: OperatorRole
+    package let id: ObjectID
+    /// SHA-256 of the token.
+    package let tokenHash: [UInt8]
+    /// Whether a program has the token.
+    package let isMachine: Bool
+    /// Whether the operator has a second factor.
+    package let hasFactor: Bool
+    /// Seconds since a second factor was shown with the token; nil when none was.
+    package let factorShownAgo: Int64?
+
+    package init(
+        name: OperatorName,
+        role: OperatorRole,
+        id: ObjectID,
+        tokenHash: [UInt8],
+        isMachine: Bool,
+        hasFactor: Bool,
+        factorShownAgo: Int64?
+    ) {
+        self.name = name
+        self.role = role
+        self.id = id
+        self.tokenHash = tokenHash
+        self.isMachine = isMachine
+        self.hasFactor = hasFactor
+        self.factorShownAgo = factorShownAgo
+    }
+
+    /// Whether the caller may do what asks for a second factor; programs, and people who have none, are not asked.
+    package func satisfies(_ demand: OperatorFactorDemand) -> Bool {
+        guard let seconds = demand.seconds, hasFactor, !isMachine else { return true }
+        return factorShownAgo.map { $0 <= seconds } ?? false
+    }
+}
+
+/// How lately operators who have a second factor must have shown it, by its name in the API's document.
+package enum OperatorFactorDemand: String, Sendable, CaseIterable {
+    /// For what it takes to show one.
+    case none
+    case within12Hours
+    /// For what cannot be undone, and for what opens a way in.
+    case within5Minutes
+
+    /// Nil where nobody is asked.
+    package var seconds: Int64? {
+        switch self {
+        case .none: nil
+        case .within12Hours: 12 * 3600
+        case .within5Minutes: 300
+        }
+    }
+}

@@ -1,0 +1,108 @@
+-- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 device_hash, $6 fresh_id, $7 scopes, $8 declined_scopes, $9 data_access_expires, $10 ban_hash, $11 token_hash, $12 session_seconds, $13 previous_token_hash
+with known as (
+    select i.object_id, i.written from "shop".identities i
+    where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
+), before as (
+    select
+        u.user_status as status,
+        u.object_id,
+        (u.dynamic - :cleared::text[]) || :dynamic as dynamic
+    from "shop".users u where u.object_id = (select known.object_id from known)
+    for no key update of u
+), factor as (
+    select case
+        when exists (
+            select from "shop".factors f
+            where f.object_id = (select known.object_id from known) and f.kind in ('totp') and f.removed is null
+        ) then case when not exists (
+            select from "shop".trusted_devices d
+            where d.token_hash = :device_hash::bytea and d.object_id = (select known.object_id from known) and d.expires > now()
+        ) then 'factor' end
+        when exists (
+            select from "shop".user_roles r
+            where r.object_id = (select known.object_id from known) and r.role in ('editor')
+        ) then 'enrolment'
+    end as demand
+), identity as (
+    insert into "shop".identities as i
+        (provider, provider_app, subject, object_id, granted_scopes, declined_scopes, data_access_expires,
+            written)
+    select
+        'staff-sso', :app, :subject, :fresh_id,
+        coalesce(:scopes, '{}'), coalesce(:declined_scopes, '{}'), :data_access_expires,
+        '{}'::jsonb
+    from (select) one left join before on true
+    where before.status is distinct from 'DISABLED'
+        and (
+            before.status is not null
+            or not exists (
+                select from "shop".single_use
+                where kind = 'banned' and hash = :ban_hash and expires > now()
+            ) and not exists (
+                select from "shop".identities
+                where provider = 'staff-sso' and provider_app = :app and subject = :subject
+            )
+        )
+        and (select factor.demand from factor) is null
+    on conflict (provider, provider_app, subject) do update set
+        last_used = now(), revoked = null, revoked_by = null,
+        granted_scopes = coalesce(:scopes, i.granted_scopes),
+        declined_scopes = coalesce(:declined_scopes, i.declined_scopes),
+        data_access_expires = case when :scopes is null then i.data_access_expires else :data_access_expires end
+    where i.object_id = (select known.object_id from known)
+    returning i.object_id, i.object_id = :fresh_id as is_new
+), created as (
+    insert into "shop".users as u
+        (object_id, social_account, last_login, dynamic)
+    select object_id, 'STAFF-SSO', now(), :dynamic
+    from identity where is_new
+    returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
+), changed as (
+    update "shop".users u set
+        last_login = now(),
+        dynamic = before.dynamic,
+        updated = case
+            when (before.dynamic)
+                is distinct from (u.dynamic)
+                then now()
+            else u.updated
+        end
+    from before
+    where u.object_id = (select identity.object_id from identity where not identity.is_new)
+        and u.user_status <> 'DISABLED'
+    returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
+), person as (
+    select true as is_new, * from created
+    union all
+    select false, * from changed
+), session as (
+    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    select
+        :token_hash, object_id, now() + make_interval(secs => :session_seconds),
+        'staff-sso', :app, :subject
+    from person
+    on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
+), previous as (
+    delete from "shop".sessions
+    where token_hash = :previous_token_hash and token_hash <> :token_hash
+        and object_id = (select person.object_id from person)
+    returning true as ended
+), surplus as (
+    delete from "shop".sessions where token_hash = any (array(
+        select o.token_hash from "shop".sessions o
+        where o.object_id = (select person.object_id from person) and o.token_hash <> :token_hash
+        order by o.created desc offset 999
+    ))
+)
+select
+    case
+        when person.object_id is not null then null
+        when (select before.status from before) = 'DISABLED' or exists (
+            select from "shop".single_use
+            where kind = 'banned' and hash = :ban_hash and expires > now()
+        )
+            then 'disabled'
+        when (select factor.demand from factor) is not null then (select factor.demand from factor)
+    end as refusal,
+    person.*, previous.ended
+from (select) one left join person on true left join previous on true
