@@ -219,8 +219,8 @@ create table if not exists federation.dynamic_properties (
     primary key (application_id, name)
 );
 
--- Tables that were there before the application and hold its users (`federation adopt`): `users` of its schema is a view
--- of the table then. A row without the view is of an adoption that has begun.
+-- Tables that were there before the application and hold its users (`federation adopt`): `users` of its schema is a
+-- view of the table then. A row without the view is of an adoption that has begun.
 create table if not exists federation.adopted_tables (
     application_id text collate "C" primary key references federation.applications on delete cascade,
     relation regclass not null unique,
@@ -490,8 +490,8 @@ begin
 end
 $body$;
 
--- Whether a user has a second factor of some kind. It is called under the lock on the user, and sees what a simultaneous
--- login has committed before it gave up that lock.
+-- Whether a user has a second factor of some kind. It is called under the lock on the user, and sees what a
+-- simultaneous login has committed before it gave up that lock.
 create or replace function federation.has_factor(schema_name text, object_id uuid, kinds text[]) returns boolean
 language plpgsql volatile as $body$
 declare
@@ -517,9 +517,9 @@ left join federation.adopted_tables t on t.application_id = a.id
 where u.oid = to_regclass(format('%I.users', users_table.schema_name))
 $body$;
 
--- The columns of the table that an application's users are in, with the names that statements use; columns of an adopted
--- table that are none of the users' have none. There a type that holds less than a property's counts as the property's:
--- what does not fit is refused when it is written.
+-- The columns of the table that an application's users are in, with the names that statements use; columns of an
+-- adopted table that are none of the users' have none. There a type that holds less than a property's counts as the
+-- property's: what does not fit is refused when it is written.
 create or replace function federation.user_columns(schema_name text)
 returns table (
     name text, column_name text, relation oid, number bigint, type text,
@@ -636,8 +636,8 @@ begin
             raise exception 'schema % has a view users of no adopted table', schema_name using errcode = 'wrong_object_type';
         end if;
     else
-        -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is kept,
-        -- but takes no update that leaves it so large.
+        -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is
+        -- kept, but takes no update that leaves it so large.
         if not exists (
             select from pg_constraint
             where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
@@ -934,12 +934,12 @@ begin
     end if;
 
     -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes,
-    -- nonces, states of dialogs and what waited for a second factor, once they have been used; identities whose access has ended, by federation.identity_hash,
-    -- `created` being the moment; apps whose dialogs are opened without a challenge for a while (noChallenge), by
-    -- SHA-256 of their id; and identities that were a disabled user's when they were erased, by an HMAC under
-    -- federation.ban_key. `owner` is who has used it: the same attempt may come again when it lost a race or its reply;
-    -- of a login code it is whose it is, by federation.identity_hash, and of a ban the object_id of who is gone. The
-    -- payload, of login codes alone, is sealed like a provider token.
+    -- nonces, states of dialogs and what waited for a second factor, once they have been used; identities whose access
+    -- has ended, by federation.identity_hash, `created` being the moment; apps whose dialogs are opened without a
+    -- challenge for a while (noChallenge), by SHA-256 of their id; and identities that were a disabled user's when they
+    -- were erased, by an HMAC under federation.ban_key. `owner` is who has used it: the same attempt may come again
+    -- when it lost a race or its reply; of a login code it is whose it is, by federation.identity_hash, and of a ban
+    -- the object_id of who is gone. The payload, of login codes alone, is sealed like a provider token.
     execute format($ddl$
         create table if not exists %1$I.single_use (
             kind text collate "C" not null check (%2$s),

@@ -101,8 +101,8 @@ package struct UserAdministration: Sendable {
 
     /// Takes a second factor from a user, or all of them, for good; the person is told by mail.
     ///
-    /// Where the application requires one, the next login of the user enrols another. Recovery codes go with the last factor that
-    /// they stand in for, and no device is trusted any more.
+    /// Where the application requires one, the next login of the user enrols another. Recovery codes go with the last
+    /// factor that they stand in for, and no device is trusted any more.
     ///
     /// - Parameters:
     ///   - factor: The factor; nil for all.
@@ -217,7 +217,8 @@ package struct UserAdministration: Sendable {
     }
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
-    /// login of its password, its roles, its sessions, its second factors, and the newest 1,000 entries of the audit log that name it.
+    /// login of its password, its roles, its sessions, its second factors, and the newest 1,000 entries of the audit
+    /// log that name it.
     package func export(
         _ id: String,
         of application: String,

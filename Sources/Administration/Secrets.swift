@@ -11,8 +11,8 @@ package struct SecretRotation: Sendable {
     /// `{"current": keyId, "accepted": [keyId],
     ///   "secrets": [{"keyId", "count", "tokens", "passwords", "factors", "tokenKeys", "banKeys", "passing",
     ///   "known"}]}`: app secrets and secret options, kept tokens of identities, hashes of passwords, what is secret of
-    ///   second factors, keys of signed tokens, the key of bans, and what passes: login codes that wait to be exchanged,
-    ///   and mails that wait to be sent.
+    ///   second factors, keys of signed tokens, the key of bans, and what passes: login codes that wait to be
+    ///   exchanged, and mails that wait to be sent.
     package func count() async throws(Failure) -> JSONValue {
         var secrets: [String: Int] = [:]
         for (keyID, count) in try await store.secretsByKey() { secrets[keyID] = count }
@@ -62,7 +62,8 @@ package struct SecretRotation: Sendable {
     ///
     /// App secrets come first, secret options after them, also such as were stored as they are, the keys of signed
     /// tokens and that of bans after them, and then kept tokens of identities, hashes of passwords, secrets of second
-    /// factors and mails that wait to be sent, application by application. A login code is over within a minute and stays under its key.
+    /// factors and mails that wait to be sent, application by application. A login code is over within a minute and
+    /// stays under its key.
     ///
     /// - Parameters:
     ///   - actor: Who does it.

@@ -102,8 +102,8 @@ package struct SignInWriter: Sendable {
         return try await store.signIn(write, by: statement, linking: linking)
     }
 
-    /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one as
-    /// it is.
+    /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one
+    /// as it is.
     ///
     /// A credential that counts once has been used by then; of a guest's login, whose transaction is undone, it is used
     /// here.

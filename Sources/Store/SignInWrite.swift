@@ -223,8 +223,8 @@ extension PropertyValue {
 ///   and neither is one that was erased while the statement waited for its user: the next run sees whether that was a
 ///   ban;
 /// - `created`: the user, only when the identity was inserted; `changed`: else the update by the sync rules;
-/// - `seen`, `nonce`: for a credential that counts once (`.once`, `.finishing`): the first attempt that names it owns it, and only
-///   the owner's statement goes on; see `SingleUse`;
+/// - `seen`, `nonce`: for a credential that counts once (`.once`, `.finishing`): the first attempt that names it owns
+///   it, and only the owner's statement goes on; see `SingleUse`;
 /// - `session`: only for a user of the two above; when it is there already, the same login came again, or the user of a
 ///   session has shown once more who they are;
 /// - `previous`, `surplus`: end the sessions that the login takes the place of, and the oldest of too many; see

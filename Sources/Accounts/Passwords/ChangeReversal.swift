@@ -51,8 +51,8 @@ package struct ChangeReversal: Sendable {
     /// - Returns: The providers of identities that could not be brought back: they are another account's by now, or
     ///   others are in their place.
     /// - Throws: `link_invalid`, `password_not_allowed`, `login_taken_by_other`, `overloaded`,
-    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for
-    ///   the first.
+    ///   `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but
+    ///   for the first.
     package func undoChange(
         by token: String,
         to password: Secret,

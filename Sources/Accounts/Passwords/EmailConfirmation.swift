@@ -137,11 +137,13 @@ package struct EmailConfirmation: Sendable {
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - choice: What becomes of the password; nil will do where there is none.
-    ///   - answer: The second factor, for another password of an account that has one; and where the request comes from.
+    ///   - answer: The second factor, for another password of an account that has one; and where the request comes
+    ///     from.
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Throws: `link_invalid`, `password_missing`, `login_invalid`, `too_many_attempts`, `password_not_allowed`,
-    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays good then, but for the first.
+    ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_sign_in_invalid`; the link stays
+    ///   good then, but for the first.
     package func confirmEmail(
         by token: String,
         password choice: ConfirmedPassword?,

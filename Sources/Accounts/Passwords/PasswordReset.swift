@@ -78,8 +78,8 @@ package struct PasswordReset: Sendable {
 
     /// The account to which a link leads; nothing is used up.
     ///
-    /// - Throws: `link_invalid`; where it is asked for a second factor, `factor_not_offered`, `pending_sign_in_invalid`,
-    ///   and what stands in the way of a code.
+    /// - Throws: `link_invalid`; where it is asked for a second factor, `factor_not_offered`,
+    ///   `pending_sign_in_invalid`, and what stands in the way of a code.
     package func linkedAccount(
         _ token: String,
         for purpose: EmailTokenPurpose,

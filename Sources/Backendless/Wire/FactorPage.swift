@@ -6,8 +6,8 @@ import Vocabulary
 
 /// The page that asks for a second factor at the end of a dialog.
 ///
-/// It runs no script but that of passkeys, and that which hands the user over; it sends its forms to the path beside its
-/// own.
+/// It runs no script but that of passkeys, and that which hands the user over; it sends its forms to the path beside
+/// its own.
 enum FactorPage {
     /// The path beside `authorize` that takes what the page sends.
     static let path = "secondFactor"

@@ -227,8 +227,8 @@ struct FactorStep<Input> {
 
     private var hasFactor: SQL<Input> { FactorStep.hasFactor(user, in: application) }
 
-    /// The same, seen under the lock on the user: what a simultaneous login has enrolled before it gave up that lock, the
-    /// statement itself does not see.
+    /// The same, seen under the lock on the user: what a simultaneous login has enrolled before it gave up that lock,
+    /// the statement itself does not see.
     private var hasFactorByNow: SQL<Input> {
         let kinds = application.settings.secondFactor.factors.filter(\.standsAlone)
             .map { "\(literal: $0.rawValue)" as SQL<Input> }

@@ -7,7 +7,8 @@ package import Vocabulary
 // what was enrolled since is the thief's.
 
 extension Store {
-    /// The factors that whoever sets a password by a link may be asked for, from the oldest on; nil when nobody is asked.
+    /// The factors that whoever sets a password by a link may be asked for, from the oldest on; nil when nobody is
+    /// asked.
     package func factors(
         ofLink tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
@@ -40,7 +41,8 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Uses up the factor that the owner of a locked account has shown for a link, or makes sure that none is asked for.
+    /// Uses up the factor that the owner of a locked account has shown for a link, or makes sure that none is asked
+    /// for.
     ///
     /// - Parameters:
     ///   - proof: What was shown; nil where nothing was.

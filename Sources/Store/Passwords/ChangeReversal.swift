@@ -27,8 +27,8 @@ extension Store {
     ///   - application: Whose user it is.
     /// - Returns: Nil when the link did not count.
     /// - Throws: `second_factor_required` when the account has one that it had before the change, too,
-    ///   `pending_sign_in_invalid` for a factor that has been used; `login_taken_by_other` when another account has confirmed the address, `store_unavailable` and its
-    ///   like; nothing is written then.
+    ///   `pending_sign_in_invalid` for a factor that has been used; `login_taken_by_other` when another account has
+    ///   confirmed the address, `store_unavailable` and its like; nothing is written then.
     package func undoChange(
         byLink tokenHash: [UInt8],
         to password: StoredPassword,

@@ -92,7 +92,8 @@ struct SlowSearchTests {
         let other = try #require(try await deployment.register("other.canary@example.com")["objectId"]?.string)
         _ = try await deployment.register("reader.canary@example.com")
         let reader = try await deployment.logIn("reader.canary@example.com")
-        // Each of these takes such a pattern some hundredths of a second: PostgreSQL hears of a cancellation in between.
+        // Each of these takes such a pattern some hundredths of a second: PostgreSQL hears of a cancellation in
+        // between.
         let database = deployment.database
         try await database.psql(
             """
