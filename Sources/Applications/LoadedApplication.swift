@@ -303,11 +303,9 @@ package final class LoginPlan: Sendable {
     package let statement: SignInStatement
     /// For a credential that counts once.
     package let singleUseStatement: SignInStatement
-    /// For a login that was put off for a second factor.
-    package var finishingStatement: SignInStatement { finishing ?? singleUseStatement.finishing }
-    /// Made once where people are asked for one; elsewhere a login is finished only when the operator has just changed
-    /// that.
-    private let finishing: SignInStatement?
+    /// Made once where people are asked for a second factor; elsewhere a login is finished only when the operator has
+    /// just changed that.
+    private let showing: SignInStatement?
     /// For each target of the statement the position of its value among the mapping's targets.
     private let positions: [Int]
     /// Dynamic targets: name and position of its value.
@@ -345,7 +343,16 @@ package final class LoginPlan: Sendable {
             targets: targets,
             use: .once
         )
-        finishing = application.settings.secondFactor.demand == .off ? nil : singleUseStatement.finishing
+        let isAsking = application.settings.secondFactor.demand != .off
+        showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
+    }
+
+    /// For a login that was put off for a second factor, of which there is evidence now.
+    package func finishingStatement(by evidence: FactorProof.Kind) -> SignInStatement {
+        switch evidence {
+        case .shown: showing ?? singleUseStatement.finishing(by: .shown)
+        case .enrolled: singleUseStatement.finishing(by: .enrolled)
+        }
     }
 
     /// For a profile that was read without a login; with the values of `columnValues(of:)`.

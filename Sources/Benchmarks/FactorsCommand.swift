@@ -23,6 +23,8 @@ struct FactorsCommand: AsyncParsableCommand {
     var connections = 16
     @Option(help: "Logins that are left waiting.")
     var waiting = 50_000
+    @Option(help: "Wrong codes for one person's factor, from many sources, in 20 rounds whose waits are over at once.")
+    var guesses = 20_000
 
     func run() async throws {
         let setting = try Setting()
@@ -100,6 +102,22 @@ struct FactorsCommand: AsyncParsableCommand {
             costs,
             order: ["change", "finish"]
         )
+        var replies: [Int: Int] = [:]
+        var pendings = [String](repeating: "", count: 500)
+        for round in 0..<20 {
+            try await installation.database.rows(
+                of: "update \(Setting.application).attempts set blocked_until = to_timestamp(0)"
+            )
+            let connection = try Connection(port: service.client.port)
+            for login in pendings.indices {
+                pendings[login] = try await Reply.of(logins[0], at: connection, status: 401).errorData?.pending ?? ""
+            }
+            let part = guesses / 20
+            let codes = (0..<part).map { everybody[0].guess(round * part + $0, pendings[$0 % pendings.count]) }
+            let outcome = await target("guesses", codes).load.once(connections: connections)
+            replies.merge(outcome.replies, uniquingKeysWith: +)
+        }
+        Report().guesses(replies)
         let put = target("waiting", (0..<waiting).map { logins[$0 % logins.count] }, status: 401)
         try put.check(await put.load.closedLoop(connections: connections, seconds: seconds))
         let before = try service.process.usage().residentBytes
@@ -171,6 +189,14 @@ private struct Enrolled {
     /// The end of a login that was put off.
     func finish(_ pending: String) -> [UInt8] {
         let body = #"{"pending":"\#(pending)","factorId":"\#(factor)","code":"\#(Self.code(of: app))"}"#
+        return Self.request("POST", "users/secondFactor/finish", body, token: nil, from: source)
+    }
+
+    /// A wrong code, from anywhere.
+    func guess(_ number: Int, _ pending: String) -> [UInt8] {
+        let wrong = app.code(step: TOTP.step(at: Int64(Date().timeIntervalSince1970)) + 10 + Int64(number))
+        let body = #"{"pending":"\#(pending)","factorId":"\#(factor)","code":"\#(wrong)"}"#
+        let source = "11.\(number / 65_536 % 256).\(number / 256 % 256).\(number % 256)"
         return Self.request("POST", "users/secondFactor/finish", body, token: nil, from: source)
     }
 

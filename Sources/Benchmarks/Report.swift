@@ -76,6 +76,12 @@ struct Report {
         print("\n\(count) logins left waiting: \(mebibytes(before)) MiB before, \(mebibytes(after)) MiB after")
     }
 
+    /// What became of wrong codes: those with 429 nobody has looked at.
+    func guesses(_ replies: [Int: Int]) {
+        let all = replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
+        print("\n\(replies.values.reduce(0, +)) wrong codes for one factor from as many sources: \(all)")
+    }
+
     /// What is measured of a program on a new system.
     func fresh(_ name: String, people: Int, seconds: Double) {
         print("\n\(name): logins of \(people) people, tables analyzed at one session, measurements of \(seconds) s")

@@ -118,9 +118,10 @@ package final class FactorChecks: Sendable {
 
     /// The one place where what somebody shows is held against a factor.
     ///
-    /// The guess is counted before it is looked at, for the source, the occasion and the factor, on whatever instance,
-    /// and counts until what was shown is used up: every road goes through here, so none leads around the limits.
-    /// A passkey that is none of the user's is no guess.
+    /// The guess is counted for the factor before it is looked at, on whatever instance, and counts until what was
+    /// shown is used up: every road goes through here, so none leads around the limit. The source and the occasion must
+    /// not have to wait; what was wrong counts for them when it is known to be, so guesses under way at once can be more
+    /// than they allow, and never more than the factor does. A passkey that is none of the user's is no guess.
     ///
     /// - Parameters:
     ///   - response: What was shown.
@@ -148,26 +149,35 @@ package final class FactorChecks: Sendable {
         let id = try await factor(of: response, by: id, of: user, among: factors, in: application)
         var assertion: AssertionResponse?
         if case .credential(let credential) = response { assertion = try Self.assertion(credential) }
-        let guess = FactorGuess(
-            source: source.attemptKey,
-            occasion: occasion.attemptKey,
-            factor: response.canBeGuessed ? Digest.sha256("factor \(user) \(id) \(use.rawValue)") : nil
-        )
+        let guess = response.canBeGuessed ? Digest.sha256("factor \(user) \(id) \(use.rawValue)") : nil
+        let failures = AttemptCount.failures(for: occasion, from: source)
         let counted = try await attempts.counting(before: .now + limits.login) { () throws(Failure) in
-            try await store.countGuess(at: id, of: user, for: guess.counts, in: application)
+            try await store.countGuess(
+                at: id,
+                of: user,
+                for: guess.map { [AttemptCount(for: $0, by: .factor)] } ?? [],
+                unlessHeld: failures,
+                in: application
+            )
         }
         if let refusal = counted.refusal { throw refusal.failure }
-        guard let factor = factors.map({ $0.first { $0.id == id } }) ?? counted.factor else { throw .factorInvalid }
-        guard usable([factor], in: application).count == 1 else { throw .factorInvalid }
-        let (shown, isVerified) = try FactorRealm(of: application).hold(
-            response,
-            assertion,
-            against: factor,
-            for: occasion,
-            hints: hints,
-            at: clock.seconds
-        )
-        return CheckedFactor(kind: factor.kind, shown: shown, isUserVerified: isVerified, guess: guess)
+        do throws(Failure) {
+            guard let factor = factors.map({ $0.first { $0.id == id } }) ?? counted.factor,
+                usable([factor], in: application).count == 1
+            else { throw .factorInvalid }
+            let (shown, isVerified) = try FactorRealm(of: application).hold(
+                response,
+                assertion,
+                against: factor,
+                for: occasion,
+                hints: hints,
+                at: clock.seconds
+            )
+            return CheckedFactor(kind: factor.kind, shown: shown, isUserVerified: isVerified, guess: guess)
+        } catch {
+            _ = try await attempts.count(failures, of: application, before: .now + limits.login)
+            throw error
+        }
     }
 
     /// Which factor of a user's is shown.
@@ -280,10 +290,23 @@ extension RecoveryCode {
     func stored(of user: ObjectID) -> String { Base64URL.encode(hash(of: user)) }
 }
 
+extension AttemptCount {
+    /// For what a wrong guess is counted beside the factor.
+    static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
+        [
+            AttemptCount(for: source.attemptKey, by: .source),
+            AttemptCount(for: occasion.attemptKey, by: .pendingSignIn),
+        ]
+    }
+}
+
 extension AttemptRefusal {
+    /// The position of the occasion among `AttemptCount.failures`.
+    private static let occasion = 1
+
     /// Why nothing may be guessed now; of the occasion itself, nothing ever.
     fileprivate var failure: Failure {
-        guard position != FactorGuess.occasionPosition else {
+        guard position != Self.occasion else {
             return Failure(.pendingSignInInvalid, "Too many wrong codes: this login has ended. Log in again.")
         }
         return Failure(

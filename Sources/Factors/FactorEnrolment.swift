@@ -247,10 +247,7 @@ package final class FactorEnrolment: Sendable {
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) {
-        let counts = [
-            AttemptCount(for: source.attemptKey, by: .source),
-            AttemptCount(for: draft.occasion.attemptKey, by: .pendingSignIn),
-        ]
+        let counts = AttemptCount.failures(for: draft.occasion, from: source)
         let refusal = try await attempts.count(counts, of: loaded.application, before: .now + limits.login)
         guard let refusal else { return }
         throw Failure(

@@ -41,8 +41,8 @@ package struct CheckedFactor: Sendable {
     package let shown: ShownFactor
     /// Whether the authenticator has made sure who holds it.
     package let isUserVerified: Bool
-    /// For what the guess was counted: taken back when it is used up.
+    /// SHA-256 of that for which the guess was counted, to be taken back when it is used up.
     ///
     /// Nil where nothing was guessed.
-    package let guess: FactorGuess?
+    package let guess: [UInt8]?
 }

@@ -71,8 +71,9 @@ package struct SignInWriter: Sendable {
     ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let application = attempt.loaded.application
         if !plan.mapping.newDynamicNames.isEmpty {
-            // A login that is put off leaves nothing, and names are kept in a statement of their own.
-            if login.factor == nil, linking == nil {
+            // A login that is put off leaves nothing, and names are kept in a statement of their own. Only what is linked
+            // to a user's own session is never put off.
+            if login.factor == nil, linking?.isOfSession != true {
                 let device = attempt.request.client.deviceHash
                 let identity = login.result.person.identity
                 if let demand = try await store.factorDemand(of: identity, deviceHash: device, in: application) {
@@ -97,7 +98,8 @@ package struct SignInWriter: Sendable {
             deviceHash: attempt.request.client.deviceHash
         )
         let statement =
-            login.factor != nil ? plan.finishingStatement : login.once != nil ? plan.singleUseStatement : plan.statement
+            login.factor.map { plan.finishingStatement(by: $0.kind) }
+            ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
         guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
         return try await store.signIn(write, by: statement, linking: linking)
     }

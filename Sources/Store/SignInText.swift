@@ -27,7 +27,7 @@ struct SignInText {
         self.provider = provider
         self.tokens = tokens
         isOnce = use != .repeated
-        isFinishing = use == .finishing
+        isFinishing = use.finishes != nil
         let once = SingleUseStep<SignInWrite>(
             schema: "\(identifier: application.schema)",
             kind: isFinishing ? .pendingSignIn : .credential,
@@ -35,9 +35,10 @@ struct SignInText {
         )
         self.once = once
         factor =
-            if isFinishing {
+            if let evidence = use.finishes {
                 FactorStep(
                     finishing: application,
+                    by: evidence,
                     user: "(select before.object_id from before)",
                     proof: \.factor,
                     opened: .tokenHash,
@@ -68,7 +69,7 @@ struct SignInText {
 
     /// The whole.
     var statement: SQL<SignInWrite> {
-        var expressions = (isOnce ? [once.expression, nonce] : []) + [known, before]
+        var expressions = (isOnce ? [once.expression] : []) + (usesNonce ? [nonce] : []) + [known, before]
         if let room { expressions.append(room) }
         if let factor { expressions.append(factor.expressions(if: conditions)) }
         expressions += [identity, created, changed, person, session, ending.expressions]
@@ -140,7 +141,7 @@ struct SignInText {
         let tokenValues = token.map { ",\n\($0.value)" as SQL<SignInWrite> }.joined(separator: "")
         var changes = token.map { "\($0.column) = excluded.\($0.column)" as SQL<SignInWrite> }
         if let written = writes.nextWritten { changes.append("written = \(written)") }
-        let conditions = (conditions + (factor.map { [$0.isSatisfied] } ?? []))
+        let conditions = (factor?.requirements(beside: conditions) ?? conditions)
             .map { "\nand \($0)" as SQL<SignInWrite> }.joined(separator: "")
         let stands: SQL<SignInWrite> = isOnce ? "\n    and (i.revoked is null or i.revoked < \(Self.issued))" : ""
         return """
@@ -311,12 +312,14 @@ extension SignInText {
         """
     }
 
+    /// What was put off has used its nonce by then.
+    private var usesNonce: Bool { isOnce && !isFinishing }
+
     private var mayUseNonce: SQL<SignInWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
 
     private var isOwner: SQL<SignInWrite> {
         """
-        \(once.isFirst)
-        and \(mayUseNonce)
+        \(once.isFirst)\(usesNonce ? "\nand \(mayUseNonce)" : "")
         and not case
             when (select before.status from before) is null
                 then federation.has_ended(\(literal: application.schema), \(identityHash), \(Self.issued))
@@ -342,16 +345,15 @@ extension SignInText {
     }
 
     private var onceRefusals: [SQL<SignInWrite>] {
-        [
-            "when not \(once.isFirst) then \(Self.word(.replayed))",
-            "when not \(mayUseNonce) then \(Self.word(.nonceUnusable))",
-            """
-            when \(hasEnded) or exists (
-                select from \(schema).identities i
-                where \(isIdentity("i.")) and i.revoked >= \(Self.issued)
-            ) then \(Self.word(.ended))
-            """,
-        ]
+        ["when not \(once.isFirst) then \(Self.word(.replayed))"]
+            + (usesNonce ? ["when not \(mayUseNonce) then \(Self.word(.nonceUnusable))"] : []) + [
+                """
+                when \(hasEnded) or exists (
+                    select from \(schema).identities i
+                    where \(isIdentity("i.")) and i.revoked >= \(Self.issued)
+                ) then \(Self.word(.ended))
+                """
+            ]
     }
 }
 

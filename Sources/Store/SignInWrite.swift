@@ -31,7 +31,7 @@ package struct SignInWrite: Sendable {
     ///   - dynamic: values of undeclared properties.
     ///   - token: the provider token to keep, written only where the application keeps them.
     ///   - once: what must not have been used before; for a statement whose use is not `repeated`.
-    ///   - factor: the second factor that was shown; for a statement whose use is `finishing`.
+    ///   - factor: the second factor that was shown; for a statement whose use is `finishing` by such a one.
     ///   - deviceHash: SHA-256 of what the client says that its device is trusted by.
     package init(
         person: VerifiedPerson,
@@ -133,7 +133,7 @@ extension Store {
             if let demand = FactorDemand(rawValue: refusal) { throw demand.failure }
             guard let refusal = SignInStatement.Refusal(rawValue: refusal) else { throw Self.accountDisabled }
             // What was put off is used up, or over.
-            if statement.use == .finishing, [.replayed, .ended].contains(refusal) {
+            if statement.use.finishes != nil, [.replayed, .ended].contains(refusal) {
                 throw FactorDemand.unusable.failure
             }
             throw refusal.failure(in: statement.application)
@@ -255,13 +255,19 @@ package struct SignInStatement: Sendable {
     }
 
     /// How often the credential of a login may be used.
-    package enum Use: Sendable {
+    package enum Use: Sendable, Equatable {
         /// The provider says at each use whether it stands.
         case repeated
         /// It counts once, and using it is part of the write.
         case once
-        /// As `once`: of a login that was put off for a second factor, which is shown now.
-        case finishing
+        /// As `once`: of a login that was put off for a second factor, of which there is this evidence now.
+        case finishing(FactorProof.Kind)
+
+        /// The evidence; nil where nothing was put off.
+        var finishes: FactorProof.Kind? {
+            guard case .finishing(let kind) = self else { return nil }
+            return kind
+        }
     }
 
     package let targets: [Target]
@@ -321,14 +327,14 @@ package struct SignInStatement: Sendable {
         template = StatementTemplate(text.statement)
     }
 
-    /// The same for a login that was put off for a second factor.
-    package var finishing: SignInStatement {
+    /// The same for a login that was put off for a second factor, of which there is evidence now.
+    package func finishing(by kind: FactorProof.Kind) -> SignInStatement {
         SignInStatement(
             application: application,
             provider: provider,
             tokens: tokens,
             targets: targets,
-            use: .finishing
+            use: .finishing(kind)
         )
     }
 

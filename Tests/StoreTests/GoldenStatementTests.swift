@@ -45,7 +45,7 @@ struct GoldenStatementTests {
     /// The variants of a login.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
         case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
-            refused, refusedOnce, secondFactor, finishing
+            refused, refusedOnce, secondFactor, finishing, enrolling
 
         var testDescription: String { rawValue }
 
@@ -72,7 +72,12 @@ struct GoldenStatementTests {
                     settings.secondFactor.trustedDeviceDays = 30
                 }
             case .finishing:
-                return try make([targets[0]], use: .finishing) { $0.secondFactor.demand = .optional }
+                return try make([targets[0]], use: .finishing(.shown)) { settings in
+                    settings.secondFactor.demand = .optional
+                    settings.secondFactor.trustedDeviceDays = 30
+                }
+            case .enrolling:
+                return try make([targets[0]], use: .finishing(.enrolled)) { $0.secondFactor.demand = .required }
             case .refusedOnce:
                 return try make([targets[0]], use: .once) { ($0.multipleLogins, $0.excessLogins) = (false, .refuse) }
             }

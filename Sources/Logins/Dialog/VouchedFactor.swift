@@ -36,10 +36,7 @@ extension VouchedFactor {
         var object: JSONObject = [
             Key.hash: .string(Base64URL.encode(pendingHash)), Key.begun: .integer(begunAt),
         ]
-        if let guess = proof.guess {
-            let keys = [guess.source, guess.occasion] + (guess.factor.map { [$0] } ?? [])
-            object.append(Key.guess, .array(keys.map { .string(Base64URL.encode($0)) }))
-        }
+        if let guess = proof.guess { object.append(Key.guess, .string(Base64URL.encode(guess))) }
         if let user = proof.user { object.append(Key.user, .string(user.description)) }
         if let freshID { object.append(Key.freshID, .string(freshID.description)) }
         if let codes = proof.recoveryCodes { object.append(Key.recoveryCodes, .object(codes.object)) }
@@ -74,12 +71,10 @@ extension VouchedFactor {
         guard let hash = object[Key.hash]?.string.flatMap({ Base64URL.decode($0.utf8) }),
             let begun = object[Key.begun]?.integer
         else { return nil }
-        let keys = (object[Key.guess]?.array ?? []).compactMap { $0.string.flatMap { Base64URL.decode($0.utf8) } }
         proof = FactorProof(
             user: id(Key.user),
             evidence: evidence,
-            guess: keys.count > 1
-                ? FactorGuess(source: keys[0], occasion: keys[1], factor: keys.count > 2 ? keys[2] : nil) : nil,
+            guess: object[Key.guess]?.string.flatMap { Base64URL.decode($0.utf8) },
             recoveryCodes: object[Key.recoveryCodes]?.object.flatMap { NewFactor($0) }
         )
         freshID = id(Key.freshID)

@@ -236,7 +236,7 @@ package final class SecondFactor: Sendable {
         for pending: PendingSignIn,
         once: SingleUse,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (ShownFactor, FactorGuess?) {
+    ) async throws(Failure) -> (ShownFactor, guess: [UInt8]?) {
         let application = loaded.application
         if try await isRepetition(answer, once: once, in: loaded) {
             let factor = try await checks.factor(of: answer.response, by: answer.factor, of: user, in: application)

@@ -125,7 +125,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - factor: What was shown.
-    ///   - guess: For what it was counted.
+    ///   - guess: SHA-256 of that for which it was counted.
     ///   - isAuthentication: Whether it shows who the person is, too.
     ///   - user: Whose factor and session it is.
     ///   - tokenHash: SHA-256 of the session's token.
@@ -134,7 +134,7 @@ extension Store {
     /// - Throws: `store_unavailable` and its like.
     package func noteFactor(
         _ factor: ShownFactor,
-        guess: FactorGuess?,
+        guess: [UInt8]?,
         isAuthentication: Bool,
         of user: ObjectID,
         session tokenHash: [UInt8],
@@ -142,7 +142,7 @@ extension Store {
     ) async throws(Failure) -> Bool {
         typealias Shown = FactorProof
         let owner: SQL<Shown> = "(select owner.object_id from owner)"
-        let step = FactorStep<Shown>(finishing: application, user: owner, proof: { $0 })
+        let step = FactorStep<Shown>(finishing: application, by: .shown, user: owner, proof: { $0 })
         let token = Parameter<Shown>("token_hash") { _ in .bytes(tokenHash) }
         let sessions: SQL<Shown> = "\(identifier: application.schema).sessions"
         let proved: SQL<Shown> = isAuthentication ? ", proved = now()" : ""

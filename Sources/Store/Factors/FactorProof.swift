@@ -11,11 +11,17 @@ package final class FactorProof: Sendable {
         case enrolled(NewFactor)
     }
 
+    /// Which evidence it is: statements differ by it.
+    package enum Kind: Sendable {
+        case shown, enrolled
+    }
+
     /// Whose login it was when it was put off; nil when there was no such user yet.
     package let user: ObjectID?
     package let evidence: Evidence
-    /// For what the guess was counted, which takes the wrong ones back; nil where nothing was guessed.
-    package let guess: FactorGuess?
+    /// SHA-256 of that for which the guess was counted, which ends the waits of wrong ones; nil where nothing was
+    /// guessed.
+    package let guess: [UInt8]?
     /// The device that is to be trusted from now on; nil for none.
     package let device: TrustedDevice?
     /// Recovery codes that the person has been shown already; nil where they are made after the login.
@@ -24,7 +30,7 @@ package final class FactorProof: Sendable {
     package init(
         user: ObjectID?,
         evidence: Evidence,
-        guess: FactorGuess?,
+        guess: [UInt8]?,
         device: TrustedDevice? = nil,
         recoveryCodes: NewFactor? = nil
     ) {
@@ -34,30 +40,13 @@ package final class FactorProof: Sendable {
         self.device = device
         self.recoveryCodes = recoveryCodes
     }
-}
 
-/// For what a guess at a factor is counted, each as SHA-256.
-package struct FactorGuess: Sendable {
-    /// The network that it comes from.
-    package let source: [UInt8]
-    /// What the factor is asked for.
-    package let occasion: [UInt8]
-    /// The factor; nil of what nobody guesses, so that it is not shut by who tries.
-    package let factor: [UInt8]?
-
-    package init(source: [UInt8], occasion: [UInt8], factor: [UInt8]?) {
-        self.source = source
-        self.occasion = occasion
-        self.factor = factor
+    package var kind: Kind {
+        switch evidence {
+        case .shown: .shown
+        case .enrolled: .enrolled
+        }
     }
-
-    package var counts: [AttemptCount] {
-        [AttemptCount(for: source, by: .source), AttemptCount(for: occasion, by: .pendingSignIn)]
-            + (factor.map { [AttemptCount(for: $0, by: .factor)] } ?? [])
-    }
-
-    /// The position of the occasion among the counts.
-    package static let occasionPosition = 1
 }
 
 /// A factor of a user's that was shown, with what of it counts once.

@@ -10,7 +10,7 @@ struct FactorStep<Input> {
         /// Whether a factor is to be shown first.
         case asking
         /// It was shown, or one is enrolled.
-        case finishing
+        case finishing(FactorProof.Kind)
     }
 
     private let application: Application
@@ -52,20 +52,22 @@ struct FactorStep<Input> {
     ///
     /// - Parameters:
     ///   - application: Whose user it is.
+    ///   - kind: Whether a factor was shown or is enrolled.
     ///   - user: The id of the user as a scalar, NULL while there is none.
-    ///   - proof: What was shown.
+    ///   - proof: What was shown; evidence of that kind.
     ///   - opened: The hash of the session that is opened; nil where none is.
     ///   - isFresh: Whether what waited for the factor is used for the first time: a repetition is one whose session is
     ///     there still.
     init(
         finishing application: Application,
+        by kind: FactorProof.Kind,
         user: SQL<Input>,
         proof: @escaping @Sendable (Input) -> FactorProof?,
         opened: Parameter<Input>? = nil,
         isFresh: SQL<Input> = "true"
     ) {
         self.application = application
-        part = .finishing
+        part = .finishing(kind)
         self.user = user
         self.proof = proof
         deviceHash = { _ in nil }
@@ -80,7 +82,7 @@ struct FactorStep<Input> {
     /// - Parameters:
     ///   - conditions: What else must be true for the login to be written: a code is used up by no other.
     ///   - isThere: Whether a factor `f` counts.
-    /// - Returns: What `isSatisfied`, `refusal` and `consequences` refer to.
+    /// - Returns: What `requirements`, `refusal` and `consequences` refer to.
     func expressions(if conditions: [SQL<Input>], isThere: SQL<Input> = "f.removed is null") -> SQL<Input> {
         switch part {
         case .asking:
@@ -92,7 +94,18 @@ struct FactorStep<Input> {
                     end as demand
                 )
                 """
-        case .finishing:
+        case .finishing(.enrolled):
+            return """
+                factor as (
+                    select \(isUser) and not \(isTaken) and (
+                        \(isFresh) and not \(hasFactorByNow)
+                        or \(isRepeated) and exists (
+                            select from \(schema).factors f where f.id = \(enrolled) and f.object_id = \(user)
+                        )
+                    ) as is_new
+                )
+                """
+        case .finishing(.shown):
             let conditions = conditions.map { "\nand \($0)" as SQL<Input> }.joined(separator: "")
             return """
                 factor as (
@@ -102,10 +115,10 @@ struct FactorStep<Input> {
                     where f.id = \(shown) and f.object_id = \(user) and \(isThere)
                         and \(isUser)\(conditions)
                         and (
-                            \(isRepeated)
-                            or \(isFresh) and (\(step) is null or f.step < \(step))
+                            \(isFresh) and (\(step) is null or f.step < \(step))
                             and (\(code) is null or \(code) = any (f.codes))
                             and (\(signCount) is null or f.sign_count < \(signCount) or f.sign_count = 0 and \(signCount) = 0)
+                            or \(isRepeated)
                         )
                     returning f.id, f.kind
                 )
@@ -113,22 +126,20 @@ struct FactorStep<Input> {
         }
     }
 
-    /// Whether the login may be written.
-    var isSatisfied: SQL<Input> {
+    /// What must be true for the login to be written.
+    ///
+    /// - Parameter conditions: Those of `expressions(if:)`.
+    /// - Returns: They and the step's own; of a factor that was used up the latter alone, since it was so under them.
+    func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
+        if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
+    }
+
+    /// Whether the factor does not stand in the way.
+    private var isSatisfied: SQL<Input> {
         switch part {
         case .asking: "(select factor.demand from factor) is null"
-        case .finishing:
-            """
-            (
-                exists (select from factor)
-                or \(enrolled) is not null and \(isUser) and not \(isTaken) and (
-                    \(isFresh) and not \(hasFactorByNow)
-                    or \(isRepeated) and exists (
-                        select from \(schema).factors f where f.id = \(enrolled) and f.object_id = \(user)
-                    )
-                )
-            )
-            """
+        case .finishing(.shown): "exists (select from factor)"
+        case .finishing(.enrolled): "(select factor.is_new from factor)"
         }
     }
 
@@ -137,7 +148,8 @@ struct FactorStep<Input> {
         switch part {
         case .asking:
             "when (select factor.demand from factor) is not null then (select factor.demand from factor)"
-        case .finishing:
+        case .finishing(.shown): "when not \(isSatisfied) then \(literal: FactorDemand.unusable.rawValue)"
+        case .finishing(.enrolled):
             """
             when \(isTaken) then \(literal: FactorDemand.taken.rawValue)
             when not \(isSatisfied) then \(literal: FactorDemand.unusable.rawValue)
@@ -147,59 +159,69 @@ struct FactorStep<Input> {
 
     /// CTEs over `person`, whose `object_id` is the user's: what follows from a login that was finished.
     var consequences: SQL<Input>? {
-        guard part == .finishing else { return nil }
+        switch part {
+        case .asking: return nil
+        case .finishing(.shown): return [trusting, forgiving].compactMap(\.self).joined(separator: ", ")
+        case .finishing(.enrolled): return [enrolling, trusting].compactMap(\.self).joined(separator: ", ")
+        }
+    }
+
+    private var enrolling: SQL<Input> {
+        """
+        enrolled as (
+            insert into \(schema).factors (id, object_id, kind, label, secret, secret_key_id, step,
+                credential_id, public_key, sign_count, backup_eligible, transports, used)
+            select \(enrolled), object_id, \(kind), \(label), \(secret), \(secretKey), coalesce(\(firstStep), -1),
+                \(credential), \(publicKey), \(firstCount), \(backupEligible), \(transports), now()
+            from person
+            on conflict (id) do nothing
+        ), former_codes as (
+            update \(schema).factors f set removed = now()
+            where f.object_id = (select person.object_id from person where \(recovery) is not null)
+                and f.kind = \(literal: FactorKind.recoveryCode.rawValue) and f.removed is null
+        ), recovery as (
+            insert into \(schema).factors (id, object_id, kind, codes)
+            select \(recovery), object_id, \(literal: FactorKind.recoveryCode.rawValue), \(recoveryCodes)
+            from person where \(recovery) is not null
+            on conflict (id) do nothing
+        )
+        """
+    }
+
+    /// The device counts from now on, where the application trusts any.
+    private var trusting: SQL<Input>? {
+        guard application.settings.secondFactor.trustedDeviceDays > 0 else { return nil }
         return """
-            enrolled as (
-                insert into \(schema).factors (id, object_id, kind, label, secret, secret_key_id, step,
-                    credential_id, public_key, sign_count, backup_eligible, transports, used)
-                select \(enrolled), object_id, \(kind), \(label), \(secret), \(secretKey), coalesce(\(firstStep), -1),
-                    \(credential), \(publicKey), \(firstCount), \(backupEligible), \(transports), now()
-                from person where \(enrolled) is not null
-                on conflict (id) do nothing
-            ), former_codes as (
-                update \(schema).factors f set removed = now()
-                where f.object_id = (select person.object_id from person where \(recovery) is not null)
-                    and f.kind = \(literal: FactorKind.recoveryCode.rawValue) and f.removed is null
-            ), recovery as (
-                insert into \(schema).factors (id, object_id, kind, codes)
-                select \(recovery), object_id, \(literal: FactorKind.recoveryCode.rawValue), \(recoveryCodes)
-                from person where \(recovery) is not null
-                on conflict (id) do nothing
-            ), device as (
+            device as (
                 insert into \(schema).trusted_devices (token_hash, object_id, expires)
                 select \(device), object_id, now() + make_interval(days => \(deviceDays)::int)
                 from person where \(device) is not null
                 on conflict (token_hash) do nothing
-            ), \(forgiving)
+            )
             """
     }
 
-    /// CTEs over `person` that take the guess back.
+    /// A CTE over `person` that takes the guess back.
     ///
     /// The factor's waits end with it; the other guesses of the day stay counted, or whoever guesses would start anew
     /// with each login of the owner's.
     var forgiving: SQL<Input> {
         """
         forgiven as (
-            delete from \(schema).attempts where key = \(guessedFor) and exists (select from person)
-        ), forgiven_factor as (
             update \(schema).attempts
             set failures = 0, recent = greatest(recent - 1, 0), blocked_until = to_timestamp(0)
             where key = \(guessedAt) and exists (select from person)
-        ), forgiven_source as (
-            update \(schema).attempts set failures = greatest(failures - 1, 0), recent = greatest(recent - 1, 0)
-            where key = \(guessedFrom) and exists (select from person)
         )
         """
     }
 
     /// The columns of a session that say what it was opened with, and their values.
     var sessionColumns: [(name: SQL<Input>, value: SQL<Input>)] {
-        guard part == .finishing else { return [] }
-        return [
-            ("factor_kind", "coalesce((select factor.kind from factor), \(kind))"),
-            ("factor_proved", "now()"),
-        ]
+        switch part {
+        case .asking: []
+        case .finishing(.shown): [("factor_kind", "(select factor.kind from factor)"), ("factor_proved", "now()")]
+        case .finishing(.enrolled): [("factor_kind", "\(kind)"), ("factor_proved", "now()")]
+        }
     }
 
     /// Whether the same attempt was written before, its client having lost the reply: its session is there.
@@ -213,7 +235,7 @@ struct FactorStep<Input> {
     }
 
     /// Whether the login is still that of the user who was found when it was put off.
-    private var isUser: SQL<Input> { "(\(isRepeated) or \(user) is not distinct from \(putOff))" }
+    private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
     /// Whether the passkey that is enrolled is a factor already: a credential is one user's.
     private var isTaken: SQL<Input> {
@@ -408,13 +430,7 @@ extension FactorStep {
     }
 
     private var guessedAt: Parameter<Input> {
-        value("guess_factor", as: "bytea", { $0.guess?.factor.map(Bind.bytes) }, none: .bytes)
-    }
-    private var guessedFor: Parameter<Input> {
-        value("guess_occasion", as: "bytea", { $0.guess.map { .bytes($0.occasion) } }, none: .bytes)
-    }
-    private var guessedFrom: Parameter<Input> {
-        value("guess_source", as: "bytea", { $0.guess.map { .bytes($0.source) } }, none: .bytes)
+        value("guess", as: "bytea", { $0.guess.map(Bind.bytes) }, none: .bytes)
     }
 }
 

@@ -71,7 +71,7 @@ extension PostgresConnection {
             guard try await query(text.bound(to: nil)).count == 0 else { throw FactorDemand.factor.failure }
             return
         }
-        let step = FactorStep<Shown>(finishing: application, user: "\(owner)", proof: { $0 })
+        let step = FactorStep<Shown>(finishing: application, by: .shown, user: "\(owner)", proof: { $0 })
         let text: SQL<Shown> = """
             with \(step.expressions(if: [], isThere: wasThere)), person as (
                 select factor.id from factor

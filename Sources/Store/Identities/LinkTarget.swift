@@ -12,6 +12,11 @@ package enum LinkTarget: Sendable {
     /// login method of their own.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
+    /// Whether the identity becomes one of a user's who has shown all that is asked for.
+    package var isOfSession: Bool {
+        if case .session = self { true } else { false }
+    }
+
     fileprivate var tokenHash: [UInt8] {
         switch self {
         case .guest(_, let hash), .session(let hash, _): hash
@@ -39,7 +44,7 @@ extension Store {
                 // What is the user's already logs in like every other identity.
                 var statement = joined == .known ? statement : first
                 // The session of a user has shown what it has to; a guest becomes one by this, as by a first login.
-                if case .session = linking, joined != .madeUser { statement = statement.withoutFactor }
+                if linking.isOfSession, joined != .madeUser { statement = statement.withoutFactor }
                 let result = try await connection.query(statement.filled(with: write))
                 guard var written = try outcome(of: result, by: statement) else {
                     throw Failure(

@@ -147,73 +147,89 @@ extension Store {
     ///
     /// - Parameters:
     ///   - counts: What it is counted for.
+    ///   - checks: What must not have to wait, and is not counted; their positions are before those of the counts.
     ///   - application: Where.
     ///   - factor: A factor whose row comes along, behind the two columns that `refusal` reads.
     /// - Returns: The statement.
     static func counting(
         _ counts: [AttemptCount],
+        unlessHeld checks: [AttemptCount] = [],
         in application: Application,
         reading factor: (user: ObjectID, id: ObjectID)? = nil
     ) -> Statement {
-        counting(counts, inSchema: application.schema, reading: factor)
+        counting(counts, unlessHeld: checks, inSchema: application.schema, reading: factor)
     }
 
-    /// As `counting(_:in:reading:)`, in a schema that has a table `attempts`.
+    /// As `counting(_:unlessHeld:in:reading:)`, in a schema that has a table `attempts`.
     static func counting(
         _ counts: [AttemptCount],
+        unlessHeld checks: [AttemptCount] = [],
         inSchema schema: String,
         reading factor: (user: ObjectID, id: ObjectID)? = nil
     ) -> Statement {
         let attempts = "\(quoted(schema)).attempts"
-        let counted = counts.enumerated().map { position, count in
-            let before = position == 0 ? "" : " from counted\(position - 1)"
+        let all = checks + counts
+        let steps = all.enumerated().map { position, count in
+            let before = position == 0 ? "" : " from step\(position - 1)"
             let key = "select $\(position + 1)::bytea\(before)"
-            return "counted\(position) as (\(one(key, in: attempts, by: count.rule)))"
+            let step =
+                position < checks.count
+                ? one(key, unlessHeldIn: attempts, by: count.rule) : one(key, in: attempts, by: count.rule)
+            return "step\(position) as (\(step))"
         }
-        let refused = counts.indices.map { "when not exists (select from counted\($0)) then \($0)" }
-        let ends = counts.enumerated().map { position, count in
+        let refused = all.indices.map { "when not exists (select from step\($0)) then \($0)" }
+        let ends = all.enumerated().map { position, count in
             let rule = count.rule
             return
                 "when key = $\(position + 1) and recent >= \(rule.most) then counted_since + interval '\(rule.window) s'"
         }
-        let keys = counts.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let keys = all.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         let (columns, join, binds) =
             factor.map { factor -> (String, String, [Bind]) in
                 (
                     ", " + StoredFactor.columns,
                     """
                     from (select) one left join \(quoted(schema)).factors f
-                        on f.object_id = $\(counts.count + 1) and f.id = $\(counts.count + 2) and f.removed is null
+                        on f.object_id = $\(all.count + 1) and f.id = $\(all.count + 2) and f.removed is null
                     """,
                     [.uuid(factor.user.uuid), .uuid(factor.id.uuid)]
                 )
             } ?? ("", "", [])
         return Statement(
             sql: """
-                with \(counted.joined(separator: ", "))
+                with \(steps.joined(separator: ", "))
                 select (case \(refused.joined(separator: " ")) end)::bigint, (
-                    select max(ceil(extract(epoch from greatest(blocked_until, case
-                        \(ends.joined(separator: " "))
-                        end) - now()))) from \(attempts) where key in (\(keys))
+                    case when not exists (select from step\(all.count - 1)) then (
+                        select max(ceil(extract(epoch from greatest(blocked_until, case
+                            \(ends.joined(separator: " "))
+                            end) - now()))) from \(attempts) where key in (\(keys))
+                    ) end
                 )::bigint\(columns)
                 \(join)
                 """,
-            binds: counts.map { .bytes($0.key) } + binds
+            binds: all.map { .bytes($0.key) } + binds
         )
     }
 
     /// Counts a guess at a factor of a user's, and reads the factor.
     ///
+    /// - Parameters:
+    ///   - factor: The factor.
+    ///   - user: Whose it is.
+    ///   - counts: What it is counted for.
+    ///   - checks: What must not have to wait; a wrong guess is counted for that afterwards.
+    ///   - application: Where.
     /// - Returns: The factor, nil when the user has no such one; or why nothing may be guessed.
     /// - Throws: `store_unavailable` and its like.
     package func countGuess(
         at factor: ObjectID,
         of user: ObjectID,
         for counts: [AttemptCount],
+        unlessHeld checks: [AttemptCount],
         in application: Application
     ) async throws(Failure) -> (refusal: AttemptRefusal?, factor: StoredFactor?) {
         let result = try await query(
-            Self.counting(counts, in: application, reading: (user, factor)),
+            Self.counting(counts, unlessHeld: checks, in: application, reading: (user, factor)),
             of: application
         )
         return try read { () throws(PostgresError) in
@@ -234,6 +250,20 @@ extension Store {
     /// Long ago: a moment of this statement would be in the future for one that began before and had to wait for the
     /// row.
     private static let noWait = "to_timestamp(0)"
+
+    /// A row unless the key has to wait.
+    private static func one(_ key: String, unlessHeldIn attempts: String, by rule: AttemptRule) -> String {
+        """
+        select true from (\(key)) one (key)
+        where not exists (
+            select from \(attempts) a
+            where a.key = one.key and (
+                a.blocked_until > now()
+                or a.recent >= \(rule.most) and a.counted_since > now() - interval '\(rule.window) s'
+            )
+        )
+        """
+    }
 
     /// One more for the key, unless it has to wait; then nothing comes back.
     private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {

@@ -116,9 +116,10 @@ private struct SessionOpeningText {
         self.once = once
         let user: SQL<SessionOpening> = "(select verified.object_id from verified)"
         factor =
-            if opening.finish != nil {
+            if let finish = opening.finish {
                 FactorStep(
                     finishing: application,
+                    by: finish.factor.kind,
                     user: user,
                     proof: { $0.finish?.factor },
                     opened: Self.tokenHash,
@@ -145,7 +146,7 @@ private struct SessionOpeningText {
         var refusal: SQL<SessionOpening> = "null::text"
         if let factor {
             expressions.append(factor.expressions(if: conditions))
-            conditions.append(factor.isSatisfied)
+            conditions = factor.requirements(beside: conditions)
             refusal = "case \(factor.refusal) end"
         }
         expressions += [person(if: conditions), session, ending.expressions]

@@ -1,16 +1,10 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 property.email, $9 dynamic, $10 factor_step, $11 factor_sign_count, $12 factor_code, $13 factor_id, $14 token_hash, $15 put_off_user, $16 issued, $17 fresh_id, $18 scopes, $19 declined_scopes, $20 data_access_expires, $21 ban_hash, $22 new_factor, $23 credential_id, $24 session_seconds, $25 new_factor_kind, $26 previous_token_hash, $27 new_factor_label, $28 new_factor_secret, $29 new_factor_secret_key, $30 new_factor_step, $31 public_key, $32 sign_count, $33 backup_eligible, $34 transports, $35 recovery_factor, $36 recovery_codes, $37 new_device, $38 device_days, $39 guess_occasion, $40 guess_factor, $41 guess_source
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 app, $5 subject, $6 cleared, $7 property.email, $8 dynamic, $9 factor_step, $10 factor_sign_count, $11 factor_code, $12 factor_id, $13 put_off_user, $14 token_hash, $15 issued, $16 fresh_id, $17 scopes, $18 declined_scopes, $19 data_access_expires, $20 ban_hash, $21 session_seconds, $22 previous_token_hash, $23 new_device, $24 device_days, $25 guess
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('pendingSignIn', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
     on conflict (kind, hash) do update set owner = s.owner
     where s.owner = excluded.owner and s.used > now() - interval '60 seconds'
     returning s.created
-), nonce as (
-    insert into "shop".single_use as s (kind, hash, owner, used, expires)
-    select 'nonce', :nonce_hash::bytea, :attempt, now(), now() + make_interval(secs => :credential_seconds)
-    where :nonce_hash::bytea is not null
-    on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
-    returning true
 ), known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -31,11 +25,10 @@ with seen as (
         used = now(), step = greatest(f.step, :factor_step::bigint),
         sign_count = greatest(f.sign_count, :factor_sign_count::bigint), codes = array_remove(f.codes, :factor_code::text)
     where f.id = :factor_id::uuid and f.object_id = (select before.object_id from before) and f.removed is null
-        and (exists (
+        and ((select before.object_id from before) is not distinct from :put_off_user::uuid or exists (
             select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-        ) or (select before.object_id from before) is not distinct from :put_off_user::uuid)
+        ))
         and exists (select from seen)
-        and (:nonce_hash::bytea is null or exists (select from nonce))
         and not case
             when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
@@ -50,12 +43,12 @@ with seen as (
             where p.object_id = (select before.object_id from before) and p.changed >= :issued::timestamptz + interval '1 second'
         )
         and (
-            exists (
-                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-            )
-            or exists (select from seen where seen.created = now()) and (:factor_step::bigint is null or f.step < :factor_step::bigint)
+            exists (select from seen where seen.created = now()) and (:factor_step::bigint is null or f.step < :factor_step::bigint)
             and (:factor_code::text is null or :factor_code::text = any (f.codes))
             and (:factor_sign_count::bigint is null or f.sign_count < :factor_sign_count::bigint or f.sign_count = 0 and :factor_sign_count::bigint = 0)
+            or exists (
+                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
+            )
         )
     returning f.id, f.kind
 ), identity as (
@@ -78,37 +71,7 @@ with seen as (
                 where provider = 'staff-sso' and provider_app = :app and subject = :subject
             )
         )
-        and exists (select from seen)
-        and (:nonce_hash::bytea is null or exists (select from nonce))
-        and not case
-            when (select before.status from before) is null
-                then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
-            else exists (
-                select from "shop".single_use s
-                where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
-            )
-        end
-        and (select before.status from before) is distinct from 'DISABLED'
-        and not exists (
-            select from "shop".passwords p
-            where p.object_id = (select before.object_id from before) and p.changed >= :issued::timestamptz + interval '1 second'
-        )
-        and (
-            exists (select from factor)
-            or :new_factor::uuid is not null and (exists (
-                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-            ) or (select before.object_id from before) is not distinct from :put_off_user::uuid) and not exists (
-                select from "shop".factors f
-                where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-            ) and (
-                exists (select from seen where seen.created = now()) and not federation.has_factor('shop', (select before.object_id from before), array['totp'])
-                or exists (
-                    select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-                ) and exists (
-                    select from "shop".factors f where f.id = :new_factor::uuid and f.object_id = (select before.object_id from before)
-                )
-            )
-        )
+        and exists (select from factor)
     on conflict (provider, provider_app, subject) do update set
         last_used = now(), revoked = null, revoked_by = null,
         granted_scopes = coalesce(:scopes, i.granted_scopes),
@@ -147,7 +110,7 @@ with seen as (
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
         'staff-sso', :app, :subject,
-        coalesce((select factor.kind from factor), :new_factor_kind::text),
+        (select factor.kind from factor),
         now()
     from person
     on conflict (token_hash) do update set proved = now(), factor_kind = excluded.factor_kind, factor_proved = excluded.factor_proved where s.object_id = excluded.object_id
@@ -162,42 +125,20 @@ with seen as (
         where o.object_id = (select person.object_id from person) and o.token_hash <> :token_hash
         order by o.created desc offset 999
     ))
-), enrolled as (
-    insert into "shop".factors (id, object_id, kind, label, secret, secret_key_id, step,
-        credential_id, public_key, sign_count, backup_eligible, transports, used)
-    select :new_factor::uuid, object_id, :new_factor_kind::text, :new_factor_label::text, :new_factor_secret::bytea, :new_factor_secret_key::text, coalesce(:new_factor_step::bigint, -1),
-        :credential_id::bytea, :public_key::bytea, :sign_count::bigint, :backup_eligible::boolean, :transports::text[], now()
-    from person where :new_factor::uuid is not null
-    on conflict (id) do nothing
-), former_codes as (
-    update "shop".factors f set removed = now()
-    where f.object_id = (select person.object_id from person where :recovery_factor::uuid is not null)
-        and f.kind = 'recoveryCode' and f.removed is null
-), recovery as (
-    insert into "shop".factors (id, object_id, kind, codes)
-    select :recovery_factor::uuid, object_id, 'recoveryCode', :recovery_codes::text[]
-    from person where :recovery_factor::uuid is not null
-    on conflict (id) do nothing
 ), device as (
     insert into "shop".trusted_devices (token_hash, object_id, expires)
     select :new_device::bytea, object_id, now() + make_interval(days => :device_days::bigint::int)
     from person where :new_device::bytea is not null
     on conflict (token_hash) do nothing
 ), forgiven as (
-    delete from "shop".attempts where key = :guess_occasion::bytea and exists (select from person)
-), forgiven_factor as (
     update "shop".attempts
     set failures = 0, recent = greatest(recent - 1, 0), blocked_until = to_timestamp(0)
-    where key = :guess_factor::bytea and exists (select from person)
-), forgiven_source as (
-    update "shop".attempts set failures = greatest(failures - 1, 0), recent = greatest(recent - 1, 0)
-    where key = :guess_source::bytea and exists (select from person)
+    where key = :guess::bytea and exists (select from person)
 )
 select
     case
         when person.object_id is not null then null
         when not exists (select from seen) then 'replayed'
-        when not (:nonce_hash::bytea is null or exists (select from nonce)) then 'nonceUnusable'
         when exists (
             select from "shop".single_use s
             where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
@@ -210,26 +151,7 @@ select
             where kind = 'banned' and hash = :ban_hash and expires > now()
         )
             then 'disabled'
-        when exists (
-            select from "shop".factors f
-            where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-        ) then 'taken'
-        when not (
-            exists (select from factor)
-            or :new_factor::uuid is not null and (exists (
-                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-            ) or (select before.object_id from before) is not distinct from :put_off_user::uuid) and not exists (
-                select from "shop".factors f
-                where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-            ) and (
-                exists (select from seen where seen.created = now()) and not federation.has_factor('shop', (select before.object_id from before), array['totp'])
-                or exists (
-                    select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select before.object_id from before)
-                ) and exists (
-                    select from "shop".factors f where f.id = :new_factor::uuid and f.object_id = (select before.object_id from before)
-                )
-            )
-        ) then 'unusable'
+        when not exists (select from factor) then 'unusable'
     end as refusal,
     person.*, previous.ended
 from (select) one left join person on true left join previous on true

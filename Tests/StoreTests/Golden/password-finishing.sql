@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 user, $5 verified_hash, $6 factor_step, $7 factor_sign_count, $8 factor_code, $9 factor_id, $10 token_hash, $11 put_off_user, $12 new_factor, $13 credential_id, $14 session_seconds, $15 login, $16 new_factor_kind, $17 previous_token_hash, $18 new_factor_label, $19 new_factor_secret, $20 new_factor_secret_key, $21 new_factor_step, $22 public_key, $23 sign_count, $24 backup_eligible, $25 transports, $26 recovery_factor, $27 recovery_codes, $28 new_device, $29 device_days, $30 guess_occasion, $31 guess_factor, $32 guess_source
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 user, $5 verified_hash, $6 factor_step, $7 factor_sign_count, $8 factor_code, $9 factor_id, $10 put_off_user, $11 token_hash, $12 session_seconds, $13 login, $14 previous_token_hash, $15 guess
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('pendingSignIn', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -14,48 +14,31 @@ with seen as (
         used = now(), step = greatest(f.step, :factor_step::bigint),
         sign_count = greatest(f.sign_count, :factor_sign_count::bigint), codes = array_remove(f.codes, :factor_code::text)
     where f.id = :factor_id::uuid and f.object_id = (select verified.object_id from verified) and f.removed is null
-        and (exists (
+        and ((select verified.object_id from verified) is not distinct from :put_off_user::uuid or exists (
             select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-        ) or (select verified.object_id from verified) is not distinct from :put_off_user::uuid)
+        ))
         and (select verified.user_status from verified) not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
         and exists (select from seen)
         and (
-            exists (
-                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-            )
-            or exists (select from seen where seen.created = now()) and (:factor_step::bigint is null or f.step < :factor_step::bigint)
+            exists (select from seen where seen.created = now()) and (:factor_step::bigint is null or f.step < :factor_step::bigint)
             and (:factor_code::text is null or :factor_code::text = any (f.codes))
             and (:factor_sign_count::bigint is null or f.sign_count < :factor_sign_count::bigint or f.sign_count = 0 and :factor_sign_count::bigint = 0)
+            or exists (
+                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
+            )
         )
     returning f.id, f.kind
 ), person as (
     update "shop".users u set last_login = now()
     where u.object_id = (select verified.object_id from verified)
-        and (select verified.user_status from verified) not in ('DISABLED', 'EMAIL_CONFIRMATION_PENDING')
-        and exists (select from seen)
-        and (
-            exists (select from factor)
-            or :new_factor::uuid is not null and (exists (
-                select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-            ) or (select verified.object_id from verified) is not distinct from :put_off_user::uuid) and not exists (
-                select from "shop".factors f
-                where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-            ) and (
-                exists (select from seen where seen.created = now()) and not federation.has_factor('shop', (select verified.object_id from verified), array['totp'])
-                or exists (
-                    select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-                ) and exists (
-                    select from "shop".factors f where f.id = :new_factor::uuid and f.object_id = (select verified.object_id from verified)
-                )
-            )
-        )
+        and exists (select from factor)
     returning u."object_id", u."created", u."updated", u."last_login", u."user_status", u."social_account", u."locale", u."dynamic", u."email_verified", u."email", u."name", u."nick", u."points", u."extra"
 ), session as (
     insert into "shop".sessions as s
         (token_hash, object_id, expires, provider, provider_app, subject, proved, factor_kind, factor_proved)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'password', '', :login, now(), coalesce((select factor.kind from factor), :new_factor_kind::text), now()
+        'password', '', :login, now(), (select factor.kind from factor), now()
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (
@@ -69,55 +52,10 @@ with seen as (
         where o.object_id = (select person.object_id from person) and o.token_hash <> :token_hash
         order by o.created desc offset 999
     ))
-), enrolled as (
-    insert into "shop".factors (id, object_id, kind, label, secret, secret_key_id, step,
-        credential_id, public_key, sign_count, backup_eligible, transports, used)
-    select :new_factor::uuid, object_id, :new_factor_kind::text, :new_factor_label::text, :new_factor_secret::bytea, :new_factor_secret_key::text, coalesce(:new_factor_step::bigint, -1),
-        :credential_id::bytea, :public_key::bytea, :sign_count::bigint, :backup_eligible::boolean, :transports::text[], now()
-    from person where :new_factor::uuid is not null
-    on conflict (id) do nothing
-), former_codes as (
-    update "shop".factors f set removed = now()
-    where f.object_id = (select person.object_id from person where :recovery_factor::uuid is not null)
-        and f.kind = 'recoveryCode' and f.removed is null
-), recovery as (
-    insert into "shop".factors (id, object_id, kind, codes)
-    select :recovery_factor::uuid, object_id, 'recoveryCode', :recovery_codes::text[]
-    from person where :recovery_factor::uuid is not null
-    on conflict (id) do nothing
-), device as (
-    insert into "shop".trusted_devices (token_hash, object_id, expires)
-    select :new_device::bytea, object_id, now() + make_interval(days => :device_days::bigint::int)
-    from person where :new_device::bytea is not null
-    on conflict (token_hash) do nothing
 ), forgiven as (
-    delete from "shop".attempts where key = :guess_occasion::bytea and exists (select from person)
-), forgiven_factor as (
     update "shop".attempts
     set failures = 0, recent = greatest(recent - 1, 0), blocked_until = to_timestamp(0)
-    where key = :guess_factor::bytea and exists (select from person)
-), forgiven_source as (
-    update "shop".attempts set failures = greatest(failures - 1, 0), recent = greatest(recent - 1, 0)
-    where key = :guess_source::bytea and exists (select from person)
+    where key = :guess::bytea and exists (select from person)
 )
-select verified.user_status, case when exists (
-    select from "shop".factors f
-    where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-) then 'taken'
-when not (
-    exists (select from factor)
-    or :new_factor::uuid is not null and (exists (
-        select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-    ) or (select verified.object_id from verified) is not distinct from :put_off_user::uuid) and not exists (
-        select from "shop".factors f
-        where f.credential_id = :credential_id::bytea and f.removed is null and f.id <> :new_factor::uuid
-    ) and (
-        exists (select from seen where seen.created = now()) and not federation.has_factor('shop', (select verified.object_id from verified), array['totp'])
-        or exists (
-            select from "shop".sessions s where s.token_hash = :token_hash and s.object_id = (select verified.object_id from verified)
-        ) and exists (
-            select from "shop".factors f where f.id = :new_factor::uuid and f.object_id = (select verified.object_id from verified)
-        )
-    )
-) then 'unusable' end as refusal, person.*, previous.ended
+select verified.user_status, case when not exists (select from factor) then 'unusable' end as refusal, person.*, previous.ended
 from verified left join person on true left join previous on true
