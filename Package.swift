@@ -194,8 +194,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Applications", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Passwords",
-                "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
+                "Applications", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
+                "Observability", "Passwords", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),

@@ -1,7 +1,8 @@
 // Administration — all that operators do.
 //
 // It owns applications and their parts as resources and as documents, the difference between what is stored and what is
-// wanted, people as operators see them, operators and their tokens, previews, the audit log, and the rotation of keys.
+// wanted, people as operators see them, operators and their tokens, previews, the audit log, the rotation of keys, and
+// how much an instance writes into its log.
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
@@ -9,6 +10,7 @@ package import Applications
 import Factors
 package import Mailing
 import Notifications
+package import Observability
 package import Providers
 package import Secrets
 package import Store
@@ -36,6 +38,7 @@ package struct Administration: Sendable {
     package let audit: AuditAdministration
     package let secrets: SecretRotation
     package let tokenKeys: TokenKeyRotation
+    package let logLevel: LogLevelAdministration
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
@@ -51,6 +54,7 @@ package struct Administration: Sendable {
     ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
     ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
+    ///   - logLevel: What this process writes of its log.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
     package init(
@@ -61,6 +65,7 @@ package struct Administration: Sendable {
         mailer: Mailer? = nil,
         operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
+        logLevel: LogLevel = LogLevel(),
         clock: WallClock,
         random: RandomSource
     ) {
@@ -128,5 +133,6 @@ package struct Administration: Sendable {
             options: SecretOptionResealing(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
         )
         tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
+        self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)
     }
 }

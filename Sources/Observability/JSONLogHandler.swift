@@ -7,7 +7,13 @@ import Vocabulary
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    package var logLevel: Logger.Level
+    package var logLevel: Logger.Level {
+        get { own ?? level.current }
+        set { own = newValue }
+    }
+    /// Of loggers that somebody has given a level of their own.
+    private var own: Logger.Level?
+    private let level: LogLevel
     private let output: LineOutput
     private let notices: NoticeLimit?
 
@@ -15,8 +21,8 @@ package struct JSONLogHandler: LogHandler {
     ///   - level: The least that is written.
     ///   - output: Where to.
     ///   - notices: Bounds the lines of the level `notice`, which strangers can cause as many of as they like.
-    package init(level: Logger.Level, output: LineOutput, notices: NoticeLimit? = nil) {
-        logLevel = level
+    package init(level: LogLevel, output: LineOutput, notices: NoticeLimit? = nil) {
+        self.level = level
         self.output = output
         self.notices = notices
     }

@@ -32,16 +32,19 @@ struct ServeCommand: AsyncParsableCommand {
         }
         Self.raiseFileLimit()
         let output = LineOutput.standard
-        let level = configuration.logLevel
+        let level = LogLevel(configuration.logLevel)
         let notices = NoticeLimit(output: output)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output, notices: notices) }
         let logger = Logger(label: "federation")
         var groupConfiguration = try ServiceGroupConfiguration(
-            services: Wiring.services(of: configuration, logger: logger).map {
+            services: Wiring.services(of: configuration, logger: logger, level: level).map {
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: Logger(label: "lifecycle", factory: { _ in JSONLogHandler(level: .warning, output: output) })
+            logger: Logger(
+                label: "lifecycle",
+                factory: { _ in JSONLogHandler(level: LogLevel(.warning), output: output) }
+            )
         )
         groupConfiguration.maximumGracefulShutdownDuration = configuration.drain
         let group = ServiceGroup(configuration: groupConfiguration)

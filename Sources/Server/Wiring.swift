@@ -22,7 +22,8 @@ import Store
 /// The one place where the parts are put together.
 enum Wiring {
     /// Everything of `federation serve`, ready to run.
-    static func services(of configuration: ServerConfiguration, logger: Logger) throws -> [any Service] {
+    static func services(of configuration: ServerConfiguration, logger: Logger, level: LogLevel) throws -> [any Service]
+    {
         var lookUps = configuration.postgres
         lookUps.planLookUps()
         let postgres = PostgresClient(configuration: lookUps)
@@ -49,6 +50,7 @@ enum Wiring {
             mailer: mailer,
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
+            logLevel: level,
             clock: .system,
             random: .system
         )

@@ -79,7 +79,9 @@ struct LayeringTests {
         #expect(
             own("Administration")
                 == below.union([
-                    "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Passwords", "Providers",
+                    "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Observability",
+                    "Passwords",
+                    "Providers",
                 ])
         )
         #expect(own("HTTP") == ["Vocabulary"])

@@ -50,7 +50,7 @@ enum ModuleRules {
         ]),
         "Administration": useCases.union([
             "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping", "NIOConcurrencyHelpers",
-            "Notifications", "Passwords", "Providers",
+            "Notifications", "Observability", "Passwords", "Providers",
         ]),
         "Federation": useCases.union([
             "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Notifications",
@@ -65,7 +65,7 @@ enum ModuleRules {
             "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Logging",
             "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
-        "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers"],
+        "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers", "Synchronization"],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
             "Logging", "NIOCore", "ServiceLifecycle", "SystemPackage", "UnixSignals",

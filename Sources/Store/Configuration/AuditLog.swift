@@ -114,6 +114,25 @@ extension Store {
 }
 
 extension Store {
+    /// Notes that somebody has an instance write more or less of its log.
+    ///
+    /// - Throws: `store_unavailable` and its like.
+    package func recordLogLevel(
+        from former: String,
+        to level: String,
+        seconds: Int64,
+        by actor: Actor
+    ) async throws(Failure) {
+        let record = AuditRecord(
+            application: nil,
+            action: "log-level.change",
+            target: nil,
+            from: .object(["level": .string(former)]),
+            to: .object(["level": .string(level), "seconds": .integer(seconds)])
+        )
+        try await transaction { connection in try await connection.record([record], by: actor) }
+    }
+
     /// Notes that somebody has read what is stored of people.
     ///
     /// - Parameters:

@@ -78,6 +78,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "audit", .viewer),
         AdminRoute("GET", "secrets", .viewer),
         AdminRoute("GET", "token-keys", .viewer),
+        AdminRoute("GET", "log-level", .viewer),
         AdminRoute("GET", "applications", .viewer),
         AdminRoute("GET", application, .viewer),
         AdminRoute("GET", application + "/document", .viewer),
@@ -256,6 +257,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"application": "{application}"}"#,
             audited: ["token-key.rotate"]
         ),
+        AdminRoute("PUT", "log-level", .owner, #"{"level": "info", "seconds": 1}"#, audited: ["log-level.change"]),
         AdminRoute("PATCH", "operators/{operator}", .owner, #"{"role": "editor"}"#, audited: ["operator.role"]),
         AdminRoute(
             "POST",

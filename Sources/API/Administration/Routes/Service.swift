@@ -14,6 +14,12 @@ extension AdministrationRoute {
         .init(.post, "token-keys/rotate", .owner, factor: .within5Minutes) { call in
             .value(try await call.administration.tokenKeys.rotate(call.document(), by: call.actor))
         },
+        .init(.get, "log-level", .viewer) { call in
+            .value(call.administration.logLevel.show())
+        },
+        .init(.put, "log-level", .owner) { call in
+            .value(try await call.administration.logLevel.change(call.document(), by: call.actor))
+        },
         .init(.get, "operator", .viewer, factor: .none) { call in
             .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))
         },
