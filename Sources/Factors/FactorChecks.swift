@@ -120,8 +120,8 @@ package final class FactorChecks: Sendable {
     ///
     /// The guess is counted for the factor before it is looked at, on whatever instance, and counts until what was
     /// shown is used up: every road goes through here, so none leads around the limit. The source and the occasion must
-    /// not have to wait; what was wrong counts for them when it is known to be, so guesses under way at once can be more
-    /// than they allow, and never more than the factor does. A passkey that is none of the user's is no guess.
+    /// not have to wait; what was wrong counts for them when it is known to be, so guesses under way at once can be
+    /// more than they allow, and never more than the factor does. A passkey that is none of the user's is no guess.
     ///
     /// - Parameters:
     ///   - response: What was shown.

@@ -19,7 +19,8 @@ package final class LogLevel: Sendable {
     /// Position among `levels`, apart from the rest: it is read for every line that might be written.
     private let position: Synchronization.Atomic<Int>
     private let change = NIOLockedValueBox((number: 0, until: Int64?.none))
-    private let queue = DispatchQueue(label: "log level")
+    /// Where changes end, in the order of their ends.
+    let queue = DispatchQueue(label: "log level")
 
     package init(_ configured: Logger.Level = .info) {
         self.configured = configured

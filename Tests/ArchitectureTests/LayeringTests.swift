@@ -80,8 +80,7 @@ struct LayeringTests {
             own("Administration")
                 == below.union([
                     "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications", "Observability",
-                    "Passwords",
-                    "Providers",
+                    "Passwords", "Providers",
                 ])
         )
         #expect(own("HTTP") == ["Vocabulary"])

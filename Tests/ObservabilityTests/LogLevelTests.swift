@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import Testing
 
@@ -18,19 +19,23 @@ struct LogLevelTests {
         #expect(own.logLevel == .error && other.logLevel == .debug)
     }
 
-    @Test("after its time the configured level is back, unless somebody asked anew")
-    func ends() async throws {
+    @Test("after its time the configured level is back, unless somebody has asked anew")
+    func ends() async {
         let level = LogLevel(.warning)
         level.set(.trace, for: 60_000, now: 0)
         level.set(.debug, for: 1, now: 0)
-        while level.current != .warning { try await Task.sleep(for: .milliseconds(1)) }
+        await ended(level)
         #expect(level.state == .init(level: .warning, until: nil))
         level.set(.trace, for: 1, now: 0)
-        level.set(.debug, for: 60_000, now: 0)
-        // The end of the first one is on the same queue in front of this.
-        level.set(.error, for: 1, now: 0)
-        while level.current != .warning { try await Task.sleep(for: .milliseconds(1)) }
-        level.set(.info, for: 60_000, now: 5)
-        #expect(level.state == .init(level: .info, until: 60_005))
+        level.set(.debug, for: 60_000, now: 5)
+        await ended(level)
+        #expect(level.state == .init(level: .debug, until: 60_005), "the end of the first is not that of the second")
+    }
+
+    /// Returns when changes for a millisecond have ended: what is due later on their queue comes after them.
+    private func ended(_ level: LogLevel) async {
+        await withCheckedContinuation { continuation in
+            level.queue.asyncAfter(deadline: .now() + .milliseconds(100)) { continuation.resume() }
+        }
     }
 }
