@@ -23,8 +23,9 @@ struct DispatchStateMachine<Request> {
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
-        /// Takes statements; was answered last, or began to work, at `progress`. Can transition to: closed, retiring.
-        case open(inFlight: Int, progress: ContinuousClock.Instant)
+        /// Takes statements; was answered last, or began to work, at `progress`, and slowly if the last answer took longer
+        /// than a stall. Can transition to: closed, retiring.
+        case open(inFlight: Int, progress: ContinuousClock.Instant, isSlow: Bool)
         /// Takes no statements and is to be closed when it is empty. Can transition to: closed.
         case retiring(inFlight: Int)
     }
@@ -35,8 +36,10 @@ struct DispatchStateMachine<Request> {
         let deadline: ContinuousClock.Instant
     }
 
-    /// A lane that has been working for this long without an answer is held up by a slow statement or a lock, and those
-    /// behind it with it: others are taken first, however loaded.
+    /// A lane that has been working for this long without an answer is held up by a slow statement or a lock.
+    ///
+    /// So are those behind it: others are taken first, however loaded. So is a lane whose last answer took as long:
+    /// where all statements are slow, each answer would otherwise draw everything that comes next onto its lane.
     private static var stall: Duration { .milliseconds(20) }
 
     /// So many more statements on the own lanes than on another one take longer than it takes that one to learn a new
@@ -100,14 +103,14 @@ struct DispatchStateMachine<Request> {
     }
 
     mutating func opened(lane: Int, now: ContinuousClock.Instant) {
-        lanes[lane] = .open(inFlight: 0, progress: now)
+        lanes[lane] = .open(inFlight: 0, progress: now, isSlow: false)
     }
 
     /// The lane shall take no more statements.
     ///
     /// True if it is empty and can be closed at once.
     mutating func retire(lane: Int) -> Bool {
-        guard case .open(let count, _) = lanes[lane] else { return false }
+        guard case .open(let count, _, _) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)
         return count == 0
     }
@@ -115,7 +118,7 @@ struct DispatchStateMachine<Request> {
     mutating func closed(lane: Int) {
         switch lanes[lane] {
         case .closed: break
-        case .open(let count, _), .retiring(let count): inFlight -= count
+        case .open(let count, _, _), .retiring(let count): inFlight -= count
         }
         lanes[lane] = .closed
     }
@@ -184,8 +187,10 @@ struct DispatchStateMachine<Request> {
     ) -> (lane: Int, isStalled: Bool, count: Int)? {
         var best: (lane: Int, isStalled: Bool, count: Int, rank: Int)?
         for (index, lane) in lanes.enumerated() {
-            guard case .open(let count, let progress) = lane, count < depth, let rank = rank(index) else { continue }
-            let isStalled = count > 0 && progress + Self.stall < now
+            guard case .open(let count, let progress, let isSlow) = lane, count < depth, let rank = rank(index) else {
+                continue
+            }
+            let isStalled = count > 0 && (isSlow || progress + Self.stall < now)
             if let best, (best.isStalled ? 1 : 0, best.count, best.rank) <= (isStalled ? 1 : 0, count, rank) {
                 continue
             }
@@ -195,15 +200,17 @@ struct DispatchStateMachine<Request> {
     }
 
     private mutating func take(_ lane: Int, now: ContinuousClock.Instant) {
-        guard case .open(let count, let progress) = lanes[lane] else { return }
-        lanes[lane] = .open(inFlight: count + 1, progress: count == 0 ? now : progress)
+        guard case .open(let count, let progress, let isSlow) = lanes[lane] else { return }
+        lanes[lane] = .open(inFlight: count + 1, progress: count == 0 ? now : progress, isSlow: isSlow)
         inFlight += 1
     }
 
     private mutating func release(_ lane: Int, now: ContinuousClock.Instant?) {
         switch lanes[lane] {
         case .closed: return
-        case .open(let count, let progress): lanes[lane] = .open(inFlight: count - 1, progress: now ?? progress)
+        case .open(let count, let progress, let isSlow):
+            let slow = now.map { progress + Self.stall < $0 } ?? isSlow
+            lanes[lane] = .open(inFlight: count - 1, progress: now ?? progress, isSlow: slow)
         case .retiring(let count): lanes[lane] = .retiring(inFlight: count - 1)
         }
         inFlight -= 1

@@ -34,15 +34,31 @@ struct DispatchStateMachineTests {
         machine.opened(lane: 1, now: at(0))
         #expect(machine.submit("slow", deadline: at(1000), now: at(0)) == .send(lane: 0))
         #expect(machine.submit("a", deadline: at(1000), now: at(0)) == .send(lane: 1))
-        machine.completed(lane: 1, now: at(21))
-        // Lane 1 is at work, too, but was answered just now.
+        machine.completed(lane: 1, now: at(15))
         #expect(machine.submit("b", deadline: at(1000), now: at(21)) == .send(lane: 1))
         #expect(machine.submit("c", deadline: at(1000), now: at(22)) == .send(lane: 1))
         #expect(machine.submit("d", deadline: at(1000), now: at(23)) == .send(lane: 1))
         #expect(machine.submit("e", deadline: at(1000), now: at(24)) == .send(lane: 0))
         machine.completed(lane: 0, now: at(25))
         machine.completed(lane: 1, now: at(25))
-        #expect(machine.submit("f", deadline: at(1000), now: at(26)) == .send(lane: 0))
+        // Lane 0 has answered, but slowly, and has a statement still.
+        #expect(machine.submit("f", deadline: at(1000), now: at(26)) == .send(lane: 1))
+    }
+
+    @Test("where all are slow, what comes is spread over them, whichever was answered last")
+    func allSlow() {
+        var machine = Machine(lanes: 2, depth: 64, maxWaiting: 1)
+        machine.opened(lane: 0, now: at(0))
+        machine.opened(lane: 1, now: at(0))
+        for name in ["a", "b", "c", "d"] { _ = machine.submit(name, deadline: at(9000), now: at(0)) }
+        machine.completed(lane: 1, now: at(500))
+        for (name, lane) in [("e", 1), ("f", 0), ("g", 1), ("h", 0)] {
+            #expect(machine.submit(name, deadline: at(9000), now: at(501)) == .send(lane: lane))
+        }
+        // A quick answer, and the lane is as good as any.
+        machine.completed(lane: 1, now: at(505))
+        #expect(machine.submit("i", deadline: at(9000), now: at(506)) == .send(lane: 1))
+        #expect(machine.submit("k", deadline: at(9000), now: at(507)) == .send(lane: 1))
     }
 
     @Test("what finds no room waits, in order, and beyond the bound is refused")
