@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
@@ -40,6 +41,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -81,6 +83,7 @@ let package = Package(
             providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]
         ),
         .target(name: "Vocabulary", swiftSettings: strict),
+        .target(name: "Limiting", dependencies: ["Vocabulary", collections, nioLocks], swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
         .target(name: "Import", dependencies: ["Mapping", "Vocabulary", crypto], swiftSettings: strict),
         .target(
@@ -132,7 +135,9 @@ let package = Package(
         .target(name: "Secrets", dependencies: ["Store", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Applications",
-            dependencies: ["Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging, nioLocks],
+            dependencies: [
+                "Limiting", "Mapping", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging, nioLocks,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -142,7 +147,7 @@ let package = Package(
         ),
         .target(
             name: "Notifications",
-            dependencies: ["Applications", "Mailing", "Secrets", "Store", "Vocabulary", logging],
+            dependencies: ["Applications", "Limiting", "Mailing", "Secrets", "Store", "Vocabulary", logging],
             swiftSettings: strict
         ),
         .target(
@@ -156,16 +161,16 @@ let package = Package(
         .target(
             name: "Logins",
             dependencies: [
-                "Applications", "Factors", "KeptTokens", "Notifications", "Mailing", "Mapping", "Providers", "Secrets",
-                "SignedTokens", "Store", "Vocabulary", crypto, logging,
+                "Applications", "Factors", "KeptTokens", "Limiting", "Notifications", "Mailing", "Mapping", "Providers",
+                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Accounts",
             dependencies: [
-                "Applications", "Deletions", "KeptTokens", "Logins", "Notifications", "Mailing", "Mapping", "Passwords",
-                "Secrets",
+                "Applications", "Deletions", "KeptTokens", "Limiting", "Logins", "Notifications", "Mailing", "Mapping",
+                "Passwords", "Secrets",
                 "Store",
                 "Vocabulary", logging, nioLocks,
             ],
@@ -202,7 +207,7 @@ let package = Package(
         .target(
             name: "Federation",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "Deletions", "Factors", "KeptTokens", "Logins",
+                "Accounts", "Applications", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins",
                 "Notifications", "Mailing", "Passwords", "Secrets", "Store", "Texting", "Vocabulary", logging,
             ],
             swiftSettings: strict
@@ -210,15 +215,16 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1,
+                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
+                nioHTTPTypesHTTP1,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "Backendless",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Logins",
-                "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
+                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Limiting",
+                "Logins", "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
             ],
             resources: [.embedInCode("public.json")],
             swiftSettings: strict
@@ -226,7 +232,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Logins", "Notifications",
+                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Limiting", "Logins",
+                "Notifications",
                 "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
             resources: [.embedInCode("management.json")],
@@ -238,7 +245,8 @@ let package = Package(
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
                 "Import",
-                "KeptTokens", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability", "Passwords",
+                "KeptTokens", "Limiting", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
+                "Passwords",
                 "Postgres",
                 "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary",
                 argumentParser,
@@ -288,6 +296,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
+        .testTarget(name: "LimitingTests", dependencies: ["Limiting", "Vocabulary", nioLocks], swiftSettings: strict),
         .testTarget(name: "MappingTests", dependencies: ["Facebook", "Mapping", "Vocabulary"], swiftSettings: strict),
         .testTarget(
             name: "ImportTests",

@@ -25,7 +25,13 @@ package enum ManagementAPI {
             guard readiness.reason != nil else { return health("ready", readiness) }
             return health("not ready", readiness, status: .serviceUnavailable)
         }
-        router.add(middleware: OperatorGate(administration: administration, pseudonyms: federation.pseudonyms))
+        router.add(
+            middleware: OperatorGate(
+                administration: administration,
+                pseudonyms: federation.pseudonyms,
+                rateLimiter: federation.rateLimiter
+            )
+        )
         for route in AdministrationRoute.all { route.mount(on: router, administration: administration) }
         router.add(middleware: MethodNotAllowed(router))
         return router

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+package import Limiting
 package import Store
 package import Vocabulary
 
@@ -8,52 +8,10 @@ package struct Limits: Sendable {
     package var login: Duration
     /// What of it is kept back for the database after a provider has answered.
     package var storeReserve: Duration
-    /// Logins at once; one more is refused (decision D10).
-    package var concurrentLogins: Int
 
-    package init(
-        login: Duration = .seconds(5),
-        storeReserve: Duration = .seconds(1),
-        concurrentLogins: Int = 2048
-    ) {
+    package init(login: Duration = .seconds(5), storeReserve: Duration = .seconds(1)) {
         self.login = login
         self.storeReserve = storeReserve
-        self.concurrentLogins = concurrentLogins
-    }
-}
-
-/// Counts what is under way and refuses what is beyond the limit (decision D10).
-package final class ConcurrencyLimit: Sendable {
-    private let limit: Int
-    private let inside = NIOLockedValueBox(0)
-
-    package init(limit: Int) {
-        self.limit = limit
-    }
-
-    /// Whether there was room; if so, `leave` must follow.
-    package func enter() -> Bool {
-        inside.withLockedValue { count in
-            guard count < limit else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    package func leave() {
-        inside.withLockedValue { $0 -= 1 }
-    }
-
-    /// Does something where there is room.
-    ///
-    /// - Throws: `overloaded` with the message where there is none, and what the body throws.
-    package func run<Result>(
-        orRefuse message: String = "Too many logins are under way. Try again shortly.",
-        _ body: () async throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        guard enter() else { throw Failure(.overloaded, message, retryAfter: 1) }
-        defer { leave() }
-        return try await body()
     }
 }
 

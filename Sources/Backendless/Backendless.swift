@@ -10,6 +10,7 @@ package import Applications
 package import Federation
 package import HTTP
 package import Hummingbird
+import Limiting
 import Notifications
 import Vocabulary
 
@@ -57,42 +58,52 @@ package struct Backendless: ClientProtocol {
     package func mount(on router: Router<APIContext>, refusals: RefusalLog) {
         // The document of docs/openapi/; a test holds it to the routes.
         router.get("/openapi.json") { _, _ in Response.json(PackageResources.public_json) }
-        let routes = ApplicationRoutes(router: router, directory: directory, refusals: refusals)
+        let routes = ApplicationRoutes(
+            router: router,
+            directory: directory,
+            refusals: refusals,
+            rateLimiter: federation.rateLimiter
+        )
+        // What checks a session or ends it, and what a provider calls, is not counted: that goes on.
         ApplicationInfoRoutes().mount(on: routes)
-        RegistrationRoutes(registrations: federation.registrations).mount(on: routes)
-        SimpleRegisterRoutes(registrations: federation.registrations, signIn: federation.signIn).mount(on: routes)
-        LoginRoutes(signIn: federation.signIn).mount(on: routes)
+        SessionRoutes(sessions: federation.sessions).mount(on: routes)
+        TokenRoutes(tokens: federation.tokens).mount(on: routes)
+        OutsideRoutes().mount(on: routes)
+        let logins = routes.counting(.login)
+        LoginRoutes(signIn: federation.signIn).mount(on: logins)
+        SimpleRegisterRoutes(registrations: federation.registrations, signIn: federation.signIn).mount(on: logins)
         DialogRoutes(
             dialog: federation.dialog,
             factors: federation.dialogFactors,
             address: federation.address
-        ).mount(on: routes)
+        ).mount(on: logins)
+        NonceRoutes(nonces: federation.nonces).mount(on: logins)
+        IdentityRoutes(linking: federation.linking, providerTokens: federation.providerTokens).mount(on: logins)
+        ReverseAuthRoutes(reverseAuthorization: federation.reverseAuthorization).mount(on: logins)
+        let passwords = routes.counting(.password)
         PasswordRoutes(
             serverLogin: federation.serverLogin,
             passwordLogins: federation.passwordLogins,
             reauthentication: federation.reauthentication
-        ).mount(on: routes)
+        ).mount(on: passwords)
+        SecondFactorRoutes(secondFactor: federation.secondFactor, ownFactors: federation.ownFactors)
+            .mount(on: passwords)
+        RegistrationRoutes(registrations: federation.registrations).mount(on: routes.counting(.registration))
         PasswordMailRoutes(
             passwordReset: federation.passwordReset,
             confirmation: federation.confirmation,
             reversal: federation.reversal
-        ).mount(on: routes)
-        SecondFactorRoutes(secondFactor: federation.secondFactor, ownFactors: federation.ownFactors).mount(on: routes)
-        NonceRoutes(nonces: federation.nonces).mount(on: routes)
-        SessionRoutes(sessions: federation.sessions).mount(on: routes)
-        TokenRoutes(tokens: federation.tokens).mount(on: routes)
-        OwnSessionRoutes(sessions: federation.sessions).mount(on: routes)
-        IdentityRoutes(linking: federation.linking, providerTokens: federation.providerTokens).mount(on: routes)
-        ReverseAuthRoutes(reverseAuthorization: federation.reverseAuthorization).mount(on: routes)
-        CollectionRoutes(collection: federation.collection).mount(on: routes)
+        ).mount(on: routes.counting(.mail))
+        let queries = routes.counting(.query)
+        OwnSessionRoutes(sessions: federation.sessions).mount(on: queries)
+        CollectionRoutes(collection: federation.collection).mount(on: queries)
         UserRoutes(
             accountUpdate: federation.accountUpdate,
             otherRecords: federation.otherRecords,
             deletions: federation.accountDeletions
-        ).mount(on: routes)
-        OutsideRoutes().mount(on: routes)
-        RoleRoutes(roles: federation.roles).mount(on: routes)
-        ServerRoutes(roles: federation.roles).mount(on: routes)
+        ).mount(on: queries)
+        RoleRoutes(roles: federation.roles).mount(on: queries)
+        ServerRoutes(roles: federation.roles).mount(on: queries)
         CallbackRoutes(
             deauthorizations: federation.deauthorizations,
             deletions: federation.deletions,
@@ -105,4 +116,7 @@ package struct Backendless: ClientProtocol {
 extension APIContext {
     /// Where the request comes from, as far as attempts are counted for it.
     var source: RequestSource { RequestSource(name: peer.network.name) }
+
+    /// The same for what each instance counts; nil for a server of the application's, through which many people come.
+    var limitedSource: LimitedSource? { apiKey?.isServer == true ? nil : peer.limitedSource }
 }

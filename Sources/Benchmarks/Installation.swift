@@ -18,6 +18,9 @@ struct Installation {
         environment = [
             "FEDERATION_DATABASE_URL": setting.databaseURL, "FEDERATION_MASTER_KEY": key,
             "FEDERATION_TRUSTED_PROXIES": "0",
+            // Counted as for anybody, and wide enough for a load that all comes from one address.
+            "FEDERATION_LIMIT_LOGIN_SOURCE": "1000000/s", "FEDERATION_LIMIT_PASSWORD_SOURCE": "1000000/s",
+            "FEDERATION_LIMIT_QUERY_SOURCE": "1000000/s",
             "FEDERATION_GRAPH_URL": setting.graphURL, "FEDERATION_FACEBOOK_JWKS_URL": setting.keysURL,
             "BENCHMARK_API_KEY": Setting.apiKey, "BENCHMARK_APP_SECRET": Setting.appSecret,
         ].merging(further) { $1 }

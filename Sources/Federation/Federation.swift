@@ -12,6 +12,7 @@ package import Callbacks
 import Deletions
 import Factors
 import KeptTokens
+package import Limiting
 package import Logging
 package import Logins
 package import Mailing
@@ -61,6 +62,10 @@ package struct Federation: Sendable {
     /// What the log has in place of logins, tokens and keys.
     package let pseudonyms: Pseudonyms
     package let health: Health
+    /// How much is under way.
+    package let admission: Admission
+    /// Holds requests to what their source and their application may do.
+    package let rateLimiter: RateLimiter
 
     /// Mails that are asked for at once; who asks does not wait for them.
     private static let mailsAskedFor = 256
@@ -78,6 +83,8 @@ package struct Federation: Sendable {
     ///   - mailer: Nil when the deployment sends no mails.
     ///   - smsGateway: Nil when the deployment sends no messages to telephones.
     ///   - limits: Of whole use cases.
+    ///   - admission: How much may be under way; somebody must `run` it.
+    ///   - rateLimiter: How much each source and application may do.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
     ///   - observer: Hears how every login went.
@@ -92,16 +99,19 @@ package struct Federation: Sendable {
         mailer: Mailer? = nil,
         smsGateway: SMSGateway? = nil,
         limits: Limits,
+        admission: Admission = Admission(),
+        rateLimiter: RateLimiter = RateLimiter(.standard),
         clock: WallClock,
         random: RandomSource,
         observer: @escaping @Sendable (LoginOutcome) -> Void = { _ in },
         logger: Logger
     ) {
+        self.admission = admission
+        self.rateLimiter = rateLimiter
         address = PublicAddress(url: publicURL)
         warnings = Warnings(logger: logger)
         pseudonyms = Pseudonyms(masterKeys.current)
         health = Health(store: store, directory: directory, warnings: warnings, clock: clock)
-        let concurrency = ConcurrencyLimit(limit: limits.concurrentLogins)
         let attempts = AttemptCounter(store: store)
         let events = EventLog(pseudonyms: pseudonyms)
         let log = LoginLog(events: events, observer: observer)
@@ -177,7 +187,8 @@ package struct Federation: Sendable {
             masterKeys: masterKeys,
             random: random,
             banKey: banKey,
-            pendings: pendings
+            pendings: pendings,
+            admission: admission
         )
         secondFactor = SecondFactor(
             store: store,
@@ -187,7 +198,7 @@ package struct Federation: Sendable {
             checks: checks,
             authenticator: authenticator,
             writer: writer,
-            concurrency: concurrency,
+            admission: admission,
             log: log,
             limits: limits,
             clock: clock,
@@ -220,7 +231,7 @@ package struct Federation: Sendable {
             authenticator: authenticator,
             writer: writer,
             ownFactors: ownFactors,
-            concurrency: concurrency,
+            admission: admission,
             log: log,
             limits: limits
         )
@@ -232,7 +243,7 @@ package struct Federation: Sendable {
             codes: codes,
             factors: dialogFactors,
             challenges: DialogChallenges(store: store),
-            concurrency: concurrency,
+            admission: admission,
             log: log,
             limits: limits,
             clock: clock,
@@ -245,11 +256,11 @@ package struct Federation: Sendable {
             writer: writer,
             notices: notices,
             revoker: revoker,
-            concurrency: concurrency,
+            admission: admission,
             events: events,
             limits: limits
         )
-        reverseAuthorization = ReverseAuthorization(concurrency: concurrency, limits: limits)
+        reverseAuthorization = ReverseAuthorization(admission: admission, limits: limits)
         tokens = TokenIssuer(
             store: store,
             sessions: sessions,
@@ -264,7 +275,7 @@ package struct Federation: Sendable {
             sessions: sessions,
             masterKeys: masterKeys,
             check: TokenCheck(store: store, masterKeys: masterKeys, clock: clock),
-            concurrency: concurrency,
+            admission: admission,
             limits: limits,
             clock: clock
         )
@@ -282,11 +293,19 @@ package struct Federation: Sendable {
             directory: directory,
             verifier: verifier,
             pendings: pendings,
+            admission: admission,
             log: log,
             limits: limits,
             random: random
         )
-        serverLogin = ServerLogin(store: store, directory: directory, log: log, limits: limits, random: random)
+        serverLogin = ServerLogin(
+            store: store,
+            directory: directory,
+            admission: admission,
+            log: log,
+            limits: limits,
+            random: random
+        )
         reauthentication = Reauthentication(store: store, sessions: sessions, verifier: verifier, limits: limits)
         passwordReset = PasswordReset(
             store: store,
@@ -322,6 +341,7 @@ package struct Federation: Sendable {
             links: links,
             confirmation: confirmation,
             attempts: attempts,
+            admission: admission,
             events: events,
             log: log,
             limits: limits,

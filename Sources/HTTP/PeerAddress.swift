@@ -1,3 +1,4 @@
+package import Limiting
 package import NIOCore
 
 /// Where a request comes from: the other end of the connection, or what the proxies in front say that are trusted.
@@ -29,6 +30,16 @@ package struct PeerAddress: Sendable {
     package let network: Network
     /// For people, in the log and the audit log.
     package let text: String
+
+    /// What limits count it for; nil where the address is not known, so that people behind a socket of this machine are
+    /// not taken for one.
+    package var limitedSource: LimitedSource? {
+        switch network {
+        case .ipv4(let address): LimitedSource(address: UInt64(address), network: nil)
+        case .ipv6(let prefix): LimitedSource(address: prefix, network: prefix >> 16)
+        case .unknown: nil
+        }
+    }
 
     /// What stands in front of an IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2).
     private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]

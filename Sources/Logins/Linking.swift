@@ -1,5 +1,6 @@
 package import Applications
 package import KeptTokens
+package import Limiting
 package import Logging
 import Mailing
 package import Mapping
@@ -25,7 +26,7 @@ package struct Linking: Sendable {
     let writer: SignInWriter
     let notices: Notices
     let revoker: PermissionRevoker
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let events: EventLog
     let limits: Limits
 
@@ -36,7 +37,7 @@ package struct Linking: Sendable {
         writer: SignInWriter,
         notices: Notices,
         revoker: PermissionRevoker,
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         events: EventLog,
         limits: Limits
     ) {
@@ -46,7 +47,7 @@ package struct Linking: Sendable {
         self.writer = writer
         self.notices = notices
         self.revoker = revoker
-        self.concurrency = concurrency
+        self.admission = admission
         self.events = events
         self.limits = limits
     }
@@ -79,7 +80,7 @@ package struct Linking: Sendable {
             user: { $0.linked.user.objectID }
         ) {
             () async throws(Failure) -> (linked: LinkedUser, isNew: Bool) in
-            try await concurrency.run { () throws(Failure) in
+            try await admission.admit(loaded.application.id) { () throws(Failure) in
                 let attempt = LoginAttempt(
                     request: request,
                     loaded: loaded,

@@ -8,6 +8,7 @@
 
 package import Applications
 import FoundationEssentials
+package import Limiting
 package import Logging
 package import Mapping
 import Store
@@ -95,7 +96,7 @@ package struct SignIn: Sendable {
     let authenticator: Authenticator
     let writer: SignInWriter
     let ownFactors: OwnFactors
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let log: LoginLog
     let limits: Limits
 
@@ -103,14 +104,14 @@ package struct SignIn: Sendable {
         authenticator: Authenticator,
         writer: SignInWriter,
         ownFactors: OwnFactors,
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         log: LoginLog,
         limits: Limits
     ) {
         self.authenticator = authenticator
         self.writer = writer
         self.ownFactors = ownFactors
-        self.concurrency = concurrency
+        self.admission = admission
         self.log = log
         self.limits = limits
     }
@@ -126,7 +127,7 @@ package struct SignIn: Sendable {
         let started = ContinuousClock.now
         return try await log.telling(of: .credential(request.credential), by: request.provider, in: loaded, logger) {
             () throws(Failure) in
-            let (signedIn, enrolled) = try await concurrency.run { () throws(Failure) in
+            let (signedIn, enrolled) = try await admission.admit(loaded.application.id) { () throws(Failure) in
                 let end = started + limits.login
                 let attempt = LoginAttempt(request: request, loaded: loaded, end: end, limits: limits)
                 return try await authenticator.withAuthentication(of: attempt) {

@@ -1,5 +1,6 @@
 package import Applications
 package import KeptTokens
+package import Limiting
 import Providers
 package import Secrets
 package import Store
@@ -19,7 +20,7 @@ package struct ProviderTokens: Sendable {
     let sessions: Sessions
     let masterKeys: MasterKeys
     let check: TokenCheck
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let limits: Limits
     let clock: WallClock
 
@@ -29,7 +30,7 @@ package struct ProviderTokens: Sendable {
         sessions: Sessions,
         masterKeys: MasterKeys,
         check: TokenCheck,
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         limits: Limits,
         clock: WallClock
     ) {
@@ -38,7 +39,7 @@ package struct ProviderTokens: Sendable {
         self.sessions = sessions
         self.masterKeys = masterKeys
         self.check = check
-        self.concurrency = concurrency
+        self.admission = admission
         self.limits = limits
         self.clock = clock
     }
@@ -87,7 +88,7 @@ package struct ProviderTokens: Sendable {
     ) async throws(Failure) -> RefreshedUser {
         try loaded.requireKeeping(of: provider)
         let end = ContinuousClock.now + limits.login
-        return try await concurrency.run { () throws(Failure) in
+        return try await admission.admit(loaded.application.id) { () throws(Failure) in
             let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
             guard let kept = identity.kept, kept.token.kind == .access else {
                 throw Self.noKeptToken

@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 import Providers
 package import Vocabulary
 
@@ -11,14 +12,14 @@ package struct ReverseAuth: Sendable {
 
 /// The first half of a reverse authorization: what a device signs its own request with.
 package struct ReverseAuthorization: Sendable {
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let limits: Limits
 
     package init(
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         limits: Limits
     ) {
-        self.concurrency = concurrency
+        self.admission = admission
         self.limits = limits
     }
 
@@ -30,7 +31,7 @@ package struct ReverseAuthorization: Sendable {
         appID: String?,
         of loaded: LoadedApplication
     ) async throws(Failure) -> ReverseAuth {
-        try await concurrency.run { () throws(Failure) in
+        try await admission.admit(loaded.application.id) { () throws(Failure) in
             let provider = try loaded.provider(provider, as: (any ReverseAuthorizing).self)
             let result = try await provider.reverseAuthorization(appID: appID, deadline: .now + limits.login)
             return ReverseAuth(consumerKey: result.consumerKey, parameters: result.parameters)

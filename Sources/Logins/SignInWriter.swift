@@ -2,6 +2,7 @@ package import Applications
 import Crypto
 import FoundationEssentials
 import KeptTokens
+package import Limiting
 import Mapping
 import Providers
 package import Secrets
@@ -15,19 +16,22 @@ package struct SignInWriter: Sendable {
     let random: RandomSource
     let banKey: BanKey
     let pendings: PendingSignIns
+    let admission: Admission
 
     package init(
         store: Store,
         masterKeys: MasterKeys,
         random: RandomSource,
         banKey: BanKey,
-        pendings: PendingSignIns
+        pendings: PendingSignIns,
+        admission: Admission
     ) {
         self.store = store
         self.masterKeys = masterKeys
         self.random = random
         self.banKey = banKey
         self.pendings = pendings
+        self.admission = admission
     }
 
     /// Maps the profile of an authenticated person and writes identity, user and session.
@@ -100,8 +104,10 @@ package struct SignInWriter: Sendable {
         let statement =
             login.factor.map { plan.finishingStatement(by: $0.kind) }
             ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
-        guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
-        return try await store.signIn(write, by: statement, linking: linking)
+        return try await admission.write(of: application.id) { () throws(Failure) in
+            guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
+            return try await store.signIn(write, by: statement, linking: linking)
+        }
     }
 
     /// The failure of a login that a second factor stands in the way of, with what it takes to go on; every other one

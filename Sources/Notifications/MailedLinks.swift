@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 package import Logging
 import Mailing
 package import Secrets

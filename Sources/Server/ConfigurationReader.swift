@@ -2,6 +2,7 @@ import Applications
 import Configuration
 import Curl
 import FoundationEssentials
+import Limiting
 import Logging
 import Maintenance
 import Postgres
@@ -51,6 +52,8 @@ struct ConfigurationReader: UpstreamSettings {
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
         let limits = reader.limits()
+        let admission = reader.admission(to: postgres)
+        let policies = reader.policies()
         let searches = (
             atOnce: reader.integer("concurrent.searches", default: 2, in: 1...64),
             time: reader.milliseconds("search", default: 1000)
@@ -81,6 +84,8 @@ struct ConfigurationReader: UpstreamSettings {
             curl: curl,
             providers: providers,
             limits: limits,
+            admission: admission,
+            policies: policies,
             searches: searches,
             maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
@@ -99,6 +104,14 @@ struct ConfigurationReader: UpstreamSettings {
             httpConnections: httpConnections,
             drain: drain
         )
+    }
+
+    /// What keeps `serve` from starting, each as a text; none when it would start.
+    static func problems() async -> [String] {
+        do {
+            _ = try await read()
+            return []
+        } catch { return (error as? ConfigurationProblems)?.texts ?? ["\(error)"] }
     }
 
     /// What `migrate` needs.
@@ -256,9 +269,38 @@ struct ConfigurationReader: UpstreamSettings {
         let login = milliseconds("login", default: 5000)
         return Limits(
             login: login,
-            storeReserve: min(.seconds(1), login / 5),
-            concurrentLogins: integer("concurrent.logins", default: 2048, in: 1...100_000)
+            storeReserve: min(.seconds(1), login / 5)
         )
+    }
+
+    private mutating func admission(to postgres: PostgresConfiguration?) -> Admission.Settings {
+        var settings = Admission.Settings()
+        settings.logins = integer("concurrent.logins", default: 2048, in: 1...100_000)
+        if let postgres {
+            let connections = postgres.pipelinedConnections
+            // Two for each connection keep it busy.
+            settings.writes = 2 * connections...postgres.pipelineDepth * connections
+            settings.patience = postgres.leaseTimeout
+            settings.mostWaiting = postgres.maxQueued
+        }
+        return settings
+    }
+
+    private mutating func policies() -> LimitPolicies {
+        var policies = LimitPolicies.standard
+        for policy in LimitPolicy.all {
+            let key = "limit." + policy.name
+            guard let text = text(key) else { continue }
+            let rate = Rate(text)
+            if rate == nil, text != "off" {
+                problem(
+                    key,
+                    "must be off, or a rate like 100/s, 600/min or 100/s burst 1000, of numbers from 1 to 1000000"
+                )
+            }
+            policies[policy] = rate
+        }
+        return policies
     }
 
     /// In production nobody is taken to have no proxy: everybody behind one that was forgotten would be one source.

@@ -1,5 +1,6 @@
 import Applications
 import Curl
+import Limiting
 import Logging
 import Maintenance
 import NIOCore
@@ -16,6 +17,10 @@ struct ServerConfiguration: Sendable {
     /// The kinds of providers.
     var providers: [UpstreamSetup]
     var limits: Limits
+    /// How much may be under way at once.
+    var admission: Admission.Settings
+    /// How much each source and application may do.
+    var policies: LimitPolicies
     /// Searches of users at once, and how long one may take.
     var searches: (atOnce: Int, time: Duration)
     /// Nil when this instance does no work in the background.

@@ -7,6 +7,7 @@ import Federation
 import HTTP
 import Hummingbird
 import HummingbirdCore
+import Limiting
 import Logging
 import Maintenance
 import NIOCore
@@ -73,6 +74,8 @@ enum Wiring {
             mailer: mailer,
             smsGateway: smsGateway,
             limits: configuration.limits,
+            admission: Admission(configuration.admission),
+            rateLimiter: RateLimiter(configuration.policies),
             clock: .system,
             random: .system,
             logger: logger
@@ -86,7 +89,9 @@ enum Wiring {
                 stands: true
             )
         }
-        var background: [any Service] = [DirectoryService(directory: directory)]
+        var background: [any Service] = [
+            DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
+        ]
         if let settings = configuration.maintenance {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let maintenance = Maintenance(
@@ -179,6 +184,15 @@ private struct DirectoryService: Service {
 
     func run() async throws {
         try await cancelWhenGracefulShutdown { try await directory.run() }
+    }
+}
+
+/// Looks at how much the machine takes.
+private struct AdmissionService: Service {
+    let admission: Admission
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await admission.run() }
     }
 }
 

@@ -5,6 +5,7 @@ enum ModuleRules {
     /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
     static let allowed: [String: Set<String>] = [
         "Vocabulary": ["FoundationEssentials", "Swift"],
+        "Limiting": ["DequeModule", "NIOConcurrencyHelpers", "Vocabulary"],
         "Mapping": ["Vocabulary"],
         "Import": ["Crypto", "FoundationEssentials", "Mapping", "Vocabulary"],
         "SignedTokens": [
@@ -26,21 +27,20 @@ enum ModuleRules {
         "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
         "Applications": [
-            "Crypto", "FoundationEssentials", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers", "Secrets",
-            "Store",
-            "Vocabulary",
+            "Crypto", "FoundationEssentials", "Limiting", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers",
+            "Secrets", "Store", "Vocabulary",
         ],
         "KeptTokens": useCases.union(["Mapping", "Providers"]),
-        "Notifications": useCases.union(["Mailing"]),
+        "Notifications": useCases.union(["Limiting", "Mailing"]),
         "Factors": useCases.union([
             "Crypto", "FoundationEssentials", "Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn",
         ]),
         "Logins": useCases.union([
-            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Mailing", "Mapping", "Notifications",
-            "Providers", "SignedTokens",
+            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping",
+            "Notifications", "Providers", "SignedTokens",
         ]),
         "Accounts": useCases.union([
-            "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",
+            "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",
             "Notifications", "Passwords",
         ]),
         "Deletions": useCases.union(["KeptTokens", "Providers"]),
@@ -53,17 +53,17 @@ enum ModuleRules {
             "Notifications", "Observability", "Passwords", "Providers",
         ]),
         "Federation": useCases.union([
-            "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Notifications",
-            "Passwords", "Texting",
+            "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing",
+            "Notifications", "Passwords", "Texting",
         ]),
         "HTTP": [
-            "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
+            "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
             "NIOHTTPTypesHTTP1", "Vocabulary",
         ],
         "Backendless": clientProtocol,
         "API": [
-            "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Logging",
-            "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
+            "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Limiting",
+            "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
         "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers", "Synchronization"],
         "Server": service.union([
@@ -103,7 +103,7 @@ enum ModuleRules {
     /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
     static let clientProtocol: Set<String> = [
         "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "HTTPTypes", "Hummingbird",
-        "KeptTokens", "Logins", "Notifications", "Providers", "Vocabulary",
+        "KeptTokens", "Limiting", "Logins", "Notifications", "Providers", "Vocabulary",
     ]
 
     /// The rooms of protocols of clients.
@@ -115,9 +115,9 @@ enum ModuleRules {
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
         "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Deletions",
-        "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Logins", "Mailing", "Maintenance",
-        "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres", "Providers", "Secrets",
-        "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",
+        "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing",
+        "Maintenance", "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres",
+        "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",
     ]
 
     /// The modules whose functions depend on nothing but their arguments.

@@ -51,6 +51,12 @@ struct Deployment: Sendable {
     /// The client of the public listener.
     var client: HTTPClient { service.client }
 
+    /// For tests whose load all comes from one address.
+    static let withoutRates = [
+        "FEDERATION_LIMIT_LOGIN_SOURCE": "off", "FEDERATION_LIMIT_PASSWORD_SOURCE": "off",
+        "FEDERATION_LIMIT_REGISTRATION_SOURCE": "off", "FEDERATION_LIMIT_QUERY_SOURCE": "off",
+    ]
+
     /// The environment of `federation` on a database: what an operator would put into a unit file.
     static func environment(database: TestDatabase) -> [String: String] {
         [

@@ -3,6 +3,7 @@ import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Limiting
 import Logging
 import NIOConcurrencyHelpers
 import Secrets
@@ -15,6 +16,7 @@ import Vocabulary
 struct OperatorGate: RouterMiddleware {
     let administration: Administration
     let pseudonyms: Pseudonyms
+    let rateLimiter: RateLimiter
     private let attempts = NIOLockedValueBox(FailedAttempts())
     private let known = NIOLockedValueBox(KnownTokens())
     private let concurrency = ConcurrencyLimit(limit: Self.mostRequests)
@@ -22,9 +24,10 @@ struct OperatorGate: RouterMiddleware {
     /// Administrative requests at once (decision D10); the database connections for them are few.
     static let mostRequests = 16
 
-    init(administration: Administration, pseudonyms: Pseudonyms) {
+    init(administration: Administration, pseudonyms: Pseudonyms, rateLimiter: RateLimiter) {
         self.administration = administration
         self.pseudonyms = pseudonyms
+        self.rateLimiter = rateLimiter
     }
 
     func handle(
@@ -45,6 +48,7 @@ struct OperatorGate: RouterMiddleware {
     }
 
     private func caller(of request: Request, _ context: ManagementContext) async throws(Failure) -> Caller {
+        try rateLimiter.take(.administration, of: nil, from: context.peer.limitedSource)
         guard let header = request.headers[.authorization] else {
             log(Self.refusal, of: nil, in: context)
             throw Self.refusal

@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 package import Logging
 package import Logins
 package import Notifications
@@ -39,6 +40,7 @@ package struct PasswordLogins: Sendable {
     let directory: ApplicationDirectory
     let verifier: PasswordVerifier
     let pendings: PendingSignIns
+    let admission: Admission
     let log: LoginLog
     let limits: Limits
     let random: RandomSource
@@ -48,6 +50,7 @@ package struct PasswordLogins: Sendable {
         directory: ApplicationDirectory,
         verifier: PasswordVerifier,
         pendings: PendingSignIns,
+        admission: Admission,
         log: LoginLog,
         limits: Limits,
         random: RandomSource
@@ -56,6 +59,7 @@ package struct PasswordLogins: Sendable {
         self.directory = directory
         self.verifier = verifier
         self.pendings = pendings
+        self.admission = admission
         self.log = log
         self.limits = limits
         self.random = random
@@ -116,7 +120,9 @@ package struct PasswordLogins: Sendable {
         let opened: User?
         do throws(Failure) {
             opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
-                try await store.openSession(opening, of: loaded.application)
+                try await admission.write(of: loaded.application.id) { () throws(Failure) in
+                    try await store.openSession(opening, of: loaded.application)
+                }
             }
         } catch {
             throw try await pendings.putOff(

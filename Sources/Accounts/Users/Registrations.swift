@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 package import Logging
 package import Logins
 import Mapping
@@ -15,6 +16,7 @@ package struct Registrations: Sendable {
     let links: MailedLinks
     let confirmation: EmailConfirmation
     let attempts: AttemptCounter
+    let admission: Admission
     let events: EventLog
     let log: LoginLog
     let limits: Limits
@@ -27,6 +29,7 @@ package struct Registrations: Sendable {
         links: MailedLinks,
         confirmation: EmailConfirmation,
         attempts: AttemptCounter,
+        admission: Admission,
         events: EventLog,
         log: LoginLog,
         limits: Limits,
@@ -38,6 +41,7 @@ package struct Registrations: Sendable {
         self.links = links
         self.confirmation = confirmation
         self.attempts = attempts
+        self.admission = admission
         self.events = events
         self.log = log
         self.limits = limits
@@ -126,8 +130,10 @@ package struct Registrations: Sendable {
             client.setLogin(login, of: application)
             try await register(client.newDynamicNames, of: application)
             let write = RegistrationWrite(password: stored, status: status, given: client.given)
-            guard let guest else { return try await store.register(write, of: application) }
-            return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+            return try await admission.write(of: application.id) { () throws(Failure) in
+                guard let guest else { return try await store.register(write, of: application) }
+                return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
+            }
         }
         guard let user else {
             if !counts.isEmpty { try await store.withdrawAttempt(for: counts, of: application) }
@@ -153,7 +159,9 @@ package struct Registrations: Sendable {
             let token = random.sessionToken()
             let guest = try await directory.withCurrent(loaded, until: .now + limits.login) {
                 (loaded) throws(Failure) in
-                try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+                try await admission.write(of: loaded.application.id) { () throws(Failure) in
+                    try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
+                }
             }
             return SignedIn(user: guest, token: token, created: true)
         }

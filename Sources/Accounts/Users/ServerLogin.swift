@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 package import Logging
 package import Logins
 import Secrets
@@ -9,6 +10,7 @@ package import Vocabulary
 package struct ServerLogin: Sendable {
     let store: Store
     let directory: ApplicationDirectory
+    let admission: Admission
     let log: LoginLog
     let limits: Limits
     let random: RandomSource
@@ -16,12 +18,14 @@ package struct ServerLogin: Sendable {
     package init(
         store: Store,
         directory: ApplicationDirectory,
+        admission: Admission,
         log: LoginLog,
         limits: Limits,
         random: RandomSource
     ) {
         self.store = store
         self.directory = directory
+        self.admission = admission
         self.log = log
         self.limits = limits
         self.random = random
@@ -58,7 +62,9 @@ package struct ServerLogin: Sendable {
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash
                 )
-                let opened = try await store.openSession(opening, of: loaded.application)
+                let opened = try await admission.write(of: loaded.application.id) { () throws(Failure) in
+                    try await store.openSession(opening, of: loaded.application)
+                }
                 return try opened.map { user throws(Failure) in
                     guard let user else { throw .noSuchUser }
                     return SignedIn(user: user, token: token, created: false)

@@ -2,6 +2,7 @@ import Applications
 import HTTP
 import HTTPTypes
 import Hummingbird
+import Limiting
 import Vocabulary
 
 /// Mounts routes under the base paths of applications and resolves the application in front of every handler.
@@ -13,6 +14,9 @@ struct ApplicationRoutes {
     let router: Router<APIContext>
     let directory: ApplicationDirectory
     let refusals: RefusalLog
+    let rateLimiter: RateLimiter
+    /// What a request of these routes counts as, before anything of it is read; nil: it is not counted.
+    var operation: LimitedOperation?
 
     typealias Handler = @Sendable (Request, APIContext, LoadedApplication) async throws -> Response
 
@@ -20,6 +24,13 @@ struct ApplicationRoutes {
     static let hostBound = "api"
     /// The first segment of paths whose application the headers name.
     static let headerBound = "v1"
+
+    /// The same routes, whose requests count as something.
+    func counting(_ operation: LimitedOperation) -> ApplicationRoutes {
+        var routes = self
+        routes.operation = operation
+        return routes
+    }
 
     func on(_ method: HTTPRequest.Method, _ path: String, use handler: @escaping Handler) {
         mount(method, "/{applicationId}/{apiKey}/" + path, use: handler) { _, context in
@@ -61,7 +72,7 @@ struct ApplicationRoutes {
         use handler: @escaping Handler,
         address: @escaping @Sendable (Request, APIContext) -> Address
     ) {
-        router.on(RouterPath(path), method: method) { [directory, refusals] request, context in
+        router.on(RouterPath(path), method: method) { [directory, refusals, rateLimiter, operation] request, context in
             var context = context
             let address = address(request, context)
             let application: LoadedApplication
@@ -71,6 +82,9 @@ struct ApplicationRoutes {
                 throw refusals.logged(error, .init(key: address.key), in: context)
             }
             do {
+                if let operation {
+                    try rateLimiter.take(operation, of: application.application.id, from: context.limitedSource)
+                }
                 return try await handler(request, context, application)
             } catch let failure as Failure {
                 throw refusals.logged(failure, request.facts(application), in: context)

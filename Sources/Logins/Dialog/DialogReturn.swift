@@ -1,4 +1,5 @@
 package import Applications
+import Limiting
 package import Logging
 import Mapping
 package import Providers
@@ -52,7 +53,8 @@ extension LoginDialog {
         let started = ContinuousClock.now
         let subject = LoginLog.Subject.code(answer.code)
         do throws(Failure) {
-            return try await concurrency.run(
+            return try await admission.admit(
+                loaded.application.id,
                 orRefuse: "Too many logins are under way. Open this address again in a moment."
             ) {
                 () throws(Failure) in

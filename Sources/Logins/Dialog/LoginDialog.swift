@@ -1,4 +1,5 @@
 package import Applications
+package import Limiting
 import Providers
 package import Secrets
 package import Store
@@ -13,7 +14,7 @@ package struct LoginDialog: Sendable {
     let codes: LoginCodes
     let factors: DialogFactors
     let challenges: DialogChallenges
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let log: LoginLog
     let limits: Limits
     let clock: WallClock
@@ -27,7 +28,7 @@ package struct LoginDialog: Sendable {
         codes: LoginCodes,
         factors: DialogFactors,
         challenges: DialogChallenges,
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         log: LoginLog,
         limits: Limits,
         clock: WallClock,
@@ -40,7 +41,7 @@ package struct LoginDialog: Sendable {
         self.codes = codes
         self.factors = factors
         self.challenges = challenges
-        self.concurrency = concurrency
+        self.admission = admission
         self.log = log
         self.limits = limits
         self.clock = clock

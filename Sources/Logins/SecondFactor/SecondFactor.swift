@@ -1,5 +1,6 @@
 package import Applications
 package import Factors
+package import Limiting
 package import Logging
 package import Notifications
 import Providers
@@ -67,7 +68,7 @@ package final class SecondFactor: Sendable {
     let checks: FactorChecks
     let authenticator: Authenticator
     let writer: SignInWriter
-    let concurrency: ConcurrencyLimit
+    let admission: Admission
     let log: LoginLog
     let limits: Limits
     let clock: WallClock
@@ -81,7 +82,7 @@ package final class SecondFactor: Sendable {
         checks: FactorChecks,
         authenticator: Authenticator,
         writer: SignInWriter,
-        concurrency: ConcurrencyLimit,
+        admission: Admission,
         log: LoginLog,
         limits: Limits,
         clock: WallClock,
@@ -94,7 +95,7 @@ package final class SecondFactor: Sendable {
         self.checks = checks
         self.authenticator = authenticator
         self.writer = writer
-        self.concurrency = concurrency
+        self.admission = admission
         self.log = log
         self.limits = limits
         self.clock = clock
@@ -378,7 +379,7 @@ package final class SecondFactor: Sendable {
                 factor: proof,
                 freshID: pending.isUserThere ? nil : pending.user
             )
-            return try await concurrency.run { () throws(Failure) in
+            return try await admission.admit(loaded.application.id) { () throws(Failure) in
                 try await authenticator.withAuthentication(login, in: attempt) {
                     (login, plan, attempt) throws(Failure) in
                     try await writer.complete(login, by: plan, in: attempt)
@@ -393,7 +394,9 @@ package final class SecondFactor: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> SignedIn {
         let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-            try await store.openSession(opening, of: loaded.application)
+            try await admission.write(of: loaded.application.id) { () throws(Failure) in
+                try await store.openSession(opening, of: loaded.application)
+            }
         }
         guard let user else { throw .pendingInvalid }
         return SignedIn(user: user, token: token, created: false)

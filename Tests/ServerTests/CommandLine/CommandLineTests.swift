@@ -66,11 +66,15 @@ struct CommandLineTests {
                 "FEDERATION_MASTER_KEY": "canary", "FEDERATION_LISTEN": "canary",
                 "FEDERATION_GRAPH_URL": "http://canary.example",
                 "FEDERATION_LOG_LEVEL": "canary", "FEDERATION_MODE": "canary",
-                "FEDERATION_LOGIN_MILLISECONDS": "canary",
+                "FEDERATION_LOGIN_MILLISECONDS": "canary", "FEDERATION_LIMIT_LOGIN_SOURCE": "canary/s",
             ]
         )
         #expect(process.exitStatus == .exited(78))
-        for name in ["DATABASE_URL", "MASTER_KEY", "LISTEN", "GRAPH_URL", "LOG_LEVEL", "MODE", "LOGIN_MILLISECONDS"] {
+        let wrong = [
+            "DATABASE_URL", "MASTER_KEY", "LISTEN", "GRAPH_URL", "LOG_LEVEL", "MODE", "LOGIN_MILLISECONDS",
+            "LIMIT_LOGIN_SOURCE",
+        ]
+        for name in wrong {
             #expect(process.standardError.contains("FEDERATION_\(name) "), "\(name) in \(process.standardError)")
         }
         #expect(!process.standardError.contains(Canary.mark), "\(process.standardError)")

@@ -6,9 +6,14 @@ import Testing
 /// Runs a closure against what an operator has after `federation migrate` and `federation serve`: a database with the
 /// schema and nothing in it, a service that runs, and Facebook, which knows the app 1234567890.
 ///
-/// - Parameter body: What to do with it.
+/// - Parameters:
+///   - environment: Further variables of the service.
+///   - body: What to do with it.
 /// - Throws: What the body throws.
-func withNewInstallation(_ body: (Deployment) async throws -> Void) async throws {
+func withNewInstallation(
+    environment: [String: String] = [:],
+    _ body: (Deployment) async throws -> Void
+) async throws {
     try await withDatabase(.empty) { database in
         let migrated = try await runFederation(["migrate"], environment: Deployment.environment(database: database))
         try #require(migrated.exitStatus == .exited(0), "\(migrated.standardError)")
@@ -17,6 +22,7 @@ func withNewInstallation(_ body: (Deployment) async throws -> Void) async throws
         let service = try await ServiceProcess.start(
             environment: Deployment.environment(database: database)
                 .merging(simulator.environment) { _, new in new }
+                .merging(environment) { _, new in new }
         )
         let deployment = Deployment(database: database, simulator: simulator, service: service, documents: [])
         do {

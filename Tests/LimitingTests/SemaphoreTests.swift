@@ -2,8 +2,7 @@ import NIOConcurrencyHelpers
 import Testing
 import Vocabulary
 
-@testable import Applications
-@testable import Federation
+@testable import Limiting
 
 @Suite("A semaphore")
 struct SemaphoreTests {

@@ -1,0 +1,160 @@
+import NIOConcurrencyHelpers
+package import Vocabulary
+
+/// How much an instance has under way at once (decision D10): as much as the machine and the database take, fair between
+/// applications, with a quick refusal beyond.
+///
+/// Whoever checks a session, or asks after the health, does not pass here: that goes on.
+package final class Admission: Sendable {
+    package struct Settings: Sendable {
+        /// Logins under way at once, at most.
+        package var logins: Int
+        /// Writes of logins at the database at once: at least what keeps its connections busy, at most what they can have
+        /// in flight.
+        package var writes: ClosedRange<Int>
+        /// How long a login waits for its turn to write.
+        package var patience: Duration
+        /// Writes that wait.
+        package var mostWaiting: Int
+
+        package init(
+            logins: Int = 2048,
+            writes: ClosedRange<Int> = 16...256,
+            patience: Duration = .seconds(1),
+            mostWaiting: Int = 1024
+        ) {
+            self.logins = logins
+            self.writes = writes
+            self.patience = patience
+            self.mostWaiting = mostWaiting
+        }
+    }
+
+    /// What is under way.
+    package struct Statistics: Sendable {
+        /// Logins under way, and how many there may be.
+        package let logins: (underWay: Int, limit: Int)
+        /// Writes at the database, how many there may be, and how many wait for their turn.
+        package let writes: (underWay: Int, limit: Int, waiting: Int)
+        /// Refused since the start: logins at the entrance, and writes that had no room or waited too long.
+        package let refused: (logins: Int, writes: Int)
+    }
+
+    private typealias Waiter = CheckedContinuation<Bool, Never>
+
+    private struct State: Sendable {
+        var entrance: Entrance
+        var room: WaitingRoom<Waiter>
+        var refused = (logins: 0, writes: 0)
+    }
+
+    private let state: NIOLockedValueBox<State>
+
+    /// How late a task may run for half a second on end; more, and the machine has too much to do.
+    static let lateness: Duration = .milliseconds(100)
+    /// How long a write may take on end; more, and the database has.
+    static let writing: Duration = .milliseconds(250)
+    /// How often it is looked at how late a task runs, and who has waited for too long.
+    static let lookInterval: Duration = .milliseconds(25)
+    /// Logins that are always let in, however late tasks run.
+    static let fewestLogins = 32
+
+    package init(_ settings: Settings = Settings()) {
+        let interval: Duration = .milliseconds(500)
+        state = NIOLockedValueBox(
+            State(
+                entrance: Entrance(
+                    limit: AdaptiveLimit(
+                        min(Self.fewestLogins, settings.logins)...settings.logins,
+                        target: Self.lateness,
+                        interval: interval
+                    )
+                ),
+                room: WaitingRoom(
+                    limit: AdaptiveLimit(settings.writes, target: Self.writing, interval: interval),
+                    // Half of the connections at least are left to others.
+                    fewestOfOne: max(settings.writes.lowerBound / 4, 1),
+                    patience: settings.patience,
+                    most: settings.mostWaiting
+                )
+            )
+        )
+    }
+
+    package var statistics: Statistics {
+        state.withLockedValue { state in
+            Statistics(
+                logins: (state.entrance.underWay, state.entrance.limit.limit),
+                writes: (state.room.held, state.room.limit.limit, state.room.waiting),
+                refused: state.refused
+            )
+        }
+    }
+
+    /// Does something that counts as a login, from the parsed request to the reply, where there is room.
+    ///
+    /// - Throws: `overloaded` with the message where there is none, and what the body throws.
+    package func admit<Result>(
+        _ application: ApplicationID,
+        orRefuse message: String = "Too many logins are under way. Try again shortly.",
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let isIn = state.withLockedValue { state in
+            let isIn = state.entrance.enter(application)
+            if !isIn { state.refused.logins += 1 }
+            return isIn
+        }
+        guard isIn else { throw Failure(.overloaded, message, retryAfter: 1) }
+        defer { state.withLockedValue { $0.entrance.leave(application) } }
+        return try await body()
+    }
+
+    /// Does something at the database when it is the application's turn.
+    ///
+    /// - Throws: `overloaded` where too many wait, or it waited for too long, nothing having been done; and what the body
+    ///   throws.
+    package func write<Result>(
+        of application: ApplicationID,
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        guard await enter(application) else {
+            state.withLockedValue { $0.refused.writes += 1 }
+            throw Failure(.overloaded, "The service is busy. Nothing was begun; try again shortly.", retryAfter: 1)
+        }
+        let began = ContinuousClock.now
+        defer {
+            let now = ContinuousClock.now
+            for next in state.withLockedValue({ $0.room.leave(application, took: now - began, at: now) }) {
+                next.resume(returning: true)
+            }
+        }
+        return try await body()
+    }
+
+    private func enter(_ application: ApplicationID) async -> Bool {
+        if state.withLockedValue({ $0.room.enter(application, at: .now) }) { return true }
+        return await withCheckedContinuation { waiter in
+            switch state.withLockedValue({ $0.room.arrive(waiter, of: application, at: .now) }) {
+            case .admitted: waiter.resume(returning: true)
+            case .refused: waiter.resume(returning: false)
+            case .waiting: break
+            }
+        }
+    }
+
+    /// Looks, until the task is cancelled, how late tasks run and who has waited for too long.
+    ///
+    /// Without it the entrance stays as wide as it is, and who waits does so until others leave.
+    package func run() async {
+        while !Task.isCancelled {
+            let due = ContinuousClock.now + Self.lookInterval
+            try? await Task.sleep(until: due, tolerance: .zero)
+            let now = ContinuousClock.now
+            let expired = state.withLockedValue { state in
+                state.entrance.observe(lateness: max(now - due, .zero), at: now)
+                return state.room.expire(at: now)
+            }
+            for waiter in expired { waiter.resume(returning: false) }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import NIOConcurrencyHelpers
+package import Vocabulary
+
+/// Who brings a request, as far as limits count it.
+package struct LimitedSource: Sendable, Hashable {
+    /// An IPv4 address, or the /64 of an IPv6 address.
+    package let address: UInt64
+    /// The /48 of an IPv6 address.
+    package let network: UInt64?
+
+    package init(address: UInt64, network: UInt64?) {
+        self.address = address
+        self.network = network
+    }
+}
+
+/// Holds requests to the policies that are counted in the memory of this instance.
+package final class RateLimiter: Sendable {
+    private struct Row: Sendable {
+        let policy: LimitPolicy
+        let rate: Rate
+        let position: Int
+    }
+
+    private let rows: [LimitedOperation: [Row]]
+    private let buckets: NIOLockedValueBox<TokenBuckets>
+    private let start = ContinuousClock.now
+    private let refusals: NIOLockedValueBox<[LimitPolicy: Int]> = .init([:])
+
+    package init(_ policies: LimitPolicies, most: Int = 65_536) {
+        buckets = NIOLockedValueBox(TokenBuckets(most: most))
+        rows = LimitPolicy.all.enumerated().reduce(into: [:]) { rows, entry in
+            guard let rate = policies[entry.element] else { return }
+            rows[entry.element.operation, default: []].append(
+                Row(policy: entry.element, rate: rate, position: entry.offset)
+            )
+        }
+    }
+
+    /// How often each policy has refused somebody since the start.
+    package var refused: [LimitPolicy: Int] { refusals.withLockedValue { $0 } }
+
+    /// Counts a request, or refuses it.
+    ///
+    /// - Parameters:
+    ///   - operation: What it asks for.
+    ///   - application: Whose it is; nil for the administration.
+    ///   - source: Who brings it; nil where nobody knows, or where it is the application's own server: then it counts
+    ///     for the application alone.
+    /// - Throws: `rate_limited`, with the policy's name as `limit` and the seconds to wait.
+    package func take(
+        _ operation: LimitedOperation,
+        of application: ApplicationID?,
+        from source: LimitedSource?
+    ) throws(Failure) {
+        guard let rows = rows[operation] else { return }
+        let now = (ContinuousClock.now - start).nanoseconds
+        let refused = buckets.withLockedValue { buckets -> (LimitPolicy, Int64)? in
+            for row in rows {
+                let subject: UInt64?
+                switch row.policy.subject {
+                case .source: subject = source?.address
+                case .network: subject = source?.network
+                case .application: subject = 0
+                }
+                guard let subject else { continue }
+                var hasher = Hasher()
+                hasher.combine(row.position)
+                hasher.combine(application)
+                hasher.combine(subject)
+                let key = hasher.finalize()
+                if let wait = buckets.take(from: key, policy: row.position, by: row.rate, at: now) {
+                    return (row.policy, wait)
+                }
+            }
+            return nil
+        }
+        guard let (policy, wait) = refused else { return }
+        refusals.withLockedValue { $0[policy, default: 0] += 1 }
+        throw Failure(
+            .rateLimited,
+            policy.subject == .application
+                ? "This application does more than its operator allows. Wait as long as Retry-After says."
+                : "Too many requests come from where this one comes from. Wait as long as Retry-After says.",
+            details: ["limit": .string(policy.name)],
+            retryAfter: Int(clamping: (wait - 1) / 1_000_000_000 + 1)
+        )
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, for durations of less than 292 years.
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

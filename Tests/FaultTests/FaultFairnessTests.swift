@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+extension FaultTests {
+    @Suite(
+        "Applications beside each other",
+        .deployed(
+            FaultDeployment.document,
+            Document(application: "game", mapping: #"{"email": "email"}"#),
+            environment: Deployment.withoutRates
+        )
+    )
+    struct Fairness {
+        let deployment: Deployment
+
+        init() throws { deployment = try Deployment.current }
+
+        private var game: Document { deployment.documents[1] }
+
+        @Test("an application whose users table is locked, and which is flooded, keeps nobody from another one")
+        func lockedTable() async throws {
+            let shoppers = try await FaultDeployment.newcomers(48, at: deployment.simulator)
+            let player = try await deployment.newcomer()
+            _ = try await deployment.signIn(player, to: game)
+            let statuses = Statuses()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    _ = try? await deployment.database.psql(
+                        "begin; lock table demo.users; select pg_sleep(60) /* the lock */"
+                    )
+                }
+                for shopper in shoppers {
+                    group.addTask {
+                        while await !statuses.isClosed {
+                            let reply = try await deployment.login(shopper)
+                            await statuses.add(reply.status)
+                        }
+                    }
+                }
+                try await eventually("the flood is refused") { await statuses.all.count > 200 }
+                for _ in 0..<40 { _ = try await deployment.signIn(player, to: game) }
+                await statuses.close()
+                try await deployment.database.psql(
+                    "select pg_terminate_backend(pid) from pg_stat_activity where query like '%/* the lock */' and pid <> pg_backend_pid()"
+                )
+                try await group.waitForAll()
+            }
+            #expect(await Set(statuses.all) == [503])
+            try await eventually("the flooded application is back") {
+                try await deployment.login(shoppers[0]).status == 200
+            }
+        }
+    }
+}
+
+/// What clients were answered, and whether they should go on.
+private actor Statuses {
+    private(set) var all: [Int] = []
+    private(set) var isClosed = false
+
+    func add(_ status: Int) { if !isClosed { all.append(status) } }
+
+    func close() { isClosed = true }
+}
