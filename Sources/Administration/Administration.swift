@@ -39,6 +39,7 @@ package struct Administration: Sendable {
     package let secrets: SecretRotation
     package let tokenKeys: TokenKeyRotation
     package let logLevel: LogLevelAdministration
+    package let doctor: Doctor
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
@@ -134,5 +135,13 @@ package struct Administration: Sendable {
         )
         tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
         self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)
+        doctor = Doctor(
+            store: store,
+            providers: providers,
+            changes: changes,
+            secrets: secrets,
+            sendsMails: mailer != nil,
+            clock: clock
+        )
     }
 }

@@ -123,7 +123,7 @@ extension DesiredApplication {
 
 extension StoredApplication {
     /// As operators see the application as a whole.
-    fileprivate var overview: JSONObject {
+    var overview: JSONObject {
         let settings = (try? SettingsDocument.parse(stored: settings)) ?? ApplicationSettings()
         return [
             "application": .string(id.text), "name": .string(name), "schema": .string(schema),

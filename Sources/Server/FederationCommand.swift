@@ -43,7 +43,7 @@ struct FederationCommand: AsyncParsableCommand {
 
             EXIT CODES
                0  it is done
-               1  diff, mapping diff: something differs
+               1  diff, mapping diff: something differs; doctor: something should be changed
               64  the command was called in a wrong way, or a removal is not confirmed
               65  what was given is wrong, conflicts with what there is, or was changed
                   by somebody else meanwhile
@@ -62,7 +62,7 @@ struct FederationCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Service",
-                subcommands: [ServeCommand.self, MigrateCommand.self]
+                subcommands: [ServeCommand.self, MigrateCommand.self, DoctorCommand.self]
             ),
             CommandGroup(
                 name: "Document",

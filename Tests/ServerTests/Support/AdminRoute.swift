@@ -78,6 +78,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "audit", .viewer),
         AdminRoute("GET", "secrets", .viewer),
         AdminRoute("GET", "token-keys", .viewer),
+        AdminRoute("GET", "doctor", .viewer),
         AdminRoute("GET", "log-level", .viewer),
         AdminRoute("GET", "applications", .viewer),
         AdminRoute("GET", application, .viewer),

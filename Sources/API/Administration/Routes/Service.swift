@@ -14,6 +14,10 @@ extension AdministrationRoute {
         .init(.post, "token-keys/rotate", .owner, factor: .within5Minutes) { call in
             .value(try await call.administration.tokenKeys.rotate(call.document(), by: call.actor))
         },
+        // Providers are asked by their own route: a page that looks every minute would use up what they allow.
+        .init(.get, "doctor", .viewer) { call in
+            .value(Doctor.document(try await call.administration.doctor.examine(askingProviders: false)))
+        },
         .init(.get, "log-level", .viewer) { call in
             .value(call.administration.logLevel.show())
         },

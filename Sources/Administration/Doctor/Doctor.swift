@@ -1,0 +1,250 @@
+import Applications
+import Providers
+import Secrets
+import Store
+package import Vocabulary
+
+/// Looks at all that the service stands on, and says what is wrong and what to do.
+///
+/// It changes nothing. What cannot be looked at is a finding, too, and keeps nothing else from being looked at.
+package struct Doctor: Sendable {
+    let store: Store
+    let providers: ProviderAdministration
+    let changes: ApplicationChanges
+    let secrets: SecretRotation
+    let sendsMails: Bool
+    let clock: WallClock
+
+    /// Applications whose providers and indexes are looked at when no one is named.
+    static let mostApplications = 100
+
+    /// Looks at everything.
+    ///
+    /// - Parameters:
+    ///   - application: The one to look at; all when nil, the first hundred of them.
+    ///   - askingProviders: Whether every app's id and secret is checked at its provider.
+    /// - Returns: What was found, what is well included.
+    /// - Throws: `not_found` when there is no such application.
+    package func examine(application: String? = nil, askingProviders: Bool = true) async throws(Failure) -> [Finding] {
+        var findings: [Finding] = []
+        do throws(Failure) {
+            // PostgreSQL reads its clock somewhere between.
+            let before = clock.milliseconds
+            let facts = try await store.serverFacts()
+            findings += facts.findings(now: before + (clock.milliseconds - before) / 2)
+        } catch {
+            // Everything else would say the same.
+            return [Self.unseen(.database, error)]
+        }
+        do throws(Failure) {
+            let version = try await store.schemaVersion()
+            guard version == store.expectedSchemaVersion else {
+                return findings + [schema(version)]
+            }
+            findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
+        } catch { return findings + [Self.unseen(.schema, error)] }
+        findings += await rights() + (await tables()) + (await indexes()) + (await keys())
+        if !sendsMails {
+            findings.append(
+                Finding(
+                    .warning,
+                    .mail,
+                    "No mails are sent: nobody can restore a password or confirm an address.",
+                    advice:
+                        "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM, then try it: federation mail test --to you@example.com."
+                )
+            )
+        }
+        return findings + (try await applications(named: application, askingProviders: askingProviders))
+    }
+
+    /// `{"worst": severity, "findings": [{"severity", "subject", "name"?, "text", "advice"?}]}`.
+    package static func document(_ findings: [Finding]) -> JSONValue {
+        let worst = Finding.Severity.allCases.last { severity in findings.contains { $0.severity == severity } } ?? .ok
+        return .object([
+            "worst": .string(worst.rawValue), "findings": .array(findings.map(\.json)),
+        ])
+    }
+
+    private static func unseen(_ subject: Finding.Subject, of name: String? = nil, _ failure: Failure) -> Finding {
+        Finding(
+            .error,
+            subject,
+            of: name,
+            "It cannot be looked at: \(failure.message)" + (failure.cause.map { " (\($0))" } ?? ""),
+            advice: subject == .database
+                ? "See whether the server runs, and whether FEDERATION_DATABASE_URL leads to it." : nil
+        )
+    }
+
+    private func schema(_ version: Int) -> Finding {
+        version > store.expectedSchemaVersion
+            ? Finding(
+                .error,
+                .schema,
+                "The schema has version \(version), and this program knows \(store.expectedSchemaVersion).",
+                advice: "Run the program that migrated it, or a later one."
+            )
+            : Finding(
+                .error,
+                .schema,
+                version == 0
+                    ? "There is no schema in this database."
+                    : "The schema has version \(version); this program needs \(store.expectedSchemaVersion).",
+                advice: "federation migrate"
+            )
+    }
+
+    private func rights() async -> [Finding] {
+        do throws(Failure) {
+            let missing = try await store.missingRights()
+            guard !missing.isEmpty else {
+                return [Finding(.ok, .rights, "The role of the connection may do what logins need.")]
+            }
+            return missing.map {
+                Finding(
+                    .error,
+                    .rights,
+                    "The role of the connection may not \($0).",
+                    advice: "Grant it: docs/operations.md#database-roles."
+                )
+            }
+        } catch { return [Self.unseen(.rights, error)] }
+    }
+
+    private func tables() async -> [Finding] {
+        do throws(Failure) {
+            let ailing = try await store.ailingTables()
+            return ailing.isEmpty
+                ? [Finding(.ok, .statistics, "Tables are analyzed, and few of their rows are dead.")]
+                : ailing.map(\.finding)
+        } catch { return [Self.unseen(.statistics, error)] }
+    }
+
+    private func indexes() async -> [Finding] {
+        do throws(Failure) {
+            return try await store.invalidIndexes().map {
+                Finding(
+                    .warning,
+                    .indexes,
+                    of: $0,
+                    "This index was not built to its end, and serves nobody.",
+                    advice: "reindex index concurrently \($0)"
+                )
+            }
+        } catch { return [Self.unseen(.indexes, error)] }
+    }
+
+    private func keys() async -> [Finding] {
+        do throws(Failure) {
+            let count = try await secrets.count()
+            let current = count.object?["current"]?.string
+            let others = (count.object?["secrets"]?.array ?? []).compactMap(\.object)
+                .filter { $0["keyId"]?.string != current }
+            let findings = others.map { entry in
+                let id = entry["keyId"]?.string ?? ""
+                return entry["known"]?.bool == true
+                    ? Finding(
+                        .warning,
+                        .keys,
+                        of: id,
+                        "Secrets are under the former master key still.",
+                        advice: "federation secrets rotate"
+                    )
+                    : Finding(
+                        .error,
+                        .keys,
+                        of: id,
+                        "Secrets are under a master key that is not at hand: they do not open.",
+                        advice: "Give that key as FEDERATION_MASTER_KEY_PREVIOUS, or set the secrets anew."
+                    )
+            }
+            return findings.isEmpty ? [Finding(.ok, .keys, "All secrets are under the current master key.")] : findings
+        } catch { return [Self.unseen(.keys, error)] }
+    }
+
+    private func applications(
+        named name: String?,
+        askingProviders: Bool
+    ) async throws(Failure) -> [Finding] {
+        var stored: [StoredApplication] = []
+        if let name {
+            stored = [try await changes.existing(name)]
+        } else {
+            do throws(Failure) {
+                stored = try await store.applications(after: nil, limit: Self.mostApplications)
+            } catch { return [Self.unseen(.application, error)] }
+        }
+        var findings: [Finding] = []
+        for application in stored {
+            let own = await self.findings(about: application, askingProviders: askingProviders)
+            findings += own.isEmpty ? [Finding(.ok, .application, of: application.id.text, "All is well.")] : own
+        }
+        return findings
+    }
+
+    private func findings(about application: StoredApplication, askingProviders: Bool) async -> [Finding] {
+        let id = application.id.text
+        var findings = application.unreadable.map {
+            Finding(
+                .error,
+                .application,
+                of: id,
+                "Its \($0) cannot be read: it was changed by other means.",
+                advice: "federation apply its document"
+            )
+        }
+        if application.keys.isEmpty {
+            findings.append(
+                Finding(
+                    .warning,
+                    .application,
+                    of: id,
+                    "It has no API key: nobody can call it.",
+                    advice: "federation key create \(id)"
+                )
+            )
+        }
+        let warnings = application.overview["warnings"]?.array?.compactMap(\.string) ?? []
+        findings += warnings.map { Finding(.warning, .application, of: id, $0) }
+        do throws(Failure) {
+            for index in try await store.indexStates(of: application.place) where index.problem != nil {
+                findings.append(
+                    Finding(
+                        .warning,
+                        .indexes,
+                        of: "\(id) \(index.property)",
+                        "The index of this property cannot be built: \(index.problem ?? "").",
+                        advice: "Mend that, or declare the property without \"indexed\"; it is tried again by itself."
+                    )
+                )
+            }
+        } catch { findings.append(Self.unseen(.indexes, of: id, error)) }
+        guard askingProviders else { return findings }
+        for (name, provider) in application.providers.sorted(by: { $0.key.text < $1.key.text }) where provider.enabled {
+            findings += await self.findings(about: name, of: id)
+        }
+        return findings
+    }
+
+    private func findings(about provider: ProviderName, of application: String) async -> [Finding] {
+        let name = "\(application) \(provider)"
+        do throws(Failure) {
+            let check = try await providers.check(provider, of: application)
+            let apps = (check.object?["apps"]?.array ?? []).compactMap(\.object)
+            let problems = apps.compactMap { $0["problem"]?.string }
+                .map {
+                    Finding(
+                        .error,
+                        .provider,
+                        of: name,
+                        $0,
+                        advice: "federation provider check \(application) \(provider)"
+                    )
+                }
+            let warnings = (check.object?["warnings"]?.array ?? []).compactMap(\.string)
+                .map { Finding(.warning, .provider, of: name, $0) }
+            return problems + warnings
+        } catch { return [Self.unseen(.provider, of: name, error)] }
+    }
+}

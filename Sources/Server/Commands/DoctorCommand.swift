@@ -1,0 +1,70 @@
+import Administration
+import ArgumentParser
+import Vocabulary
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look whether all is well, and say what to do where it is not.",
+        discussion: """
+            Looks at the configuration, PostgreSQL (version, settings, clock, connections, rights, statistics, indexes), the \
+            schema, the master keys, mail, and every application with its providers, whose ids and secrets are checked at the \
+            provider. It changes nothing. The exit code is 0 when all is well, 1 when something should be changed.
+
+            Examples:
+              federation doctor
+              federation doctor --application demo --json
+              federation doctor --offline && echo "all is well"
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Look at this application alone; otherwise at the first hundred.", valueName: "application")
+    )
+    var application: String?
+
+    @Flag(help: "Ask no provider.")
+    var offline = false
+
+    @Flag(help: "Show what is well, too.")
+    var all = false
+
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let (application, offline, all, output) = (application, offline, all, output)
+        let configuration = await ConfigurationReader.problems().map {
+            Finding(
+                .error,
+                .configuration,
+                $0,
+                advice: "federation serve does not start like this: docs/configuration.md."
+            )
+        }
+        try await AdministrationTask.run { administration, _ in
+            let findings =
+                configuration
+                + (try await administration.doctor.examine(
+                    application: application,
+                    askingProviders: !offline
+                ))
+            if output.json {
+                try output.print(Doctor.document(findings))
+            } else {
+                try Terminal.print(Self.lines(all ? findings : findings.filter { $0.severity != .ok }))
+            }
+            guard findings.allSatisfy({ $0.severity == .ok }) else { throw Exit.difference }
+        }
+    }
+
+    /// A paragraph for each finding: what is wrong, and what to do.
+    private static func lines(_ findings: [Finding]) -> String {
+        guard !findings.isEmpty else { return "All is well.\n" }
+        return findings.map { finding in
+            let place = [finding.subject.rawValue, finding.name].compactMap(\.self).joined(separator: " ")
+            let first = TerminalText.escaped("\(finding.severity.rawValue)  \(place): \(finding.text)")
+            return ([first] + (finding.advice.map { ["         " + TerminalText.escaped($0)] } ?? []))
+                .joined(separator: "\n") + "\n"
+        }.joined()
+    }
+}
