@@ -29,6 +29,11 @@ zbar-tools has_command:zbarimg
 pypi:jsonschema has_python_module:jsonschema
 pypi:selenium has_python_module:selenium
 pypi:aiosmtpd has_python_module:aiosmtpd'
+    local all='patroni has_command:patroni
+python3-etcd has_system_python_module:etcd
+python3-idna has_system_python_module:idna
+etcd-server has_command:etcd
+haproxy has_command:haproxy'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
@@ -41,6 +46,7 @@ libstdc++6 has_shared_library:libstdc++.so.6'
         build) printf '%s\n' "$build" ;;
         run) printf '%s\n' "$build" "$run" ;;
         test) printf '%s\n' "$build" "$run" "$test" ;;
+        all) printf '%s\n' "$build" "$run" "$test" "$all" ;;
         runtime) printf '%s\n' "$runtime" ;;
         *) return 1 ;;
     esac
@@ -65,6 +71,11 @@ has_file() {
 
 has_python_module() {
     python3 -c "import $1" 2>/dev/null
+}
+
+# Programs of Debian that are written in Python use Debian's own, whatever is first on the PATH.
+has_system_python_module() {
+    /usr/bin/python3 -c "import $1" 2>/dev/null
 }
 
 has_postgres_server() {
