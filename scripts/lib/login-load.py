@@ -36,6 +36,11 @@ def person(number):
     }, {"name": f"load-{number}", "kind": "long", "person": f"load-{number}", "text": f"EAAload{number:012}"}
 
 
+def application_of(number, applications):
+    """The one application that the person logs in to, of several; None where there is the base's alone."""
+    return applications[number % len(applications)] if applications else None
+
+
 def people(arguments):
     """Writes the simulator's data with the people added."""
     data = json.loads(arguments.data.read_text())
@@ -62,8 +67,9 @@ class Pool:
             raise SystemExit(f"{url} is not http://host:port/base")
         self.idle = []
 
-    async def request(self, method, path, body=None):
-        """Status, headers in small letters, and body."""
+    async def request(self, method, path, body=None, application=None):
+        """Status, headers in small letters, and body; of another application than the base's, where one is named."""
+        base = self.base if application is None else self.base.replace("/demo/", f"/{application}/", 1)
         while True:
             if not self.idle:
                 connection = await asyncio.open_connection(self.host, self.port)
@@ -76,7 +82,7 @@ class Pool:
         reader, writer = connection
         kept = False
         try:
-            head = f"{method} {self.base}{path} HTTP/1.1\r\nHost: {self.host}\r\n"
+            head = f"{method} {base}{path} HTTP/1.1\r\nHost: {self.host}\r\n"
             if body is not None:
                 head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
             writer.write(head.encode() + b"\r\n" + (body or b""))
@@ -99,7 +105,7 @@ class Load:
 
     def __init__(self, arguments):
         self.pools = [Pool(url) for url in arguments.at]
-        self.rate, self.count = arguments.rate, arguments.count
+        self.rate, self.count, self.applications = arguments.rate, arguments.count, arguments.applications
         self.random = random.Random(arguments.seed)
         # One login of five is somebody's first; the others are of people who come again and again.
         self.regulars = max(1, self.count // 10)
@@ -117,7 +123,8 @@ class Load:
         line = {"due": due, "instance": instance, "person": number, "status": 0}
         try:
             body = json.dumps({"accessToken": person(number)[1]["text"]}).encode()
-            request = self.pools[instance].request("POST", "/users/loginWithFacebook", body)
+            application = application_of(number, self.applications)
+            request = self.pools[instance].request("POST", "/users/loginWithFacebook", body, application)
             line["status"], headers, text = await asyncio.wait_for(request, PATIENCE)
             line["retryAfter"] = headers.get("retry-after")
             line["created"] = headers.get("federation-user-created")
@@ -190,19 +197,25 @@ class Check:
             firsts[attempt["person"]] += attempt["created"] == "true"
         self.expect("a person with two users", (p for p, ids in users.items() if len(ids) > 1))
         self.expect("a person who was made twice", (p for p, count in firsts.items() if count > 1))
-        stored = dict(self.query("select subject, upper(object_id::text) from demo.identities"))
+        stored = {}
+        for schema in self.arguments.applications or ["demo"]:
+            stored.update(self.users(schema))
         kept = {attempt["person"] for attempt in self.given if self.counts(attempt)}
         expected = ((person(number)[0]["ids"][APP], users[number]) for number in kept)
         self.expect("a user whom the database does not have", (s for s, ids in expected if stored.get(s) not in ids))
-        broken = self.query("""
-            select 'users without one identity', count(*) from demo.users u
-                where (select count(*) from demo.identities i where i.object_id = u.object_id) <> 1
+
+    def users(self, schema):
+        """Who is whom in the schema of an application, and that all of them are whole."""
+        broken = self.query(f"""
+            select 'users without one identity', count(*) from "{schema}".users u
+                where (select count(*) from "{schema}".identities i where i.object_id = u.object_id) <> 1
             union all select 'identities beyond one a person',
-                count(*) - count(distinct (provider, provider_app, subject)) from demo.identities
-            union all select 'half-written users', count(*) from demo.users
+                count(*) - count(distinct (provider, provider_app, subject)) from "{schema}".identities
+            union all select 'half-written users', count(*) from "{schema}".users
                 where last_login is null or social_account is null or email is null or "givenName" is null
         """)
-        self.expect("in the database", (row for row in broken if row[1] != "0"))
+        self.expect(f"in the schema {schema}", (row for row in broken if row[1] != "0"))
+        return self.query(f'select subject, upper(object_id::text) from "{schema}".identities')
 
     def counts(self, attempt):
         """Whether the database must have the session: whether it was given before the moment that was restored."""
@@ -217,7 +230,8 @@ class Check:
         async def work():
             for index, attempt in queue:
                 path = f"/users/isvalidusertoken/{attempt['session']}"
-                _, _, text = await pools[index % len(pools)].request("GET", path)
+                application = application_of(attempt["person"], self.arguments.applications)
+                _, _, text = await pools[index % len(pools)].request("GET", path, application=application)
                 if text == b"false" and self.counts(attempt):
                     lost.append(attempt)
                 if text == b"true" and self.arguments.gone_from and attempt["due"] > self.arguments.gone_from:
@@ -290,9 +304,11 @@ def main():
     running.add_argument("--rate", type=float, required=True, help="logins a second")
     running.add_argument("--seed", type=int, required=True)
     running.add_argument("--journal", type=pathlib.Path, required=True)
+    running.add_argument("--applications", nargs="*", default=[], help="in place of the base's: people take turns")
     running.add_argument("--at", nargs="+", required=True, help="base of the application at each instance")
     checking = commands.add_parser("check")
     checking.add_argument("--journal", type=pathlib.Path, required=True)
+    checking.add_argument("--applications", nargs="*", default=[], help="in place of the base's: people take turns")
     checking.add_argument("--at", nargs="+", required=True)
     checking.add_argument("--names", nargs="+", default=[], help="what to call the instances")
     checking.add_argument("--database", required=True, help="URL")

@@ -1,16 +1,26 @@
 # Owns what the tests share that break something while people log in: the Graph simulator with many people, instances of
 # the service, a load at a fixed rate with its journal, and the file of what happened when. Needs console.sh, random.sh,
-# binaries.sh and processes.sh, and the folder `state`.
-# shellcheck shell=bash disable=SC2154  # `state`, `here` and `binaries` are the script's
+# binaries.sh, processes.sh and postgres-cluster.sh, and the folder `state`.
+# shellcheck shell=bash disable=SC2034,SC2154  # some of it is for the scripts, and `state`, `here`, `binaries` are theirs
 
 instances=() # bases of the application `demo`, one for each instance
 load_people=4000
+load_applications=() # where people log in to others than `demo`
+
+# In front of a command: what does not run as root runs under the account of PostgreSQL's server, and ends with the
+# script.
+server_account=()
+if ((EUID == 0)); then
+    server_account=(
+        setpriv "--reuid=$SERVER_ACCOUNT" "--regid=$SERVER_ACCOUNT" --init-groups --reset-env --pdeathsig TERM --
+    )
+fi
 
 # In front of FILE COMMAND…: runs the command with the file's lines NAME=VALUE in its environment.
-# shellcheck disable=SC2016,SC2034  # the inner shell expands it, for the scripts that source this
+# shellcheck disable=SC2016  # the inner shell expands it
 readonly in_environment=(bash -c 'cd / && set -a && source "$1" && set +a && shift && exec "$@"' in-environment)
 
-# start_simulator: with the people of the load; sets what the service is told of it, and the secrets of the demonstration.
+# start_simulator: with the people of the load; sets what the service is told of it, and the demonstration's secrets.
 start_simulator() {
     local graph_port control_port
     "$here/secrets" "$state/env"
@@ -48,7 +58,7 @@ start_instance() {
 # start_load RATE SEED: logins a second at all instances in turns, from now on.
 start_load() {
     start_process login-load "$state/load.log" python3 "$here/lib/login-load.py" run --count "$load_people" --rate "$1" \
-        --seed "$2" --journal "$state/journal" --at "${instances[@]}"
+        --seed "$2" --journal "$state/journal" --applications "${load_applications[@]}" --at "${instances[@]}"
 }
 
 # stop_load: no more logins begin; those under way are waited for.
@@ -78,7 +88,8 @@ event() {
 check_load() {
     local database=$1
     shift
-    python3 "$here/lib/login-load.py" check --journal "$state/journal" --at "${instances[@]}" --database "$database" "$@"
+    python3 "$here/lib/login-load.py" check --journal "$state/journal" --applications "${load_applications[@]}" \
+        --at "${instances[@]}" --database "$database" "$@"
 }
 
 # ask DATABASE_URL SQL: its rows, columns between bars.
