@@ -36,7 +36,7 @@ start_simulator() {
     } < <(free_ports 2)
     start_process graph-simulator "$state/simulator.log" "$binaries/graph-simulator" --request-log 0 \
         --listen "127.0.0.1:$graph_port" --control "127.0.0.1:$control_port" --data "$state/simulator.json"
-    wait_for_process graph-simulator 60 "$here/is-ready" "127.0.0.1:$control_port" /health
+    wait_for_process graph-simulator 180 "$here/is-ready" "127.0.0.1:$control_port" /health
     export FEDERATION_GRAPH_URL=http://127.0.0.1:$graph_port FEDERATION_TRUSTED_PROXIES=0
     export FEDERATION_MODE=development FEDERATION_MAIL_FOLDER=$state/mails
 }
@@ -51,7 +51,7 @@ start_instance() {
     } < <(free_ports 2)
     start_process "$name" "$state/$name.log" env "FEDERATION_DATABASE_URL=$url" "FEDERATION_LISTEN=127.0.0.1:$port" \
         "FEDERATION_MANAGEMENT_LISTEN=127.0.0.1:$management_port" "$@" "$binaries/federation" serve
-    wait_for_process "$name" 60 "$here/is-ready" "127.0.0.1:$management_port"
+    wait_for_process "$name" 120 "$here/is-ready" "127.0.0.1:$management_port"
     instances+=("http://127.0.0.1:$port/demo/$DEMO_API_KEY")
 }
 
@@ -97,12 +97,12 @@ ask() {
     psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 --command "$2" "$1"
 }
 
-# eventually WHAT SECONDS COMMAND…: repeats it until it succeeds.
+# eventually WHAT SECONDS COMMAND…: repeats it until it succeeds, after a pause of `pause` seconds, or of 0.05.
 eventually() {
     local what=$1 deadline=$((SECONDS + $2))
     shift 2
     until "$@" 2>/dev/null; do
         if ((SECONDS >= deadline)); then fail 1 "it has not come to this: $what"; fi
-        sleep 0.05
+        sleep "${pause:-0.05}"
     done
 }
