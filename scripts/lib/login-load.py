@@ -248,18 +248,19 @@ class Check:
         ends = [event for event in events if event[1] == self.arguments.until]
         begins = [moment for moment, name in events if name == self.arguments.since]
         for (end, _), begin in zip(ends, begins):
+            # What is under way when the next fault comes is that one's.
             following = next((moment for moment in begins if moment > end), float("inf"))
             print(f"from {self.arguments.since} to {self.arguments.until}: {end - begin:.1f} s")
             for instance, name in enumerate(self.arguments.names or self.arguments.at):
                 own = [a for a in self.attempts if a["instance"] == instance]
                 succeeded = [a["end"] for a in own if a["status"] == 200 and a["due"] > begin and a["end"] > end]
-                failed = [a["due"] for a in own if a["status"] != 200 and begin - 1 < a["due"] < following]
+                failed = [a["due"] for a in own if a["status"] != 200 and begin - 1 < a["due"] and a["end"] < following]
                 if not succeeded:
                     self.wrong.append(f"{name}: no login after {self.arguments.until}")
                     continue
                 print(f"  {name}: first login after {min(succeeded) - end:.2f} s, last failure after "
                       f"{max(failed, default=end) - end:.2f} s, {len(failed)} logins failed")
-            late = [a for a in self.attempts if end + self.arguments.within <= a["due"] < following]
+            late = [a for a in self.attempts if end + self.arguments.within <= a["due"] and a["end"] < following]
             if late:
                 share = sum(a["status"] == 200 for a in late) / len(late)
                 print(f"  {self.arguments.within:g} s later: {100 * share:.2f} % of {len(late)} succeeded")
