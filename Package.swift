@@ -25,8 +25,12 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
+let nioHTTPTypesHTTP2 = Target.Dependency.product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -49,6 +53,8 @@ let package = Package(
         // 2.100.0 caps the number of header fields; older ones let 70,000 of them crash the process (CVE-2026-28980).
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
@@ -215,8 +221,8 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTPTypes,
-                nioHTTPTypesHTTP1,
+                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTP2, nioHTTPTypes,
+                nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS,
             ],
             swiftSettings: strict
         ),
@@ -291,7 +297,8 @@ let package = Package(
                 "Mapping",
                 "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Upstream",
                 "Vocabulary",
-                argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
+                argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes,
+                serviceLifecycle,
             ],
             swiftSettings: strict
         ),
@@ -382,7 +389,11 @@ let package = Package(
         // The executables are dependencies so that they lie beside the tests, which start them.
         .testTarget(
             name: "ServerTests",
-            dependencies: ["Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto],
+            dependencies: [
+                "Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto, nioCore,
+                nioLocks,
+                nioPosix, nioSSL,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

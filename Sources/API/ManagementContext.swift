@@ -14,7 +14,7 @@ package struct ManagementContext: HTTPContext {
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         requestID = source.requestID
-        remoteAddress = source.channel.remoteAddress
+        remoteAddress = ProxiedOrigin.current?.address ?? source.channel.remoteAddress
         peer = PeerAddress(remoteAddress)
     }
 }

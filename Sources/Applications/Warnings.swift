@@ -43,6 +43,11 @@ package final class Warnings: Sendable {
         if isNews { logger.warning("\(text)") }
     }
 
+    /// Says that something is so no more, whatever was said of how long it stands.
+    package func withdraw(_ text: String) {
+        entries.withLockedValue { entries in entries.removeAll { $0.text == text } }
+    }
+
     /// Those that count now, in the order in which they were raised first.
     package func texts(now: ContinuousClock.Instant = .now) -> [String] {
         entries.withLockedValue { entries in

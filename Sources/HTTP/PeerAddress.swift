@@ -42,7 +42,7 @@ package struct PeerAddress: Sendable {
     }
 
     /// What stands in front of an IPv4 address that is written as one of IPv6 (RFC 4291, section 2.5.5.2).
-    private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+    static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
     package init(_ address: SocketAddress?) {
         guard let address, let bytes = Self.bytes(of: address), let text = address.ipAddress else {
@@ -90,7 +90,7 @@ package struct PeerAddress: Sendable {
     }
 
     /// The address in network order, from where `sockaddr_in` and `sockaddr_in6` keep it.
-    private static func bytes(of address: SocketAddress) -> [UInt8]? {
+    static func bytes(of address: SocketAddress) -> [UInt8]? {
         let place: Range<Int>
         switch address {
         case .v4: place = 4..<8

@@ -65,13 +65,41 @@ struct ConfigurationReader: UpstreamSettings {
         let operatorOrigin = reader.operatorOrigin() ?? publicURL
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
+        let socketAccess = reader.socketAccess(
+            mode: reader.text("socket.mode") ?? "660",
+            group: reader.text("socket.group")
+        )
+        let proxies = reader.proxies("proxy.protocol.from", reader.text("proxy.protocol.from"))
+        let managementProxies = reader.proxies(
+            "management.proxy.protocol.from",
+            reader.text("management.proxy.protocol.from")
+        )
+        let certificate = reader.certificate(
+            "tls",
+            in: reader.text("tls.certificate.file"),
+            key: reader.text("tls.key.file")
+        )
+        let managementCertificate = reader.certificate(
+            "management.tls",
+            in: reader.text("management.tls.certificate.file"),
+            key: reader.text("management.tls.key.file"),
+            clients: reader.text("management.tls.client.ca.file")
+        )
+        let strictTransport = reader.integer("tls.hsts.seconds", default: 31_536_000, in: 0...63_072_000)
         let level = reader.logLevel()
         let mode = reader.mode()
         let trustedProxies = reader.trustedProxies(mode: mode)
+        if trustedProxies > 0, proxies != nil {
+            reader.problem(
+                "proxy.protocol.from",
+                "is set, and FEDERATION_TRUSTED_PROXIES is not 0; where a request comes from can have one source only"
+            )
+        }
         let mail = reader.mail(mode: mode)
         let sms = reader.sms()
         let httpIdle = reader.milliseconds("http.idle", default: 60_000)
         let httpRead = reader.milliseconds("http.read", default: 10_000)
+        let httpWrite = reader.milliseconds("http.write", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
         let drain = reader.milliseconds("drain", default: 10_000)
         guard let postgres, let masterKeys, let listen, let managementListen, let level,
@@ -97,10 +125,17 @@ struct ConfigurationReader: UpstreamSettings {
             trustedProxies: trustedProxies,
             listen: listen,
             managementListen: managementListen,
+            socketAccess: socketAccess,
+            proxies: proxies,
+            managementProxies: managementProxies,
+            certificate: certificate,
+            managementCertificate: managementCertificate,
+            strictTransport: strictTransport,
             logLevel: level,
             mode: mode,
             httpIdle: httpIdle,
             httpRead: httpRead,
+            httpWrite: httpWrite,
             httpConnections: httpConnections,
             drain: drain
         )
@@ -331,7 +366,9 @@ struct ConfigurationReader: UpstreamSettings {
 
     private mutating func address(_ key: String, default value: String) -> ListenAddress? {
         let address = ListenAddress(text(key) ?? value)
-        if address == nil { problem(key, "must look like \(value)") }
+        if address == nil {
+            problem(key, "must look like \(value), or like unix:/run/federation.sock with a short path")
+        }
         return address
     }
 
@@ -392,7 +429,7 @@ struct ConfigurationReader: UpstreamSettings {
         problems.append("\(Self.variable(key)) \(text)")
     }
 
-    private static func variable(_ key: String) -> String {
+    static func variable(_ key: String) -> String {
         "FEDERATION_" + key.split(separator: ".").map { $0.uppercased() }.joined(separator: "_")
     }
 }

@@ -14,6 +14,9 @@ struct ServeCommand: AsyncParsableCommand {
             Serves the public API on FEDERATION_LISTEN (127.0.0.1:8080), health and the administration on FEDERATION_MANAGEMENT_LISTEN \
             (127.0.0.1:8081). Logs one JSON object a line to standard output.
 
+            With FEDERATION_TLS_CERTIFICATE_FILE and FEDERATION_TLS_KEY_FILE the public listener speaks TLS; the files are read again \
+            when they change, and on SIGHUP.
+
             On SIGTERM or SIGINT it stops listening, finishes the requests in flight within FEDERATION_DRAIN_MILLISECONDS \
             and exits with 0. It starts and stays up without a database; GET /health/ready says when it can work, and \
             what should be changed.
@@ -52,7 +55,9 @@ struct ServeCommand: AsyncParsableCommand {
         MailConfiguration.announce(configuration.mail, to: logger)
         do {
             try await group.run()
-        } catch let error as MissingMasterKey {
+        } catch let error as any Error & CustomStringConvertible
+            where error is MissingMasterKey || error is UnixSocket.Problem
+        {
             logger.critical("stopped", metadata: ["cause": "\(error)"])
             output.flush()
             throw Exit.saying("federation: \(error)", Exit.configuration)

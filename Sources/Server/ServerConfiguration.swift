@@ -1,5 +1,6 @@
 import Applications
 import Curl
+import HTTP
 import Limiting
 import Logging
 import Maintenance
@@ -40,12 +41,24 @@ struct ServerConfiguration: Sendable {
     var trustedProxies: Int
     var listen: ListenAddress
     var managementListen: ListenAddress
+    /// Who may connect where a listener is a Unix socket.
+    var socketAccess: UnixSocket.Access
+    /// Who says by the PROXY protocol where connections come from; nil where a listener does not speak it.
+    var proxies: TrustedPeers?
+    var managementProxies: TrustedPeers?
+    /// Nil where a listener speaks plain HTTP.
+    var certificate: ListenerCertificate?
+    var managementCertificate: ListenerCertificate?
+    /// For how many seconds browsers shall come by TLS alone, once they have come by ours.
+    var strictTransport: Int
     var logLevel: Logger.Level
     var mode: Mode
     /// How long an HTTP connection may wait for its next request.
     var httpIdle: Duration
     /// How long a request may take to arrive.
     var httpRead: Duration
+    /// How long the other end of an HTTP connection may take nothing of a reply.
+    var httpWrite: Duration
     /// HTTP connections at once.
     var httpConnections: Int
     /// How long requests in flight may take to finish after SIGTERM.
@@ -68,13 +81,20 @@ struct AdministrationConfiguration: Sendable {
     var mail: MailConfiguration?
 }
 
-/// A host and port to listen on.
-struct ListenAddress: Sendable, Equatable {
-    let host: String
-    let port: Int
+/// Where a listener listens.
+enum ListenAddress: Sendable, Equatable {
+    case network(host: String, port: Int)
+    /// The path of a Unix socket.
+    case socket(path: String)
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`.
+    /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `unix:/run/federation/public.sock`.
     init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard path.hasPrefix("/"), path.utf8.count <= UnixSocket.longestPath else { return nil }
+            self = .socket(path: path)
+            return
+        }
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
         }
@@ -85,15 +105,20 @@ struct ListenAddress: Sendable, Equatable {
             return nil
         }
         guard !host.isEmpty else { return nil }
-        self.host = String(host)
-        self.port = Int(port)
+        self = .network(host: String(host), port: Int(port))
     }
 
     /// Whether only this machine reaches it, for certain.
     var isLoopback: Bool {
+        guard case .network(let host, let port) = self else { return true }
         guard let address = try? SocketAddress(ipAddress: host, port: port).ipAddress else {
             return host == "localhost"
         }
         return address.hasPrefix("127.") || address == "::1"
+    }
+
+    /// Whether whoever comes has no address of a network.
+    var isSocket: Bool {
+        if case .socket = self { true } else { false }
     }
 }

@@ -80,11 +80,29 @@ enum Wiring {
             random: .system,
             logger: logger
         )
-        if !configuration.managementListen.isLoopback {
+        if !configuration.managementListen.isLoopback, configuration.managementCertificate == nil {
             federation.warnings.raise(
                 """
                 The management listener can be reached from other machines and speaks plain HTTP: operators' tokens can be read on the way. \
-                Set FEDERATION_MANAGEMENT_LISTEN to a loopback address, and reach it through a tunnel or a proxy with TLS.
+                Set FEDERATION_MANAGEMENT_TLS_CERTIFICATE_FILE and its key, or FEDERATION_MANAGEMENT_LISTEN to a loopback address.
+                """,
+                stands: true
+            )
+        }
+        if configuration.listen.isSocket, configuration.trustedProxies == 0, configuration.proxies == nil {
+            federation.warnings.raise(
+                """
+                The public listener is a Unix socket, and nothing says where requests come from: everybody is one source, and the wrong passwords \
+                of one lock out all. Set FEDERATION_TRUSTED_PROXIES to how many proxies add to X-Forwarded-For, or FEDERATION_PROXY_PROTOCOL_FROM.
+                """,
+                stands: true
+            )
+        }
+        if let mode = configuration.postgres.unverifiedMode {
+            federation.warnings.raise(
+                """
+                FEDERATION_DATABASE_URL has sslmode=\(mode) for a server beyond this machine: whoever answers in its place is not found out, \
+                and gets the password and all data. Use sslmode=verify-full, with sslrootcert=FILE for an authority of your own.
                 """,
                 stands: true
             )
@@ -92,6 +110,13 @@ enum Wiring {
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
         ]
+        let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
+            .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }
+        if !certificates.isEmpty {
+            background.append(
+                CertificateService(certificates: certificates, warnings: federation.warnings, logger: logger)
+            )
+        }
         if let settings = configuration.maintenance {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let maintenance = Maintenance(
@@ -128,6 +153,8 @@ enum Wiring {
                     errors: backendless.errors
                 ),
                 on: configuration.managementListen,
+                certificate: configuration.managementCertificate,
+                proxies: configuration.managementProxies,
                 configuration: configuration,
                 logger: logger
             ),
@@ -139,6 +166,9 @@ enum Wiring {
                     trustedProxies: configuration.trustedProxies
                 ),
                 on: configuration.listen,
+                certificate: configuration.certificate,
+                strictTransport: configuration.certificate.map { _ in configuration.strictTransport },
+                proxies: configuration.proxies,
                 configuration: configuration,
                 logger: logger
             ),
@@ -148,20 +178,44 @@ enum Wiring {
     private static func listener(
         _ router: Router<some HTTPContext>,
         on address: ListenAddress,
+        certificate: ListenerCertificate?,
+        strictTransport: Int? = nil,
+        proxies: TrustedPeers?,
         configuration: ServerConfiguration,
         logger: Logger
-    ) -> some Service {
-        Application(
+    ) -> any Service {
+        let socket: UnixSocket?
+        let binding: BindAddress
+        switch address {
+        case .network(let host, let port): (socket, binding) = (nil, .hostname(host, port: port))
+        case .socket(let path):
+            socket = UnixSocket(path: path, access: configuration.socketAccess)
+            binding = .unixDomainSocket(path: path)
+        }
+        let application = Application(
             router: router,
-            server: .connections(read: TimeAmount(configuration.httpRead), idle: configuration.httpIdle),
+            server: .connections(
+                ConnectionLimits(
+                    read: TimeAmount(configuration.httpRead),
+                    write: TimeAmount(configuration.httpWrite),
+                    idle: configuration.httpIdle
+                ),
+                certificate: certificate,
+                strictTransport: strictTransport,
+                proxies: proxies
+            ),
             configuration: ApplicationConfiguration(
-                address: .hostname(address.host, port: address.port),
+                address: binding,
                 serverName: nil,
                 backlog: 4096,
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.httpConnections)
             ),
+            onServerRunning: { _ in
+                do { try socket?.open() } catch { logger.error("socket", metadata: ["cause": "\(error)"]) }
+            },
             logger: logger
         )
+        return if let socket { UnixSocketService(socket: socket, listener: application) } else { application }
     }
 }
 

@@ -57,8 +57,9 @@ enum ModuleRules {
             "Notifications", "Passwords", "Texting",
         ]),
         "HTTP": [
-            "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPTypes",
-            "NIOHTTPTypesHTTP1", "Vocabulary",
+            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
+            "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Vocabulary",
         ],
         "Backendless": clientProtocol,
         "API": [

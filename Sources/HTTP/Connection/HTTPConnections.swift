@@ -1,20 +1,37 @@
 import HTTPTypes
 package import HummingbirdCore
 import Logging
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 as ``HTTPConnections`` has it.
+    /// HTTP/1.1 as ``HTTPConnections`` has it, and with a certificate TLS and HTTP/2 as well.
     ///
     /// - Parameters:
-    ///   - read: How long a request may take to arrive.
-    ///   - idle: How long a connection may wait for its next request.
+    ///   - limits: How long the other end may take.
+    ///   - certificate: What the listener shows; nil for plain HTTP.
+    ///   - strictTransport: How many seconds browsers shall come by TLS alone (RFC 6797); nil to say nothing of it.
+    ///   - proxies: Who says by the PROXY protocol where each connection comes from; nil for connections without it.
     /// - Returns: What makes a server of a responder.
-    package static func connections(read: TimeAmount, idle: Duration) -> HTTPServerBuilder {
-        HTTPServerBuilder { HTTPConnections(responder: $0, read: read, idle: idle) }
+    package static func connections(
+        _ limits: ConnectionLimits,
+        certificate: ListenerCertificate? = nil,
+        strictTransport: Int? = nil,
+        proxies: TrustedPeers? = nil
+    ) -> HTTPServerBuilder {
+        HTTPServerBuilder { responder in
+            let plain = HTTPConnections(
+                responder: responder,
+                limits: limits,
+                isSecure: certificate != nil,
+                strictTransport: strictTransport
+            )
+            let connections: any ServerChildChannel =
+                if let certificate { TLSConnections(plain, certificate: certificate) } else { plain }
+            return if let proxies { connections.behind(proxies) } else { connections }
+        }
     }
 }
 
@@ -23,10 +40,16 @@ struct HTTPConnections: HTTPChannelHandler {
     typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
     let responder: HTTPChannelHandler.Responder
-    private let read: TimeAmount
-    private let idle: Duration
+    let limits: ConnectionLimits
+    private let isSecure: Bool
+    private let strictTransport: Int?
 
-    init(responder: @escaping HTTPChannelHandler.Responder, read: TimeAmount, idle: Duration) {
+    init(
+        responder: @escaping HTTPChannelHandler.Responder,
+        limits: ConnectionLimits,
+        isSecure: Bool = false,
+        strictTransport: Int? = nil
+    ) {
         self.responder = { request, writer, channel in
             // In the order of the replies, and always: a client that is left waiting would send its body when we take
             // it for the next request.
@@ -35,42 +58,58 @@ struct HTTPConnections: HTTPChannelHandler {
             }
             try await responder(request, writer, channel)
         }
-        self.read = read
-        self.idle = idle
+        self.limits = limits
+        self.isSecure = isSecure
+        self.strictTransport = strictTransport
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            let arrival = RequestArrival(limit: read)
-            try pipeline.addHandler(arrival)
-            try pipeline.configureHTTPServerPipeline(
-                withPipeliningAssistance: false,
-                withErrorHandling: false,
-                withOutboundHeaderValidation: false,
-                withEncoderConfiguration: .init(),
-                withDecoderLimitConfiguration: Self.head
-            )
-            try pipeline.addHandler(RequestRules(arrival))
-            try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-            try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: idle, logger: logger))
-            return try NIOAsyncChannel(
-                wrappingChannelSynchronously: channel,
-                configuration: .init(isOutboundHalfClosureEnabled: true)
-            )
+            try channel.pipeline.syncOperations.addHandler(WriteStall(limit: limits.write))
+            return try configure(channel, logger: logger)
         }
+    }
+
+    /// Adds what makes requests of bytes, and bytes of replies.
+    func configure(_ channel: any Channel, logger: Logger) throws -> Value {
+        let pipeline = channel.pipeline.syncOperations
+        let arrival = RequestArrival(limit: limits.read)
+        try pipeline.addHandler(arrival)
+        try pipeline.configureHTTPServerPipeline(
+            withPipeliningAssistance: false,
+            withErrorHandling: false,
+            withOutboundHeaderValidation: false,
+            withEncoderConfiguration: .init(),
+            withDecoderLimitConfiguration: Self.head
+        )
+        try pipeline.addHandler(RequestRules(arrival))
+        try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: isSecure))
+        try addHeaders(to: pipeline)
+        try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: limits.idle, logger: logger))
+        return try NIOAsyncChannel(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(isOutboundHalfClosureEnabled: true)
+        )
+    }
+
+    /// Adds what adds to the heads of replies.
+    func addHeaders(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+        if let strictTransport { try pipeline.addHandler(StrictTransportSecurity(seconds: strictTransport)) }
     }
 
     func handle(value: Value, logger: Logger) async {
         await handleHTTP(asyncChannel: value, logger: logger)
     }
 
+    /// Bytes of all header fields.
+    static let headSize = 32_768
+
     /// Limits of the header fields.
     private static let head = {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = 16_384
-        limits.maxHeaderListSize = 32_768
-        limits.maxHeaderFieldCount = 100
+        limits.maxHeaderFieldSize = RequestFault.longestField
+        limits.maxHeaderListSize = headSize
+        limits.maxHeaderFieldCount = RequestFault.mostFields
         return limits
     }()
 }

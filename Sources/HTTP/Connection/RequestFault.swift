@@ -8,7 +8,12 @@ import Vocabulary
 /// hands on a request whose path is the fault's name; none from outside has such a path, because theirs begin with a
 /// slash.
 enum RequestFault: String, CaseIterable {
-    case host, target, longTarget, framing, unreadable
+    case host, target, longTarget, framing, length, largeHead, unreadable
+
+    /// Header fields that a request may have.
+    static let mostFields = 100
+    /// Bytes of the longest of them.
+    static let longestField = 16_384
 
     var failure: Failure {
         switch self {
@@ -29,6 +34,12 @@ enum RequestFault: String, CaseIterable {
             )
         case .framing:
             Failure(.malformedRequest, "Transfer-Encoding must be chunked; HTTP/1.0 does not have it.")
+        case .length: Failure(.malformedRequest, "Content-Length must be one number of digits alone.")
+        case .largeHead:
+            Failure(
+                .malformedRequest,
+                "The head is too large: at most \(Self.mostFields) fields, of at most \(Self.longestField) bytes each."
+            )
         case .unreadable:
             Failure(
                 .malformedRequest,

@@ -62,7 +62,7 @@ extension HTTPRequestHead {
     }
 
     /// Whether these are the bytes of a host and a port; no real one has those that RFC 3986 §3.2.2 allows besides.
-    private static func isHost(_ bytes: some Sequence<UInt8>) -> Bool {
+    static func isHost(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0.isOne(of: "-._~%:[]") }
     }
 

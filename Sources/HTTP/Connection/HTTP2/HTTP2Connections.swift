@@ -1,0 +1,85 @@
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP2
+
+/// The connections of a listener that speak HTTP/2: within the limits of HTTP/1.1, each stream a request.
+struct HTTP2Connections: Sendable {
+    struct Value {
+        let channel: any Channel
+        let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<HTTPConnections.Value>
+    }
+
+    private let http1: HTTPConnections
+
+    /// - Parameter http1: What answers the requests, within its limits.
+    init(_ http1: HTTPConnections) {
+        self.http1 = http1
+    }
+
+    func configure(_ channel: any Channel, logger: Logger) throws -> Value {
+        let pipeline = channel.pipeline.syncOperations
+        let gate = HTTP2Gate(limit: http1.limits.read)
+        let manager = NIOHTTP2ServerConnectionManagementHandler(
+            eventLoop: channel.eventLoop,
+            configuration: .init(
+                maxIdleTime: TimeAmount(http1.limits.idle),
+                maxAge: nil,
+                maxGraceTime: http1.limits.read,
+                keepalive: nil
+            )
+        )
+        try pipeline.addHandler(gate)
+        let streams = try pipeline.configureAsyncHTTP2Pipeline(
+            mode: .server,
+            streamDelegate: manager.http2StreamDelegate,
+            frameDelegate: gate,
+            configuration: Self.bounds
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture { try configure(stream: stream) }
+        }
+        try pipeline.addHandler(HTTP2Faults(gate))
+        try pipeline.addHandler(manager)
+        return Value(channel: channel, streams: streams)
+    }
+
+    func handle(_ value: Value, logger: Logger) async {
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                do {
+                    for try await stream in value.streams.inbound {
+                        group.addTask { await http1.handle(value: stream, logger: logger) }
+                    }
+                } catch {
+                    logger.trace("a connection of HTTP/2 has ended", metadata: ["cause": "\(type(of: error))"])
+                }
+            }
+        } onCancel: {
+            value.channel.close(promise: nil)
+        }
+    }
+
+    private func configure(stream: any Channel) throws -> HTTPConnections.Value {
+        let pipeline = stream.pipeline.syncOperations
+        try pipeline.addHandler(HTTP2FramePayloadToHTTPServerCodec())
+        try pipeline.addHandler(StreamTimes(limits: http1.limits))
+        try pipeline.addHandler(StreamRules())
+        try http1.addHeaders(to: pipeline)
+        return try HTTPConnections.Value(wrappingChannelSynchronously: stream)
+    }
+
+    private static let bounds = {
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: 100),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: HTTPConnections.headSize),
+            HTTP2Setting(parameter: .enablePush, value: 0),
+        ]
+        // Replies to pings and settings, and ends of streams, that a client does not take.
+        connection.maximumBufferedControlFrames = 200
+        return NIOHTTP2Handler.Configuration(connection: connection, stream: .init())
+    }()
+}

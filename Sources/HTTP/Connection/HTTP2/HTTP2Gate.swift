@@ -1,0 +1,132 @@
+import NIOCore
+import NIOHTTP2
+
+/// Stands between the bytes and NIO's HTTP/2, and ends the connection where NIO only says that it is over.
+///
+/// NIO answers an error of the connection by GOAWAY and goes on being fed: its parser keeps what comes, and a client
+/// that closes nothing stays. Behind the gate nothing comes any more, and the connection is closed. The gate also
+/// bounds how long a frame, and the frames of a head, take to arrive, and how many frames there are beside requests.
+final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let limit: TimeAmount
+    private var meter = FrameMeter(now: .now())
+    private var context: ChannelHandlerContext?
+    private var timer: Scheduled<Void>?
+    private var farewell: Scheduled<Void>?
+    private var isOver = false
+    /// Whether the last frame that was refused was answered by an end of its stream alone.
+    private var hasResetStream = false
+
+    /// - Parameter limit: How long a frame may take to arrive, and how long the client may stay after a farewell.
+    init(limit: TimeAmount) {
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        watch(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        stop()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isOver = true
+        stop()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        guard meter.take(unwrapInboundIn(data).readableBytesView, now: .now()) else {
+            return refuse(context, .enhanceYourCalm)
+        }
+        hasResetStream = false
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        watch(context)
+        context.fireChannelReadComplete()
+    }
+
+    /// What NIO says of an error that came from the connection's bytes; see ``HTTP2Faults``.
+    func sawError() {
+        if hasResetStream { hasResetStream = false } else { end() }
+    }
+
+    func wroteFrame(_ frame: HTTP2Frame) {
+        switch frame.payload {
+        case .rstStream: hasResetStream = true
+        case .goAway(_, .noError, _): leave()
+        case .goAway: end()
+        default: break
+        }
+    }
+
+    // MARK: Ends
+
+    /// Lets nothing in any more, and closes when what is being written has been handed on.
+    private func end() {
+        guard !isOver, let context else { return }
+        isOver = true
+        context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
+    }
+
+    /// Closes a connection that was told to go, and does not.
+    private func leave() {
+        guard farewell == nil, let context else { return }
+        farewell = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
+    }
+
+    /// Ends the connection with a reason of our own.
+    private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
+        isOver = true
+        // GOAWAY (RFC 9113 §6.8): 8 octets on stream 0, the last stream that may have been worked on, and the reason.
+        var frame = context.channel.allocator.buffer(capacity: 17)
+        frame.writeBytes([0, 0, 8, 7, 0, 0, 0, 0, 0])
+        frame.writeInteger(Int32.max)
+        frame.writeInteger(UInt32(code.networkCode))
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+        context.close(promise: nil)
+    }
+
+    // MARK: Time
+
+    /// A request that comes whole makes no timer: what is left of the last one is looked at when it fires.
+    private func watch(_ context: ChannelHandlerContext) {
+        guard timer == nil, !isOver, let since = meter.isOpenSince else { return }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: since + limit) {
+            self.timer = nil
+            guard let since = self.meter.isOpenSince, since + self.limit <= .now() else { return self.watch(context) }
+            self.refuse(context, .noError)
+        }
+    }
+
+    private func stop() {
+        timer?.cancel()
+        farewell?.cancel()
+        (timer, farewell) = (nil, nil)
+    }
+}
+
+/// Stands behind NIO's HTTP/2 and tells the gate of its errors.
+final class HTTP2Faults: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+
+    private let gate: HTTP2Gate
+
+    init(_ gate: HTTP2Gate) {
+        self.gate = gate
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        gate.sawError()
+        context.fireErrorCaught(error)
+    }
+}

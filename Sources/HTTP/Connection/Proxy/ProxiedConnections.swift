@@ -1,0 +1,106 @@
+import HummingbirdCore
+import Logging
+import NIOConcurrencyHelpers
+package import NIOCore
+
+/// Where a connection came from, as the proxy in front has said by the PROXY protocol.
+package final class ProxiedOrigin: Sendable {
+    /// That of the connection whose request is being answered; nil where the listener does not speak the protocol.
+    @TaskLocal package static var current: ProxiedOrigin?
+
+    private let source = NIOLockedValueBox<SocketAddress?>(nil)
+
+    /// Nil for a connection of the proxy's own.
+    package var address: SocketAddress? { source.withLockedValue { $0 } }
+
+    func set(_ address: SocketAddress?) { source.withLockedValue { $0 = address } }
+}
+
+/// The connections of a listener behind a proxy that says by the PROXY protocol where each came from.
+///
+/// Who is not trusted to say so is not served: whoever could leave the header out, or write one, would be anybody.
+struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let base: Base.Value
+        let origin: ProxiedOrigin
+        var channel: any Channel { base.channel }
+    }
+
+    let base: Base
+    let trusted: TrustedPeers
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let origin = ProxiedOrigin()
+        return channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(
+                ProxyProtocol(trusted: trusted, origin: origin, logger: logger)
+            )
+        }.flatMap {
+            base.setup(channel: channel, logger: logger)
+        }.map {
+            Value(base: $0, origin: origin)
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await ProxiedOrigin.$current.withValue(value.origin) {
+            await base.handle(value: value.base, logger: logger)
+        }
+    }
+}
+
+/// Takes the header of the PROXY protocol off a connection, and lets nothing through before it.
+final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let trusted: TrustedPeers
+    private let origin: ProxiedOrigin
+    private let logger: Logger
+    private var begun: ByteBuffer?
+    private var isOver = false
+
+    init(trusted: TrustedPeers, origin: ProxiedOrigin, logger: Logger) {
+        self.trusted = trusted
+        self.origin = origin
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        guard trusted.contains(context.remoteAddress) else {
+            return refuse("the connection comes from where no proxy is trusted", context)
+        }
+        var bytes = unwrapInboundIn(data)
+        if var begun {
+            begun.writeBuffer(&bytes)
+            bytes = begun
+        }
+        switch ProxyHeader.read(bytes) {
+        case .incomplete: begun = bytes
+        case .faulty(let fault): refuse(fault.rawValue, context)
+        case .whole(let length, let source):
+            origin.set(source)
+            begun = nil
+            bytes.moveReaderIndex(forwardBy: length)
+            if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+        }
+    }
+
+    private func refuse(_ cause: String, _ context: ChannelHandlerContext) {
+        isOver = true
+        logger.notice(
+            "connection refused",
+            metadata: ["cause": "\(cause)", "source": "\(PeerAddress(context.remoteAddress).text)"]
+        )
+        context.close(promise: nil)
+    }
+}
+
+extension ServerChildChannel {
+    /// These connections, through proxies that speak the PROXY protocol.
+    func behind(_ proxies: TrustedPeers) -> any ServerChildChannel {
+        ProxiedConnections(base: self, trusted: proxies)
+    }
+}

@@ -1,0 +1,207 @@
+import FoundationEssentials
+import Glibc
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOSSL
+
+/// The certificate that a listener shows and its key, as they lie in files, and whose certificates it wants of clients.
+///
+/// The files may be replaced at any time. Connections that are open keep what they began with; new ones get what was
+/// read last. Files that do not fit each other change nothing: what was read before goes on.
+package final class ListenerCertificate: Sendable {
+    /// Paths of files in PEM form.
+    package struct Files: Sendable {
+        /// The certificate, and behind it those that lead to an authority.
+        var certificate: String
+        var key: String
+        /// The authorities that clients need a certificate of; nil when they need none.
+        var clientAuthorities: String?
+
+        package init(certificate: String, key: String, clientAuthorities: String? = nil) {
+            self.certificate = certificate
+            self.key = key
+            self.clientAuthorities = clientAuthorities
+        }
+    }
+
+    /// What is wrong with one of the files.
+    package struct Problem: Error, CustomStringConvertible {
+        package enum File: Sendable {
+            case certificate, key, clientAuthorities
+        }
+
+        package let file: File
+        /// What it is and what to do, with the path.
+        package let description: String
+    }
+
+    /// What a look at the files came to.
+    package enum Look {
+        case unchanged
+        case renewed
+        case kept(Problem)
+    }
+
+    private struct Material {
+        let context: NIOSSLContext
+        /// Seconds since 1970.
+        let end: Int
+    }
+
+    /// What the files hold; empty where there is none, or where it cannot be read.
+    private struct Contents: Equatable {
+        var certificate: [UInt8]
+        var key: [UInt8]
+        var clientAuthorities: [UInt8]
+
+        init(of files: Files) {
+            certificate = Self.bytes(of: files.certificate)
+            key = Self.bytes(of: files.key)
+            clientAuthorities = files.clientAuthorities.map { Self.bytes(of: $0) } ?? []
+        }
+
+        private static func bytes(of path: String) -> [UInt8] {
+            guard let stream = fopen(path, "re") else { return [] }
+            defer { fclose(stream) }
+            var bytes = [UInt8](repeating: 0, count: mostBytes)
+            let count = fread(&bytes, 1, bytes.count, stream)
+            return Array(bytes.prefix(count))
+        }
+    }
+
+    private struct State {
+        var material: Material
+        /// What was looked at last, whether it was of use or not.
+        var contents: Contents
+    }
+
+    /// How long before its end a certificate is a warning.
+    package static let notice = Duration.seconds(14 * 86_400)
+
+    /// More than any chain of certificates has.
+    private static let mostBytes = 1 << 20
+
+    private let files: Files
+    private let state: NIOLockedValueBox<State>
+
+    /// Reads the files.
+    package init(_ files: Files) throws(Problem) {
+        self.files = files
+        let contents = Contents(of: files)
+        state = NIOLockedValueBox(State(material: try Self.material(of: contents, files), contents: contents))
+    }
+
+    /// What a connection that is opened now begins with.
+    var context: NIOSSLContext { state.withLockedValue { $0.material.context } }
+
+    /// Reads the files again if they have changed.
+    ///
+    /// - Parameter always: Whether to take them anew in any case.
+    /// - Returns: What came of it.
+    package func look(always: Bool = false) -> Look {
+        let contents = Contents(of: files)
+        guard always || state.withLockedValue({ $0.contents != contents }) else { return .unchanged }
+        do {
+            let material = try Self.material(of: contents, files)
+            state.withLockedValue { $0 = State(material: material, contents: contents) }
+            return .renewed
+        } catch {
+            state.withLockedValue { $0.contents = contents }
+            return .kept(error)
+        }
+    }
+
+    /// What an operator should change.
+    ///
+    /// - Parameter now: Seconds since 1970.
+    /// - Returns: Fixed texts, with the paths.
+    package func warnings(now: Int) -> [String] {
+        let material = state.withLockedValue { $0.material }
+        var warnings: [String] = []
+        if material.end <= now {
+            warnings.append(
+                "The certificate in \(files.certificate) has ended on \(Self.day(material.end)), "
+                    + "and clients refuse it: renew it."
+            )
+        } else if material.end - now < Int(Self.notice.components.seconds) {
+            warnings.append("The certificate in \(files.certificate) ends on \(Self.day(material.end)): renew it.")
+        }
+        if Self.isOpen(files.key) {
+            warnings.append(
+                "Everybody on this machine can read the key in \(files.key): "
+                    + "make its mode 0640 or less, and think of a new key."
+            )
+        }
+        return warnings
+    }
+
+    // MARK: Reading
+
+    private static func material(of contents: Contents, _ files: Files) throws(Problem) -> Material {
+        let chain = try certificates(in: contents.certificate, files.certificate, .certificate)
+        try look(at: contents.key, files.key, .key)
+        guard let key = try? NIOSSLPrivateKey(bytes: contents.key, format: .pem) else {
+            throw Problem(file: .key, description: "\(files.key) holds no private key in PEM form without a passphrase")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        // Of TLS 1.2 those with forward secrecy and authenticated encryption; TLS 1.3 has no others.
+        configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
+        configuration.applicationProtocols = ["h2", "http/1.1"]
+        // Until the client has said farewell, too, what it sends is read and thrown away.
+        configuration.shutdownTimeout = .seconds(1)
+        if let path = files.clientAuthorities {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates(
+                try certificates(in: contents.clientAuthorities, path, .clientAuthorities)
+            )
+            configuration.sendCANameList = true
+        }
+        let context: NIOSSLContext
+        do { context = try NIOSSLContext(configuration: configuration) } catch {
+            throw Problem(
+                file: .key,
+                description: "\(files.key) is not the key of the first certificate in \(files.certificate)"
+            )
+        }
+        return Material(context: context, end: chain.first?.notValidAfter ?? 0)
+    }
+
+    private static func certificates(
+        in bytes: [UInt8],
+        _ path: String,
+        _ file: Problem.File
+    ) throws(Problem) -> [NIOSSLCertificate] {
+        try look(at: bytes, path, file)
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
+            throw Problem(file: file, description: "\(path) holds no certificate in PEM form")
+        }
+        return certificates
+    }
+
+    private static func look(at bytes: [UInt8], _ path: String, _ file: Problem.File) throws(Problem) {
+        guard !bytes.isEmpty else {
+            throw Problem(file: file, description: "\(path) is missing, empty or not to be read by this process")
+        }
+        guard bytes.count < mostBytes else {
+            throw Problem(file: file, description: "\(path) has more than \(mostBytes) bytes")
+        }
+    }
+
+    /// Whether others than owner and group may read the file.
+    private static func isOpen(_ path: String) -> Bool {
+        let path = URL(filePath: path).resolvingSymlinksInPath().path
+        let facts = try? FileManager.default.attributesOfItem(atPath: path)
+        return (facts?[.posixPermissions] as? Int).map { $0 & 0o004 != 0 } ?? false
+    }
+
+    private static func day(_ time: Int) -> String {
+        var (seconds, parts) = (time, tm())
+        gmtime_r(&seconds, &parts)
+        let number = { (value: Int32) in value < 10 ? "0\(value)" : "\(value)" }
+        return "\(Int(parts.tm_year) + 1900)-\(number(parts.tm_mon + 1))-\(number(parts.tm_mday))"
+    }
+}

@@ -1,0 +1,68 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOSSL
+
+/// The connections of a listener with TLS: HTTP/2 for who asks for it by ALPN, otherwise HTTP/1.1.
+///
+/// Each connection takes the certificate of the moment in which it is opened, and keeps it.
+struct TLSConnections: ServerChildChannel {
+    enum Negotiated {
+        case http1(HTTPConnections.Value)
+        case http2(HTTP2Connections.Value)
+    }
+
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        let negotiated: EventLoopFuture<Negotiated>
+    }
+
+    let certificate: ListenerCertificate
+    let http1: HTTPConnections
+    let http2: HTTP2Connections
+
+    init(_ http1: HTTPConnections, certificate: ListenerCertificate) {
+        self.certificate = certificate
+        self.http1 = http1
+        http2 = HTTP2Connections(http1)
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            let promise = channel.eventLoop.makePromise(of: Negotiated.self)
+            let negotiation = TLSNegotiation(limit: http1.limits.read, promise: promise) { name in
+                name == "h2"
+                    ? .http2(try http2.configure(channel, logger: logger))
+                    : .http1(try http1.configure(channel, logger: logger))
+            }
+            do {
+                try pipeline.addHandler(WriteStall(limit: http1.limits.write))
+                try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
+                try pipeline.addHandler(negotiation)
+            } catch {
+                promise.fail(error)
+                throw error
+            }
+            return Value(channel: channel, negotiated: promise.futureResult)
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        let negotiated: Negotiated
+        do {
+            negotiated = try await withTaskCancellationHandler {
+                try await value.negotiated.get()
+            } onCancel: {
+                value.channel.close(promise: nil)
+            }
+        } catch {
+            // Scanners and clients that do not trust the certificate: nothing that anybody here can change.
+            return logger.debug("no TLS", metadata: ["cause": "\(type(of: error))"])
+        }
+        switch negotiated {
+        case .http1(let value): await http1.handle(value: value, logger: logger)
+        case .http2(let value): await http2.handle(value, logger: logger)
+        }
+    }
+}

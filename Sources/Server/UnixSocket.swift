@@ -1,0 +1,89 @@
+import FoundationEssentials
+import Glibc
+import ServiceLifecycle
+
+/// The file of a Unix socket on which a listener listens, from its making to its end.
+struct UnixSocket: Sendable {
+    /// Why a listener cannot have the file.
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let path: String
+    let access: Access
+
+    /// Who may connect: those who may write.
+    struct Access: Sendable {
+        let mode: UInt32
+        /// The group that the file gets; nil for the process's own.
+        let group: UInt32?
+    }
+
+    /// What `sockaddr_un` has room for, with the NUL at the end.
+    static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    /// Makes way: removes a socket that an earlier process left, and nothing else.
+    func prepare() throws(Problem) {
+        // Nobody else gets in between the making of the file and its rights.
+        umask(0o077)
+        // Of the file itself, where it is a symbolic link.
+        guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return }
+        guard facts[.type] as? FileAttributeType == .typeSocket else {
+            throw Problem(description: "\(path) is there and is no socket: remove it, or name another path")
+        }
+        guard !(try isInUse()) else {
+            throw Problem(description: "somebody listens on \(path) already: stop that process, or name another path")
+        }
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw Problem(description: "the old socket \(path) cannot be removed: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Gives the file, which is there now, its rights.
+    func open() throws(Problem) {
+        if let group = access.group, chown(path, uid_t.max, group) != 0 {
+            throw Problem(description: "\(path) cannot be given to its group: the process has to be a member of it")
+        }
+        guard chmod(path, access.mode) == 0 else {
+            throw Problem(description: "\(path) cannot get its mode: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Removes the file, unless another process listens on it by now.
+    func remove() {
+        if let isInUse = try? isInUse(), !isInUse { unlink(path) }
+    }
+
+    private func isInUse() throws(Problem) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(Self.longestPath)) }
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if status == 0 { return true }
+        guard errno == ECONNREFUSED else {
+            throw Problem(
+                description: "\(path) is there, and whether somebody listens cannot be found out: "
+                    + String(cString: strerror(errno))
+            )
+        }
+        return false
+    }
+}
+
+/// A listener on a Unix socket, which is gone when it has ended.
+struct UnixSocketService<Listener: Service>: Service {
+    let socket: UnixSocket
+    let listener: Listener
+
+    func run() async throws {
+        try socket.prepare()
+        defer { socket.remove() }
+        try await listener.run()
+    }
+}

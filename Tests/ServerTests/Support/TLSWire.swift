@@ -1,0 +1,160 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A TLS connection on which a test sends bytes as they are, and sees what comes.
+final class TLSWire: Sendable {
+    private struct State {
+        var received: [UInt8] = []
+        var isClosed = false
+    }
+
+    private let state: NIOLockedValueBox<State>
+    private let channel: any Channel
+
+    private init(channel: any Channel, state: NIOLockedValueBox<State>) {
+        self.channel = channel
+        self.state = state
+    }
+
+    /// Opens a connection to a server on this machine, whoever it is.
+    static func open(port: Int, protocols: [String] = ["h2"]) async throws -> TLSWire {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.certificateVerification = .none
+        configuration.applicationProtocols = protocols
+        let context = try NIOSSLContext(configuration: configuration)
+        let state = NIOLockedValueBox(State())
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        NIOSSLClientHandler(context: context, serverHostname: nil)
+                    )
+                    try channel.pipeline.syncOperations.addHandler(Listener(state: state))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return TLSWire(channel: channel, state: state)
+    }
+
+    /// What has come so far.
+    var received: [UInt8] { state.withLockedValue { $0.received } }
+
+    /// Whether the server has ended the connection.
+    var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+
+    /// Sends bytes, and waits until the kernel has taken them.
+    ///
+    /// - Returns: Whether it has; false for a connection that has ended.
+    @discardableResult
+    func send(_ bytes: [UInt8]) async -> Bool {
+        do {
+            try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Takes nothing any more of what comes.
+    func stopReading() async throws {
+        try await channel.setOption(.autoRead, value: false).get()
+    }
+
+    func close() async { try? await channel.close().get() }
+
+    private final class Listener: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let state: NIOLockedValueBox<State>
+
+        init(state: NIOLockedValueBox<State>) { self.state = state }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let bytes = unwrapInboundIn(data).readableBytesView
+            state.withLockedValue { $0.received += bytes }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            state.withLockedValue { $0.isClosed = true }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// A frame of HTTP/2 (RFC 9113 §4.1), right or wrong.
+struct Frame {
+    enum Kind: UInt8 {
+        case data = 0
+        case headers, priority, resetStream, settings, pushPromise, ping, goAway, windowUpdate, continuation
+        case unknown = 0xEE
+    }
+
+    var kind: Kind
+    var flags: UInt8 = 0
+    var stream: UInt32 = 0
+    var payload: [UInt8] = []
+
+    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Frame(kind: .settings).bytes
+
+    var bytes: [UInt8] { Self.head(payload.count, kind, flags, stream) + payload }
+
+    static func head(_ length: Int, _ kind: Kind, _ flags: UInt8, _ stream: UInt32) -> [UInt8] {
+        [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), kind.rawValue, flags]
+            + big(stream)
+    }
+
+    static func big(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
+
+    /// The head of a request, in one frame and without compression.
+    static func request(
+        _ path: String,
+        stream: UInt32,
+        method: String = "GET",
+        fields: [(String, String)] = [],
+        ends: Bool = true,
+        isWhole: Bool = true
+    ) -> Frame {
+        Frame(
+            kind: .headers,
+            flags: (ends ? 1 : 0) | (isWhole ? 4 : 0),
+            stream: stream,
+            payload: block(
+                [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)] + fields
+            )
+        )
+    }
+
+    /// Fields as HPACK has them that are not indexed (RFC 7541 §6.2.2).
+    static func block(_ fields: [(String, String)]) -> [UInt8] {
+        func text(_ text: String) -> [UInt8] {
+            let count = text.utf8.count
+            guard count >= 127 else { return [UInt8(count)] + text.utf8 }
+            var (bytes, rest) = ([UInt8](arrayLiteral: 127), count - 127)
+            while rest >= 128 {
+                bytes.append(UInt8(rest % 128 + 128))
+                rest /= 128
+            }
+            return bytes + [UInt8(rest)] + text.utf8
+        }
+        return fields.flatMap { [0] + text($0.0) + text($0.1) }
+    }
+
+    /// The whole frames in what a server has sent.
+    static func all(in bytes: [UInt8]) -> [(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] {
+        var (frames, rest) = ([(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])](), bytes[...])
+        while rest.count >= 9 {
+            let head = Array(rest.prefix(9))
+            let length = head[0..<3].reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= 9 + length else { break }
+            let stream = head[5..<9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
+            frames.append((head[3], head[4], stream, Array(rest.dropFirst(9).prefix(length))))
+            rest = rest.dropFirst(9 + length)
+        }
+        return frames
+    }
+}
