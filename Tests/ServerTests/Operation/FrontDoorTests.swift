@@ -20,8 +20,8 @@ struct FrontDoorTests {
                 let program = try PackageLayout.executable("federation")
                 let process = try await ManagedProcess.start(program, ["serve"], environment: environment)
                 try await process.waitUntilReady(within: .seconds(30)) {
-                    try await status(management, "/health/live") == "200"
-                        && status(path, "/openapi.json") == "200"
+                    guard try await status(management, "/health/live") == "200" else { return false }
+                    return try await status(path, "/openapi.json") == "200"
                 }
                 return process
             }
