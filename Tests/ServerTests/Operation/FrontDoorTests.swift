@@ -78,7 +78,7 @@ struct FrontDoorTests {
             let service = try await ServiceProcess.start(environment: environment)
             for pieces in [[Self.header + Self.login], (Self.header + Self.login).map { [$0] }] {
                 let reply = try await service.client.exchange(pieces)
-                #expect(reply.text.hasPrefix("HTTP/1.1 404"), "\(reply.text)")
+                #expect(reply.text.hasPrefix("HTTP/1.1 401"), "\(reply.text)")
             }
             func log(_ parts: String...) async throws {
                 try await eventually("the log has \(parts)") {

@@ -80,6 +80,8 @@ struct HTTP2Connections: Sendable {
         ]
         // Replies to pings and settings, and ends of streams, that a client does not take.
         connection.maximumBufferedControlFrames = 200
+        // curl sends a frame of priority with each request; the gate bounds these frames by the requests that there are.
+        connection.controlFrameRateLimit.maximumCount = 100_000
         return NIOHTTP2Handler.Configuration(connection: connection, stream: .init())
     }()
 }
