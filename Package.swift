@@ -19,6 +19,7 @@ let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistog
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
@@ -50,6 +51,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         // 2.100.0 caps the number of header fields; older ones let 70,000 of them crash the process (CVE-2026-28980).
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
@@ -103,13 +105,13 @@ let package = Package(
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
         .target(
             name: "Upstream",
-            dependencies: ["Curl", "Providers", "Vocabulary", logging, nioLocks],
+            dependencies: ["Curl", "Providers", "Vocabulary", logging, metrics, nioLocks],
             swiftSettings: strict
         ),
         .target(
             name: "Facebook",
             dependencies: [
-                "Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary", crypto, nioLocks,
+                "Curl", "Mapping", "Providers", "SignedTokens", "Upstream", "Vocabulary", crypto, metrics, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -153,7 +155,7 @@ let package = Package(
         ),
         .target(
             name: "Notifications",
-            dependencies: ["Applications", "Limiting", "Mailing", "Secrets", "Store", "Vocabulary", logging],
+            dependencies: ["Applications", "Limiting", "Mailing", "Secrets", "Store", "Vocabulary", logging, metrics],
             swiftSettings: strict
         ),
         .target(
@@ -168,7 +170,7 @@ let package = Package(
             name: "Logins",
             dependencies: [
                 "Applications", "Factors", "KeptTokens", "Limiting", "Notifications", "Mailing", "Mapping", "Providers",
-                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging,
+                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics,
             ],
             swiftSettings: strict
         ),
@@ -198,7 +200,7 @@ let package = Package(
             name: "Maintenance",
             dependencies: [
                 "Applications", "Deletions", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging,
-                nioLocks,
+                metrics, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -221,8 +223,8 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioHTTP1, nioHTTP2, nioHTTPTypes,
-                nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS,
+                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, metrics, nioCore, nioHTTP1, nioHTTP2,
+                nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS,
             ],
             swiftSettings: strict
         ),
@@ -245,19 +247,24 @@ let package = Package(
             resources: [.embedInCode("management.json")],
             swiftSettings: strict
         ),
-        .target(name: "Observability", dependencies: ["Vocabulary", logging, nioLocks], swiftSettings: strict),
+        .target(
+            name: "Observability",
+            dependencies: ["Vocabulary", logging, metrics, nioLocks],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "Server",
             dependencies: [
                 "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
                 "Import",
-                "KeptTokens", "Limiting", "Mailing", "Maintenance", "Mapping", "Notifications", "Observability",
+                "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications",
+                "Observability",
                 "Passwords",
                 "Postgres",
                 "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary",
                 argumentParser,
                 configuration,
-                hummingbird, logging, nioCore, serviceLifecycle, systemPackage, unixSignals,
+                hummingbird, logging, metrics, nioCore, nioLocks, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -324,7 +331,11 @@ let package = Package(
             exclude: ["Vectors"],
             swiftSettings: strict
         ),
-        .testTarget(name: "ObservabilityTests", dependencies: ["Observability", logging], swiftSettings: strict),
+        .testTarget(
+            name: "ObservabilityTests",
+            dependencies: ["Observability", logging, metrics],
+            swiftSettings: strict
+        ),
         .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),
         .testTarget(
             name: "OneTimeCodesTests",

@@ -5,15 +5,17 @@ import HTTPTypes
 package import Hummingbird
 import Vocabulary
 
-/// The management listener: health for everybody, administration for operators.
+/// The management listener: health for everybody, administration for operators, and metrics for either.
 package enum ManagementAPI {
     /// The routes, wired to the use cases; failures are told by the table.
     package static func router(
         federation: Federation,
         administration: Administration,
+        metrics: MetricsPage,
         errors: any ErrorTable
     ) -> Router<ManagementContext> {
         let router = Router(context: ManagementContext.self)
+        router.add(middleware: RequestMetrics<ManagementContext>(listener: "management"))
         // Operators' sources are those of their connections: nobody writes an address into a header and is another.
         router.add(middleware: PeerMiddleware<ManagementContext>(trustedProxies: 0))
         router.add(middleware: ReplyMiddleware<ManagementContext> { _ in errors })
@@ -25,6 +27,7 @@ package enum ManagementAPI {
             guard readiness.reason != nil else { return health("ready", readiness) }
             return health("not ready", readiness, status: .serviceUnavailable)
         }
+        if metrics.access == .open { metrics.mount(on: router) }
         router.add(
             middleware: OperatorGate(
                 administration: administration,
@@ -32,6 +35,7 @@ package enum ManagementAPI {
                 rateLimiter: federation.rateLimiter
             )
         )
+        if metrics.access == .operator { metrics.mount(on: router) }
         for route in AdministrationRoute.all { route.mount(on: router, administration: administration) }
         router.add(middleware: MethodNotAllowed(router))
         return router

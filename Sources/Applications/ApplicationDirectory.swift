@@ -21,6 +21,8 @@ package final class ApplicationDirectory: Sendable {
     package let banKey: BanKey
     private let memory = NIOLockedValueBox(ConfigurationMemory())
     private let looks = Looks<Sight>()
+    /// When the copy was last known to be what the database has.
+    private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     /// At most one look is due: it sees everything that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -172,6 +174,20 @@ package final class ApplicationDirectory: Sendable {
         memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
     }
 
+    /// The copy, as it is shown.
+    package struct Statistics: Sendable {
+        /// Of the configuration; nil while there is no copy.
+        package let revision: Int64?
+        package let applications: Int
+        /// Since it was last known to be what the database has.
+        package let age: Duration?
+    }
+
+    package var statistics: Statistics {
+        let (revision, count) = memory.withLockedValue { ($0.copy?.revision, $0.copy?.applications.count ?? 0) }
+        return Statistics(revision: revision, applications: count, age: seen.withLockedValue { $0?.duration(to: .now) })
+    }
+
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
@@ -235,7 +251,7 @@ package final class ApplicationDirectory: Sendable {
         do throws(Failure) {
             if let known = look.since {
                 let revision = try await store.configurationRevision()
-                guard revision != known else { return .current }
+                guard revision != known else { return current() }
                 if revision < known {
                     look = memory.withLockedValue {
                         $0.doubt()
@@ -260,6 +276,11 @@ package final class ApplicationDirectory: Sendable {
             }
         }
         take(read, of: look)
+        return current()
+    }
+
+    private func current() -> Sight {
+        seen.withLockedValue { $0 = .now }
         return .current
     }
 

@@ -1,6 +1,7 @@
 package import Mapping
 package import Providers
 import SignedTokens
+import Upstream
 package import Vocabulary
 
 /// Facebook as one application has set it up.
@@ -107,6 +108,8 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
                 deadline: deadline,
                 now: now
             )
+            let began = ContinuousClock.now
+            defer { VerificationTimer.note(since: began) }
             switch AccessTokenCheck.verify(evidence: evidence, app: app, of: name, now: now) {
             case .accepted(let person): return person
             case .refused(let failure): throw failure
@@ -138,6 +141,8 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             longestAge: settings.options.idTokenSeconds
         )
         let now = clock.seconds
+        let began = ContinuousClock.now
+        defer { VerificationTimer.note(since: began) }
         let accepted = try check.accept(token, signedBy: key, nonce: nonce, now: now)
         let person = try VerifiedPerson(accepted, of: name)
         return AuthenticationResult(

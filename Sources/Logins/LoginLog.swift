@@ -26,8 +26,24 @@ package struct LoginOutcome: Sendable {
         case passkey
     }
 
+    /// What was shown of it; the second step of a login by a provider counts as its code.
+    package enum Credential: String, Sendable {
+        case accessToken = "access_token"
+        case idToken = "id_token"
+        case code
+        case loginCode = "login_code"
+        case password
+        case passkey
+        /// Nothing: a guest was made.
+        case guest
+        case serverKey = "server_key"
+        /// The request had none, or more than one.
+        case unclear
+    }
+
     package let application: ApplicationID
     package let method: Method
+    package let credential: Credential
     package let result: Result
     /// From the parsed request to the end.
     package let duration: Duration
@@ -94,10 +110,10 @@ package struct LoginLog: Sendable {
                 user: { signedIn($0).user.objectID },
                 body
             )
-            observe(.success(signedIn(result)), by: method, in: loaded, duration: started.duration(to: .now))
+            observe(.success(signedIn(result)), by: method, method.credential, in: loaded, since: started)
             return result
         } catch {
-            observe(.failure(error), by: method, in: loaded, duration: started.duration(to: .now))
+            observe(.failure(error), by: method, method.credential, in: loaded, since: started)
             throw error
         }
     }
@@ -112,8 +128,13 @@ package struct LoginLog: Sendable {
         _ logger: Logger
     ) {
         let application = loaded.application.id
-        let duration = started.duration(to: .now)
-        observe(result, by: method(of: subject, provider, in: loaded), in: loaded, duration: duration)
+        let duration = observe(
+            result,
+            by: method(of: subject, provider, in: loaded),
+            subject.credential,
+            in: loaded,
+            since: started
+        )
         var metadata: Logger.Metadata = [
             "application": "\(application)", "provider": "\(provider)", "ms": "\(duration / .milliseconds(1))",
         ]
@@ -134,12 +155,16 @@ package struct LoginLog: Sendable {
         }
     }
 
+    /// - Returns: How long it took.
+    @discardableResult
     private func observe(
         _ result: Result<SignedIn, Failure>,
         by method: LoginOutcome.Method,
+        _ credential: LoginOutcome.Credential,
         in loaded: LoadedApplication,
-        duration: Duration
-    ) {
+        since started: ContinuousClock.Instant
+    ) -> Duration {
+        let duration = started.duration(to: .now)
         let outcome: LoginOutcome.Result =
             switch result {
             case .success(let signedIn) where signedIn.created: .created(signedIn.user.objectID)
@@ -147,8 +172,15 @@ package struct LoginLog: Sendable {
             case .failure(let failure): .refused(failure)
             }
         observer(
-            LoginOutcome(application: loaded.application.id, method: method, result: outcome, duration: duration)
+            LoginOutcome(
+                application: loaded.application.id,
+                method: method,
+                credential: credential,
+                result: outcome,
+                duration: duration
+            )
         )
+        return duration
     }
 
     private func method(
@@ -171,5 +203,39 @@ package struct LoginLog: Sendable {
             code.map { ["credential": "\(pseudonyms.pseudonym(of: $0.reveal(), in: application))"] } ?? [:]
         case .login(let login): ["login": "\(pseudonyms.pseudonym(ofLogin: login, in: application))"]
         }
+    }
+}
+
+extension LoginLog.Subject {
+    fileprivate var credential: LoginOutcome.Credential {
+        switch self {
+        case .login: .password
+        case .code: .code
+        case .credential(let fields): LoginOutcome.Credential(fields)
+        }
+    }
+}
+
+extension LoginOutcome.Method {
+    /// What is shown by whoever logs in so.
+    fileprivate var credential: LoginOutcome.Credential {
+        switch self {
+        case .provider, .unknownProvider: .code
+        case .password: .password
+        case .guest: .guest
+        case .server: .serverKey
+        case .passkey: .passkey
+        }
+    }
+}
+
+extension LoginOutcome.Credential {
+    fileprivate init(_ fields: CredentialFields) {
+        let kinds: [(text: String?, kind: LoginOutcome.Credential)] = [
+            (fields.accessToken, .accessToken), (fields.idToken, .idToken), (fields.code, .code),
+            (fields.loginCode, .loginCode),
+        ]
+        let shown = kinds.filter { !($0.text?.utf8.isEmpty ?? true) }
+        self = shown.count == 1 ? shown[0].kind : .unclear
     }
 }

@@ -1,4 +1,5 @@
 package import Applications
+import Metrics
 import Secrets
 package import Store
 package import Vocabulary
@@ -37,6 +38,7 @@ package struct Sessions: Sendable {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid
         }
+        SessionCounters.signedOut.increment()
     }
 
     /// The user of a live session.
@@ -68,8 +70,15 @@ package struct Sessions: Sendable {
 
     /// The user of the token's session, disabled or not.
     private func liveUser(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) -> User? {
-        try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-            try await store.sessionUser(tokenHash: token.hash, of: loaded.application)
+        do throws(Failure) {
+            let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+                try await store.sessionUser(tokenHash: token.hash, of: loaded.application)
+            }
+            (user == nil ? SessionCounters.none : SessionCounters.live).increment()
+            return user
+        } catch {
+            SessionCounters.unknown.increment()
+            throw error
         }
     }
 

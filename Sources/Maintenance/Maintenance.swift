@@ -9,6 +9,7 @@ package import Applications
 import Deletions
 import FoundationEssentials
 import KeptTokens
+import Metrics
 package import Logging
 import NIOConcurrencyHelpers
 import Providers
@@ -32,6 +33,8 @@ package struct Maintenance: Sendable {
     let erasures: Erasures
     let random: RandomSource
     private let turns = Turns()
+    private let clock: WallClock
+    private let lastRound = Gauge(label: "federation_upkeep_last_round_timestamp_seconds")
 
     /// How often and how fast.
     package struct Settings: Sendable {
@@ -75,6 +78,7 @@ package struct Maintenance: Sendable {
         self.settings = settings
         self.logger = logger
         self.random = random
+        self.clock = clock
         check = TokenCheck(store: store, masterKeys: masterKeys, clock: clock)
         erasures = Erasures(
             store: store,
@@ -120,6 +124,8 @@ package struct Maintenance: Sendable {
                 }
             }
             report.log(to: logger)
+            report.count()
+            lastRound.record(clock.seconds)
             if !isMoreDue { try? await Task.sleep(for: settings.interval * Double.random(in: 0.9...1.1)) }
         }
     }

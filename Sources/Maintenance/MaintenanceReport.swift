@@ -1,5 +1,6 @@
 import KeptTokens
 import Logging
+import Metrics
 import Store
 import Vocabulary
 
@@ -57,6 +58,23 @@ struct MaintenanceReport: Sendable {
         results[name, default: 0] += number
     }
 
+    /// Adds it to what is counted.
+    func count() {
+        Counter(
+            label: "federation_upkeep_rounds_total",
+            dimensions: [("outcome", failures.isEmpty ? "done" : "hindered")]
+        ).increment()
+        for result in ["stand", "refreshed", "revoked", "ended", "postponed", "superseded", "exchanged"] {
+            guard let number = results[result] else { continue }
+            Counter(label: "federation_upkeep_checks_total", dimensions: [("result", result)]).increment(by: number)
+        }
+        var removed: [(String, Int)] = [("guests", guests), ("tokens", forgotten), ("erased_users", erased)]
+        for (expired, number) in purged { removed.append((expired.name, number)) }
+        for (what, number) in removed where number > 0 {
+            Counter(label: "federation_upkeep_removed_total", dimensions: [("what", what)]).increment(by: number)
+        }
+    }
+
     /// One line, unless there was nothing to do.
     func log(to logger: Logger) {
         var metadata: Logger.Metadata = [:]
@@ -77,5 +95,21 @@ struct MaintenanceReport: Sendable {
             return logger.warning("upkeep", metadata: metadata)
         }
         if !metadata.isEmpty { logger.info("upkeep", metadata: metadata) }
+    }
+}
+
+extension Expired {
+    fileprivate var name: String {
+        switch self {
+        case .sessions: "sessions"
+        case .idleSessions: "idle_sessions"
+        case .singleUses: "single_uses"
+        case .attempts: "attempts"
+        case .emailTokens: "email_tokens"
+        case .removedIdentities: "removed_identities"
+        case .removedFactors: "removed_factors"
+        case .trustedDevices: "trusted_devices"
+        case .mails: "mails"
+        }
     }
 }

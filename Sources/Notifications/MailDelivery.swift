@@ -1,6 +1,7 @@
 package import Applications
 package import Logging
 package import Mailing
+import Metrics
 package import Secrets
 package import Store
 package import Vocabulary
@@ -37,6 +38,8 @@ package struct MailDelivery: Sendable {
     /// Seconds after which a mail that could not be sent is given up.
     private static let patience: Double = 86_400
     private static let longestPause: Int64 = 6 * 3600
+    /// How long mails that were sent had been in the queue.
+    private static let waits = Timer(label: "federation_mail_wait_seconds")
 
     package init(
         store: Store,
@@ -94,6 +97,7 @@ package struct MailDelivery: Sendable {
                 report.note(error)
             }
             report.log(of: loaded.application.id, to: logger)
+            report.count()
         }
     }
 
@@ -125,7 +129,9 @@ package struct MailDelivery: Sendable {
             return .failed(problem: "it came to be of no use before it could be sent")
         }
         switch await mailer.send(queued.mail) {
-        case .accepted: return .sent
+        case .accepted:
+            Self.waits.record(duration: .seconds(claimed.age))
+            return .sent
         case .postponed(let problem, _) where claimed.age < Self.patience:
             return .waiting(seconds: Self.pause(after: claimed.attempts), problem: problem)
         case .postponed(let problem, _), .refused(let problem, _): return .failed(problem: problem)

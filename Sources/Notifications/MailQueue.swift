@@ -1,6 +1,7 @@
 package import Applications
 import Logging
 package import Mailing
+import Metrics
 package import Secrets
 package import Store
 package import Vocabulary
@@ -13,6 +14,7 @@ package struct MailQueue: Sendable {
     let mailer: Mailer?
     let clock: WallClock
     let random: RandomSource
+    private static let queued = Counter(label: "federation_mails_queued_total")
 
     package init(
         store: Store,
@@ -88,6 +90,7 @@ package struct MailQueue: Sendable {
                 cause: "no template \(mail.template.rawValue)"
             )
         }
+        Self.queued.increment()
         let queued = QueuedMail(mail: composed.mail, usefulUntil: composed.usefulUntil)
         return masterKeys.seal(queued.text, for: .mail(application: application.id, id: id))
     }

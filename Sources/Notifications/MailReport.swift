@@ -1,4 +1,5 @@
 import Logging
+import Metrics
 import Store
 import Vocabulary
 
@@ -26,6 +27,15 @@ struct MailReport {
     private mutating func count(_ name: String, _ problem: String) {
         counts[name, default: 0] += 1
         self.problem = problem
+    }
+
+    /// Adds it to what is counted.
+    func count() {
+        for outcome in ["sent", "postponed", "failed", "uncertain", "lost"] {
+            let number = outcome == "lost" ? lost : counts[outcome, default: 0]
+            guard number > 0 else { continue }
+            Counter(label: "federation_mails_total", dimensions: [("outcome", outcome)]).increment(by: number)
+        }
     }
 
     /// One line, unless there was nothing to do.

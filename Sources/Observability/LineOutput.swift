@@ -11,6 +11,7 @@ package final class LineOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []
         var dropped = 0
+        var droppedInAll = 0
         var isScheduled = false
     }
 
@@ -30,6 +31,9 @@ package final class LineOutput: Sendable {
         self.capacity = capacity
     }
 
+    /// Lines that were dropped, since the start.
+    package var dropped: Int { state.withLockedValue { $0.droppedInAll } }
+
     /// Puts down a line, its end included.
     func write(_ line: [UInt8]) {
         let mustSchedule = state.withLockedValue { state in
@@ -37,6 +41,7 @@ package final class LineOutput: Sendable {
                 state.waiting.append(contentsOf: line)
             } else {
                 state.dropped += 1
+                state.droppedInAll += 1
             }
             defer { state.isScheduled = true }
             return !state.isScheduled

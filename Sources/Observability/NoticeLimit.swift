@@ -1,6 +1,7 @@
 import Dispatch
 import Logging
 import NIOConcurrencyHelpers
+import Synchronization
 
 /// Bounds how many lines of one kind the log gets in a second: whoever sends refused requests without end fills no disk
 /// with them.
@@ -11,6 +12,10 @@ package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>
     private let queue = DispatchQueue(label: "log notices")
+    private let leftOutInAll = Synchronization.Atomic<Int>(0)
+
+    /// Lines that were left out, since the start.
+    package var leftOut: Int { leftOutInAll.load(ordering: .relaxed) }
 
     package init(output: LineOutput, perSecond: Int = 100) {
         self.output = output
@@ -21,8 +26,11 @@ package final class NoticeLimit: Sendable {
     func admits(_ kind: Repetitions.Kind) -> Bool {
         switch repetitions.withLockedValue({ $0.count(kind, at: .now) }) {
         case .written: return true
-        case .leftOut(isFirst: false): return false
+        case .leftOut(isFirst: false):
+            leftOutInAll.wrappingAdd(1, ordering: .relaxed)
+            return false
         case .leftOut(isFirst: true):
+            leftOutInAll.wrappingAdd(1, ordering: .relaxed)
             queue.asyncAfter(deadline: .now() + Repetitions.seconds) { self.report() }
             return false
         }

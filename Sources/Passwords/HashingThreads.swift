@@ -31,6 +31,9 @@ final class HashingThreads: Sendable {
         mostWaiting = queue
     }
 
+    /// How many work, and how much waits for them.
+    var statistics: (working: Int, waiting: Int) { state.withLockedValue { ($0.threads, $0.waiting.count) } }
+
     /// Computes something.
     ///
     /// - Parameters:

@@ -32,6 +32,9 @@ package final class PasswordHasher: Sendable {
         dummy = text.flatMap { try? ForeignHash(Secret($0)) }
     }
 
+    /// How many hashes are being computed, and how many wait.
+    package var statistics: (working: Int, waiting: Int) { threads.statistics }
+
     /// The hash of a new password with a fresh salt, as libargon2 writes it.
     ///
     /// - Parameters:

@@ -64,7 +64,7 @@ extension ConnectionPool {
         }
         for orphan in orphans where orphan.request.origin == .caller {
             let outcome: Connection.Pipeline.Outcome = orphan.refusal.map { .failure($0) } ?? .nothing
-            orphan.request.finish(result(of: outcome, orphan.request))
+            answer(orphan.request, result(of: outcome, orphan.request))
         }
     }
 }

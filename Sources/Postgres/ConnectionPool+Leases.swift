@@ -12,16 +12,21 @@ extension ConnectionPool {
 
     func lease(_ request: LeaseRequest) {
         guard !request.isCancelled else {
-            request.finish(.failure(.cancelled))
+            answer(request, .failure(.cancelled))
             return
         }
         perform(leases.request(request, deadline: now + configuration.leaseTimeout))
     }
 
+    private func answer(_ request: LeaseRequest, _ outcome: Result<Lease, PostgresError>) {
+        counters.leases.note(outcome)
+        request.finish(outcome)
+    }
+
     func cancelLease(_ request: LeaseRequest) {
         request.isCancelled = true
         // One that does not wait has its answer, or its submission is still to come.
-        if leases.cancel(where: { $0 === request }) { request.finish(.failure(.cancelled)) }
+        if leases.cancel(where: { $0 === request }) { answer(request, .failure(.cancelled)) }
     }
 
     func perform(_ actions: [LeaseStateMachine<LeaseRequest>.Action]) {
@@ -33,13 +38,13 @@ extension ConnectionPool {
                 if case .open(let connection) = slots[pipelined + place] {
                     connection.isWatched = request.purpose == .transaction
                 }
-                request.finish(.success(Lease(place: place, serial: serial)))
+                answer(request, .success(Lease(place: place, serial: serial)))
             case .close(let place):
                 closeSlot(pipelined + place)
             case .clean(let place):
                 clean(pipelined + place)
             case .fail(let request, let failure):
-                request.finish(.failure(failure.error))
+                answer(request, .failure(failure.error))
             }
         }
     }

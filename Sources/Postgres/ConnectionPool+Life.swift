@@ -19,7 +19,7 @@ extension ConnectionPool {
         case .closed, .draining: return
         case .created, .running: break
         }
-        for request in dispatch.shutDown() { request.finish(.failure(.shutDown)) }
+        for request in dispatch.shutDown() { answer(request, .failure(.shutDown)) }
         perform(leases.shutDown())
         endListening()
         for index in slots.indices {

@@ -1,8 +1,9 @@
 /// The way of a statement: to a connection, over it, and back to its caller.
 extension ConnectionPool {
     func submit(_ request: Request) {
+        request.began = now
         if case .cancelled = request.place {
-            request.finish(.failure(.cancelled))
+            answer(request, .failure(.cancelled))
             return
         }
         if let lease = request.lease {
@@ -13,21 +14,31 @@ extension ConnectionPool {
         switch dispatch.submit(request, near: request.affinity, deadline: request.deadline, now: now) {
         case .send(let lane): send(request, lane: lane)
         case .wait: request.place = .waiting
-        case .overloaded: request.finish(.failure(.overloaded))
-        case .shutDown: request.finish(.failure(.shutDown))
+        case .overloaded: answer(request, .failure(.overloaded))
+        case .shutDown: answer(request, .failure(.shutDown))
         }
+    }
+
+    /// Gives a caller its answer, and counts it, unless it has one; what the pool asks for itself is not counted.
+    func answer(_ request: Request, _ outcome: Request.Outcome) {
+        if case .finished = request.place { return }
+        if request.origin == .caller {
+            counters.statements.note(outcome)
+            if let began = request.began { counters.statementTimes.note(now - began) }
+        }
+        request.finish(outcome)
     }
 
     private func submit(_ request: Request, under lease: Lease) {
         switch leases.isAlive(place: lease.place, serial: lease.serial) {
         case nil:
-            request.finish(.failure(.leaseEnded))
+            answer(request, .failure(.leaseEnded))
         case false?:
-            request.finish(.failure(.connectionLost(outcomeUnknown: false)))
+            answer(request, .failure(.connectionLost(outcomeUnknown: false)))
         case true?:
             let index = pipelined + lease.place
             guard case .open(let connection) = slots[index] else {
-                request.finish(.failure(.connectionLost(outcomeUnknown: false)))
+                answer(request, .failure(.connectionLost(outcomeUnknown: false)))
                 return
             }
             send(request, on: connection, slot: index)
@@ -60,7 +71,7 @@ extension ConnectionPool {
             request.place = .waiting
             lose(index)
         case .broken:
-            request.finish(.failure(.connectionLost(outcomeUnknown: false)))
+            answer(request, .failure(.connectionLost(outcomeUnknown: false)))
             lose(index)
         case .brokenMidway:
             settle(request, .failure(.connectionLost(outcomeUnknown: !request.isInTransaction)), slot: index)
@@ -73,7 +84,7 @@ extension ConnectionPool {
         switch request.origin {
         case .caller:
             if index < pipelined { dispatch.completed(lane: index, now: now) }
-            request.finish(outcome)
+            answer(request, outcome)
         case .cleaning:
             cleaned(index, outcome)
         case .listener:
@@ -205,6 +216,6 @@ extension ConnectionPool {
             if case .open(let connection) = slots[slot] { connection.abandon(request) }
         }
         // A slot on a lane stays taken until its reply has come and been dropped.
-        request.finish(.failure(.cancelled))
+        answer(request, .failure(.cancelled))
     }
 }

@@ -189,7 +189,7 @@ actor ConnectionPool {
         if let deadline = dispatch.nextDeadline, deadline <= now {
             let (requests, reason) = dispatch.expire(now: now)
             for request in requests {
-                request.finish(.failure(reason == .unavailable ? .unavailable : .leaseTimeout))
+                answer(request, .failure(reason == .unavailable ? .unavailable : .leaseTimeout))
             }
         }
         if let deadline = leases.nextDeadline, deadline <= now { perform(leases.expire(now: now)) }

@@ -20,6 +20,12 @@ package struct PostgresStatus: Sendable, Hashable {
     package var connectFailures = 0
     /// Connections that broke after they had been open, since the start.
     package var connectionsLost = 0
+    /// How statements of callers ended.
+    package internal(set) var statements = Outcomes()
+    /// How long callers waited for the end of a statement that was sent or waited to be.
+    package internal(set) var statementTimes = DurationCounts()
+    /// How questions for an exclusive connection ended.
+    package internal(set) var leases = Outcomes()
     /// Why the latest attempt failed, in libpq's words: names host, port, user and database, never the password.
     package var lastConnectFailure: String?
 }

@@ -66,6 +66,8 @@ final class Request: @unchecked Sendable {
     ///
     /// So it is with one that is sent for the second time, because its plan had gone stale, and with one that is rare.
     var isUnnamed = false
+    /// When the loop first saw it; nil before.
+    var began: ContinuousClock.Instant?
     /// Until when the request may wait for a connection.
     var deadline = ContinuousClock.now
     /// Set by the caller before anybody else sees the request; nil for what the pool does on its own behalf.

@@ -1,3 +1,4 @@
+import API
 import Applications
 import Configuration
 import Curl
@@ -87,6 +88,7 @@ struct ConfigurationReader: UpstreamSettings {
         )
         let strictTransport = reader.integer("tls.hsts.seconds", default: 31_536_000, in: 0...63_072_000)
         let level = reader.logLevel()
+        let metricsAccess = reader.metricsAccess()
         let mode = reader.mode()
         let trustedProxies = reader.trustedProxies(mode: mode)
         if trustedProxies > 0, proxies != nil {
@@ -103,7 +105,7 @@ struct ConfigurationReader: UpstreamSettings {
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
         let drain = reader.milliseconds("drain", default: 10_000)
         guard let postgres, let masterKeys, let listen, let managementListen, let level,
-            let mode,
+            let metricsAccess, let mode,
             reader.problems.isEmpty
         else { throw ConfigurationProblems(texts: reader.problems) }
         return ServerConfiguration(
@@ -132,6 +134,7 @@ struct ConfigurationReader: UpstreamSettings {
             managementCertificate: managementCertificate,
             strictTransport: strictTransport,
             logLevel: level,
+            metricsAccess: metricsAccess,
             mode: mode,
             httpIdle: httpIdle,
             httpRead: httpRead,
@@ -378,6 +381,12 @@ struct ConfigurationReader: UpstreamSettings {
             problem("log.level", "must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
         }
         return level
+    }
+
+    private mutating func metricsAccess() -> MetricsPage.Access? {
+        let access = MetricsPage.Access(rawValue: text("metrics.access") ?? "open")
+        if access == nil { problem("metrics.access", "must be open or operator") }
+        return access
     }
 
     private mutating func mode() -> ServerConfiguration.Mode? {

@@ -34,13 +34,12 @@ struct ServeCommand: AsyncParsableCommand {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
         Self.raiseFileLimit()
-        let output = LineOutput.standard
-        let level = LogLevel(configuration.logLevel)
-        let notices = NoticeLimit(output: output)
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output, notices: notices) }
+        let telemetry = Telemetry(configuration)
+        telemetry.start()
+        let output = telemetry.output
         let logger = Logger(label: "federation")
         var groupConfiguration = try ServiceGroupConfiguration(
-            services: Wiring.services(of: configuration, logger: logger, level: level).map {
+            services: Wiring.services(of: configuration, logger: logger, telemetry: telemetry).map {
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -66,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw Exit.software
         }
         logger.info("stopped")
-        notices.report()
+        telemetry.notices.report()
         output.flush()
     }
 

@@ -1,3 +1,4 @@
+import API
 import Applications
 import Curl
 import HTTP
@@ -52,6 +53,7 @@ struct ServerConfiguration: Sendable {
     /// For how many seconds browsers shall come by TLS alone, once they have come by ours.
     var strictTransport: Int
     var logLevel: Logger.Level
+    var metricsAccess: MetricsPage.Access
     var mode: Mode
     /// How long an HTTP connection may wait for its next request.
     var httpIdle: Duration

@@ -23,8 +23,11 @@ import Store
 /// The one place where the parts are put together.
 enum Wiring {
     /// Everything of `federation serve`, ready to run.
-    static func services(of configuration: ServerConfiguration, logger: Logger, level: LogLevel) throws -> [any Service]
-    {
+    static func services(
+        of configuration: ServerConfiguration,
+        logger: Logger,
+        telemetry: Telemetry
+    ) throws -> [any Service] {
         var lookUps = configuration.postgres
         lookUps.planLookUps()
         let postgres = PostgresClient(configuration: lookUps)
@@ -51,7 +54,7 @@ enum Wiring {
             mailer: mailer,
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
-            logLevel: level,
+            logLevel: telemetry.level,
             clock: .system,
             random: .system
         )
@@ -60,16 +63,18 @@ enum Wiring {
         let searchPostgres = PostgresClient(configuration: searching)
         let smsGateway = try configuration.sms.map { try $0.gateway() }
         if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
+        let passwords = PasswordHasher(
+            slots: configuration.passwordHashes,
+            queue: configuration.passwordQueue,
+            random: .system
+        )
+        let logins = LoginCounter()
         let federation = Federation(
             store: store,
             searches: Store(postgres: searchPostgres),
             directory: directory,
             masterKeys: configuration.masterKeys,
-            passwords: PasswordHasher(
-                slots: configuration.passwordHashes,
-                queue: configuration.passwordQueue,
-                random: .system
-            ),
+            passwords: passwords,
             publicURL: configuration.publicURL,
             mailer: mailer,
             smsGateway: smsGateway,
@@ -78,6 +83,7 @@ enum Wiring {
             rateLimiter: RateLimiter(configuration.policies),
             clock: .system,
             random: .system,
+            observer: logins.count,
             logger: logger
         )
         if !configuration.managementListen.isLoopback, configuration.managementCertificate == nil {
@@ -142,6 +148,13 @@ enum Wiring {
             )
             background.append(MailDeliveryService(delivery: delivery))
         }
+        let statistics = ServiceStatistics(
+            telemetry: telemetry,
+            pools: [("logins", postgres), ("administration", administrationPostgres), ("searches", searchPostgres)],
+            directory: directory,
+            passwords: passwords,
+            logins: federation.concurrency
+        )
         let backendless = Backendless(federation: federation, directory: directory)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
         let databases = [postgres, administrationPostgres, searchPostgres].map(DatabaseService.init)
@@ -150,6 +163,11 @@ enum Wiring {
                 ManagementAPI.router(
                     federation: federation,
                     administration: administration,
+                    metrics: MetricsPage(
+                        access: configuration.metricsAccess,
+                        contentType: MetricRegistry.contentType,
+                        text: statistics.page
+                    ),
                     errors: backendless.errors
                 ),
                 on: configuration.managementListen,

@@ -30,6 +30,7 @@ extension TwitterClient {
     }
 
     private static let ownRequestToken = TwitterRequest(
+        call: .requestToken,
         method: .post,
         path: "/oauth/request_token",
         parameters: [OAuthParameter("oauth_callback", "oob")]

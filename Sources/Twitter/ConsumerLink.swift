@@ -21,6 +21,12 @@ final class ConsumerLink: Sendable {
     }
 
     private let breaker = NIOLockedValueBox(CircuitBreaker())
+    /// Of logins; the other question is nobody's worry.
+    private let gauge: LinkGauge?
+
+    init(_ key: Key) {
+        gauge = key.question == .account ? LinkGauge(.twitter, key.application, app: key.consumer) : nil
+    }
 
     /// Lets a login ask.
     ///
@@ -36,6 +42,9 @@ final class ConsumerLink: Sendable {
 
     /// Takes in what a login learnt; nil stands for an answer that was understood.
     func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
-        breaker.withLockedValue { $0.record(.init(signal, nil), of: pass, at: .now) }
+        breaker.withLockedValue { breaker in
+            breaker.record(.init(signal, nil), of: pass, at: .now)
+            gauge?.note(breaker)
+        }
     }
 }

@@ -36,6 +36,7 @@ extension TwitterClient {
     }
 
     private static let requestToken = TwitterRequest(
+        call: .requestToken,
         method: .post,
         path: "/oauth/request_token",
         parameters: [OAuthParameter("x_auth_mode", "reverse_auth")]

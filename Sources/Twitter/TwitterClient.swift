@@ -10,7 +10,7 @@ package final class TwitterClient: Sendable {
     package let configuration: TwitterConfiguration
     let clock: WallClock
     let random: RandomSource
-    private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink() }
+    private let links = Links<ConsumerLink.Key, ConsumerLink> { ConsumerLink($0) }
 
     /// Makes a client; nothing is sent before the first question.
     package init(curl: CurlClient, configuration: TwitterConfiguration, clock: WallClock, random: RandomSource) {

@@ -4,6 +4,7 @@ internal import Vocabulary
 
 /// What is asked of Twitter, before it is signed.
 struct TwitterRequest {
+    let call: ProviderCall
     let method: Method
     let path: String
     /// Those of the query of a GET, of the form of a POST.
@@ -22,6 +23,12 @@ struct TwitterRequest {
     }
 }
 
+/// What Twitter is asked, as it is timed.
+extension ProviderCall {
+    static let verifyCredentials = ProviderCall("twitter", "verify_credentials")
+    static let requestToken = ProviderCall("twitter", "request_token")
+}
+
 extension TwitterClient {
     /// Signs a request and sends it, within the limit of a call and before the deadline.
     func send(
@@ -34,12 +41,15 @@ extension TwitterClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
         }
+        let began = ContinuousClock.now
         do throws(CurlError) {
             let signed = try sign(request, by: consumer, token: token, timestamp: clock.seconds, timeout: timeout)
             let reply = try await curl.send(signed)
+            request.call.note(nil, since: began)
             // The time to wait counts from the reply, not from the request, which may have taken seconds.
             return TwitterReply(reply, now: clock.seconds)
         } catch {
+            request.call.note(error, since: began)
             throw ProviderFault(error, of: .twitter)
         }
     }

@@ -42,6 +42,7 @@ extension TwitterClient {
     }
 
     private static let credentials = TwitterRequest(
+        call: .verifyCredentials,
         method: .get,
         path: "/1.1/account/verify_credentials.json",
         parameters: [

@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 /// What has been learnt about each of those as whom we ask, shared by the logins under way.
 package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
     private let links = NIOLockedValueBox<[Key: Link]>([:])
-    private let make: @Sendable () -> Link
+    private let make: @Sendable (Key) -> Link
 
     /// Links that are remembered at once.
     ///
@@ -11,7 +11,7 @@ package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
     /// and learnt again.
     private static var most: Int { 4096 }
 
-    package init(_ make: @escaping @Sendable () -> Link) {
+    package init(_ make: @escaping @Sendable (Key) -> Link) {
         self.make = make
     }
 
@@ -25,7 +25,7 @@ package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
         links.withLockedValue { links in
             if let link = links[key] { return link }
             if links.count >= Self.most { links.removeAll() }
-            let link = make()
+            let link = make(key)
             links[key] = link
             return link
         }

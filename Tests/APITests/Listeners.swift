@@ -186,7 +186,12 @@ struct Parts: Sendable {
     }
 
     var managementRouter: Router<ManagementContext> {
-        ManagementAPI.router(federation: federation, administration: administration, errors: backendless.errors)
+        ManagementAPI.router(
+            federation: federation,
+            administration: administration,
+            metrics: MetricsPage(access: .open, contentType: "text/plain") { [] },
+            errors: backendless.errors
+        )
     }
 }
 

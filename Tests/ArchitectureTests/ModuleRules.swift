@@ -15,8 +15,8 @@ enum ModuleRules {
         "Providers": ["Mapping", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "Logging", "NIOConcurrencyHelpers", "Providers", "Vocabulary"],
-        "Facebook": provider.union(["SignedTokens"]),
+        "Upstream": ["Curl", "Logging", "Metrics", "NIOConcurrencyHelpers", "Providers", "Vocabulary"],
+        "Facebook": provider.union(["Metrics", "SignedTokens"]),
         "Twitter": provider,
         "Passwords": [
             "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
@@ -31,12 +31,12 @@ enum ModuleRules {
             "Secrets", "Store", "Vocabulary",
         ],
         "KeptTokens": useCases.union(["Mapping", "Providers"]),
-        "Notifications": useCases.union(["Limiting", "Mailing"]),
+        "Notifications": useCases.union(["Limiting", "Mailing", "Metrics"]),
         "Factors": useCases.union([
             "Crypto", "FoundationEssentials", "Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn",
         ]),
         "Logins": useCases.union([
-            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping",
+            "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping", "Metrics",
             "Notifications", "Providers", "SignedTokens",
         ]),
         "Accounts": useCases.union([
@@ -46,7 +46,7 @@ enum ModuleRules {
         "Deletions": useCases.union(["KeptTokens", "Providers"]),
         "Callbacks": useCases.union(["Deletions", "KeptTokens", "Providers"]),
         "Maintenance": useCases.union([
-            "Deletions", "FoundationEssentials", "KeptTokens", "NIOConcurrencyHelpers", "Providers",
+            "Deletions", "FoundationEssentials", "KeptTokens", "Metrics", "NIOConcurrencyHelpers", "Providers",
         ]),
         "Administration": useCases.union([
             "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping", "NIOConcurrencyHelpers",
@@ -57,7 +57,7 @@ enum ModuleRules {
             "Notifications", "Passwords", "Texting",
         ]),
         "HTTP": [
-            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
+            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging", "Metrics",
             "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
             "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Vocabulary",
         ],
@@ -66,10 +66,13 @@ enum ModuleRules {
             "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Limiting",
             "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
-        "Observability": ["Dispatch", "Glibc", "Vocabulary", "Logging", "NIOConcurrencyHelpers", "Synchronization"],
+        "Observability": [
+            "Dispatch", "Glibc", "Logging", "Metrics", "NIOConcurrencyHelpers", "Synchronization", "Vocabulary",
+        ],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
-            "Logging", "NIOCore", "ServiceLifecycle", "SystemPackage", "UnixSignals",
+            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "ServiceLifecycle", "SystemPackage",
+            "UnixSignals",
         ]),
         "GraphSimulator": [
             "CZlib", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",

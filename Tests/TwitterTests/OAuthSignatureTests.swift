@@ -46,7 +46,12 @@ struct OAuthSignatureTests {
             secret: Secret("LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE")
         )
         let header = consumer.authorization(
-            of: TwitterRequest(method: method == "GET" ? .get : .post, path: "", parameters: parameters),
+            of: TwitterRequest(
+                call: .requestToken,
+                method: method == "GET" ? .get : .post,
+                path: "",
+                parameters: parameters
+            ),
             at: url,
             token: hasToken ? token : nil,
             nonce: "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg",

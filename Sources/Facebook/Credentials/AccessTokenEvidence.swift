@@ -77,7 +77,7 @@ enum TokenInspectionCall {
         target.add("input_token", token.text)
         // Apps that require proofs require them of app tokens, too; Facebook's own SDKs send one here.
         target.add(caller.proof(of: appToken, now: now))
-        return try caller.question(target, bearer: appToken, tooLong: TokenText.noToken)
+        return try caller.question(.debugToken, target, bearer: appToken, tooLong: TokenText.noToken)
     }
 
     /// The answer.
@@ -190,7 +190,7 @@ enum ProfileFetch {
             .mappingInvalid,
             "The mapping asks Facebook for too many fields at once. Map fewer of them."
         )
-        return try caller.question(target, bearer: token.text, tooLong: tooLong)
+        return try caller.question(.me, target, bearer: token.text, tooLong: tooLong)
     }
 
     /// The answer: the Graph user, whose `id` is a text of digits.

@@ -86,7 +86,7 @@ enum AppNode {
         var target = caller.target(caller.app.id.text)
         target.add("fields", "id,name")
         target.add(caller.proof(of: caller.appToken, now: now))
-        return try caller.question(target, bearer: caller.appToken)
+        return try caller.question(.app, target, bearer: caller.appToken)
     }
 
     /// The app's name, if it is one to show to an operator: of at most 256 bytes, without invisible characters.

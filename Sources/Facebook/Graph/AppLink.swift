@@ -30,6 +30,13 @@ final class AppLink: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
+    private let breakerGauge: LinkGauge
+    private let usageGauges: UsageGauges
+
+    init(_ key: Key) {
+        breakerGauge = LinkGauge(.facebook, key.application, app: key.app.text)
+        usageGauges = UsageGauges(key)
+    }
 
     /// Lets a login ask.
     ///
@@ -45,7 +52,10 @@ final class AppLink: Sendable {
 
     /// Takes in what a login learnt.
     func record(_ outcome: CircuitBreaker.Outcome, of pass: CircuitBreaker.Pass) {
-        state.withLockedValue { $0.breaker.record(outcome, of: pass, at: .now) }
+        state.withLockedValue { state in
+            state.breaker.record(outcome, of: pass, at: .now)
+            breakerGauge.note(state.breaker)
+        }
     }
 
     /// How fast work in the background may ask.
@@ -65,20 +75,24 @@ final class AppLink: Sendable {
     func note(_ reply: GraphReply, asked: String) {
         let (usage, version) = (reply.usageHeader, reply.versionHeader)
         state.withLockedValue { state in
-            if let usage { state.note(usageHeader: usage) }
+            if let usage, state.note(usageHeader: usage), let usage = state.usage { usageGauges.note(usage) }
             if let version { state.note(version: version, asked: asked) }
         }
+        if let usage = reply.businessUsageHeader { usageGauges.note(businessUsage: usage) }
     }
 }
 
 extension AppLink.State {
-    fileprivate mutating func note(usageHeader header: String) {
-        if !header.utf8.elementsEqual(usageHeader) {
-            guard let usage = GraphUsage(header: header) else { return }
+    /// - Returns: Whether it says something else than the one before.
+    fileprivate mutating func note(usageHeader header: String) -> Bool {
+        let isNew = !header.utf8.elementsEqual(usageHeader)
+        if isNew {
+            guard let usage = GraphUsage(header: header) else { return false }
             usageHeader = Array(header.utf8)
             self.usage = usage
         }
         if let percent = usage?.highest { background.note(usage: percent, at: .now) }
+        return isNew
     }
 
     fileprivate mutating func note(version: String, asked: String) {
@@ -127,10 +141,15 @@ struct GraphCaller {
     /// The question at a target, asked with a token.
     ///
     /// - Throws: `tooLong` when the target is too long to be sent, `provider_misconfigured` when it is none.
-    func question(_ target: Target, bearer: String, tooLong: Failure? = nil) throws(Failure) -> GraphQuestion {
+    func question(
+        _ call: ProviderCall,
+        _ target: Target,
+        bearer: String,
+        tooLong: Failure? = nil
+    ) throws(Failure) -> GraphQuestion {
         do throws(CurlError) {
             let url = try configuration.base.withTarget(target.text)
-            return GraphQuestion(url: url, bearer: Secret(bearer), version: settings.graphVersion)
+            return GraphQuestion(call: call, url: url, bearer: Secret(bearer), version: settings.graphVersion)
         } catch {
             if case .invalidRequest(.urlTooLong) = error, let tooLong { throw tooLong }
             throw ProviderFault(error, of: .facebook).failure
@@ -141,7 +160,11 @@ struct GraphCaller {
     /// in a URL.
     ///
     /// - Throws: `provider_misconfigured`.
-    func question(ofGrant type: String, _ fill: (inout Parameters) -> Void) throws(Failure) -> GraphQuestion {
+    func question(
+        _ call: ProviderCall,
+        ofGrant type: String,
+        _ fill: (inout Parameters) -> Void
+    ) throws(Failure) -> GraphQuestion {
         var form = Parameters()
         form.add("grant_type", type)
         form.add("client_id", app.id.text)
@@ -149,7 +172,7 @@ struct GraphCaller {
         fill(&form)
         do throws(CurlError) {
             let url = try configuration.base.withTarget(target("oauth", "access_token").text)
-            return GraphQuestion(url: url, bearer: nil, version: settings.graphVersion, form: form)
+            return GraphQuestion(call: call, url: url, bearer: nil, version: settings.graphVersion, form: form)
         } catch {
             throw ProviderFault(error, of: .facebook).failure
         }

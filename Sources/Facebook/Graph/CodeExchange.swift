@@ -94,7 +94,7 @@ package enum ExchangedCode: Sendable {
 enum CodeExchange {
     /// The question: a form, so that the code is not in a URL.
     static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
-        try caller.question(ofGrant: "authorization_code") { form in
+        try caller.question(.codeExchange, ofGrant: "authorization_code") { form in
             form.add("redirect_uri", code.redirectURI)
             form.add("code", code.code.reveal())
             if let verifier = code.codeVerifier { form.add("code_verifier", verifier.reveal()) }

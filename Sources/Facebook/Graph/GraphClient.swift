@@ -8,7 +8,7 @@ package import Vocabulary
 package final class GraphClient: Sendable {
     let curl: CurlClient
     package let configuration: GraphConfiguration
-    private let links = Links<AppLink.Key, AppLink> { AppLink() }
+    private let links = Links<AppLink.Key, AppLink> { AppLink($0) }
 
     /// Makes a client; nothing is sent before the first question.
     package init(curl: CurlClient, configuration: GraphConfiguration) {

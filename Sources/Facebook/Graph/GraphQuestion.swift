@@ -4,6 +4,7 @@ import Vocabulary
 
 /// A request to Graph that is ready but for its limits of time.
 struct GraphQuestion {
+    let call: ProviderCall
     let url: HTTPURL
     /// The token that goes into the `Authorization` header, which no log of a proxy keeps, unlike a URL; nil where the
     /// form says who asks.
@@ -25,9 +26,12 @@ struct GraphQuestion {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to ask Graph"), .untold)
         }
         let reply: GraphReply
+        let began = ContinuousClock.now
         do throws(CurlError) {
             reply = GraphReply(try await curl.send(try request(timeout: timeout, configuration: configuration)))
+            call.note(nil, since: began)
         } catch {
+            call.note(error, since: began)
             throw ProviderFault(error, of: .facebook)
         }
         link.note(reply, asked: version)
@@ -70,6 +74,9 @@ struct GraphReply {
 
     /// How much of the app's allowance is used, if Graph said so; see `GraphUsage`.
     var usageHeader: String? { header("X-App-Usage") }
+
+    /// What Graph says of the allowances of a business, which no reply to a login has as a rule.
+    var businessUsageHeader: String? { header("X-Business-Use-Case-Usage") }
 
     /// The version that answered, as Graph wrote it, if it did.
     var versionHeader: String? { header("facebook-api-version") }
@@ -131,7 +138,7 @@ struct GraphReply {
     /// Seconds that Graph asks us to wait: the standard header, or else its own, which counts minutes.
     private var retryAfter: Int? {
         if let header = header("Retry-After") { return RateLimit.seconds(retryAfter: header) }
-        return header("X-Business-Use-Case-Usage").flatMap(RateLimit.seconds(businessUsage:))
+        return businessUsageHeader.flatMap(RateLimit.seconds(businessUsage:))
     }
 }
 

@@ -5,7 +5,7 @@ import Vocabulary
 enum LongLivedExchange {
     /// The question: a form, so that the token is not in a URL.
     static func question(_ token: TokenText, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
-        try caller.question(ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
+        try caller.question(.tokenExchange, ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
     }
 
     /// The answer: the token.

@@ -69,7 +69,13 @@ extension GraphClient {
     }
 
     private func send(_ request: HTTPRequest) async throws(ProviderFault) -> GraphReply {
-        do throws(CurlError) { return GraphReply(try await curl.send(request)) } catch {
+        let began = ContinuousClock.now
+        do throws(CurlError) {
+            let reply = GraphReply(try await curl.send(request))
+            ProviderCall.permissionRemoval.note(nil, since: began)
+            return reply
+        } catch {
+            ProviderCall.permissionRemoval.note(error, since: began)
             throw ProviderFault(error, of: .facebook)
         }
     }

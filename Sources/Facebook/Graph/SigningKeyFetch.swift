@@ -27,6 +27,7 @@ extension GraphClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to fetch the keys of ID tokens"), .untold)
         }
+        let began = ContinuousClock.now
         do throws(CurlError) {
             let request = try HTTPRequest(
                 url: configuration.keysURL,
@@ -37,8 +38,11 @@ extension GraphClient {
                 // Minutes lie between two fetches, and on a connection that has died meanwhile libcurl would ask twice.
                 reusesConnection: false
             )
-            return GraphReply(try await curl.send(request))
+            let reply = GraphReply(try await curl.send(request))
+            ProviderCall.signingKeys.note(nil, since: began)
+            return reply
         } catch {
+            ProviderCall.signingKeys.note(error, since: began)
             throw ProviderFault(error, of: .facebook)
         }
     }

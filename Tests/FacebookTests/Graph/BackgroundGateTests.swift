@@ -1,6 +1,7 @@
 import Providers
 import Testing
 import Upstream
+import Vocabulary
 
 @testable import Facebook
 
@@ -59,13 +60,14 @@ struct BackgroundGateTests {
         "nothing that it meets is told to the circuit breaker of the logins, and while that is open it asks nothing"
     )
     func breaker() throws {
-        let link = AppLink()
+        let key = AppLink.Key(application: try #require(ApplicationID("demo")), app: try #require(ProviderAppID("1")))
+        let link = AppLink(key)
         #expect(link.backgroundPace() == .full)
         for _ in 0..<100 { link.noteInBackground(.failed) }
         #expect(try !link.pass().isProbe, "one of many")
         #expect(link.backgroundPace() == .none)
 
-        let other = AppLink()
+        let other = AppLink(key)
         other.record(.limited(RateLimit(seconds: 30)), of: try other.pass())
         #expect(other.backgroundPace() == .none)
     }

@@ -1,0 +1,126 @@
+package import Metrics
+import NIOConcurrencyHelpers
+
+/// Keeps the metrics of a process, and writes them in Prometheus' text format.
+///
+/// Its families are declared when it is made. What else is asked of it, as libraries do, is not kept: nobody's page
+/// grows by what nobody has looked at. So is what asks for a family as another kind than it was declared.
+///
+/// Whoever counts holds an instrument and touches nothing but that; a reader looks at one instrument after the other.
+package final class MetricRegistry: MetricsFactory {
+    private let families: [Family]
+    private let names: [String: Int]
+
+    package init(_ families: [MetricFamily]) {
+        self.families = families.map(Family.init)
+        names = Dictionary(families.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    }
+
+    /// What it was declared with.
+    package var declared: [MetricFamily] { families.map(\.description) }
+
+    /// The page that a scraper reads.
+    ///
+    /// - Parameter samples: Values that are read now, of families that nobody keeps up to date.
+    /// - Returns: The text, in UTF-8.
+    package func page(with samples: [MetricSample] = []) -> [UInt8] {
+        let read = Dictionary(grouping: samples, by: \.name)
+        var text = PrometheusText()
+        for family in families {
+            text.add(family.description, family.values + (read[family.description.name] ?? []))
+        }
+        return text.bytes
+    }
+
+    /// What the page is, for whoever reads it.
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private func instrument<Kind>(_ name: String, _ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
+        names[name].flatMap { families[$0].instrument(dimensions, as: kind) }
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        instrument(label, dimensions, as: CounterInstrument.self) ?? NOOPMetricsHandler.instance
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        instrument(label, dimensions, as: GaugeInstrument.self) ?? NOOPMetricsHandler.instance
+    }
+
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        if aggregate {
+            return instrument(label, dimensions, as: HistogramInstrument.self) ?? NOOPMetricsHandler.instance
+        }
+        return instrument(label, dimensions, as: GaugeInstrument.self) ?? NOOPMetricsHandler.instance
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        instrument(label, dimensions, as: HistogramInstrument.self) ?? NOOPMetricsHandler.instance
+    }
+
+    // An instrument stays for as long as the process: what was counted does not vanish between two scrapes.
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+/// The instruments of one family.
+private final class Family: Sendable {
+    /// What stands in every label of what is beyond the bound.
+    private static let other = "other"
+
+    let description: MetricFamily
+    private let instruments: NIOLockedValueBox<[[String]: any Instrument]>
+
+    init(_ description: MetricFamily) {
+        self.description = description
+        // What has no labels is there from the start, as 0.
+        let first: [[String]: any Instrument] =
+            description.labels.isEmpty && !description.isRead ? [[]: description.makeInstrument()] : [:]
+        instruments = NIOLockedValueBox(first)
+    }
+
+    /// The instrument of a set of labels, made when it is asked for first.
+    ///
+    /// A label that the family does not have is left out, and one that is missing is empty.
+    func instrument<Kind>(_ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
+        guard !description.isRead, description.instrument is Kind.Type else { return nil }
+        let values = description.labels.map { name in dimensions.first { $0.0 == name }?.1 ?? "" }
+        return instruments.withLockedValue { instruments in
+            if let known = instruments[values] { return known as? Kind }
+            var values = values
+            if instruments.count >= description.most - 1 {
+                values = values.map { _ in Self.other }
+                if let known = instruments[values] { return known as? Kind }
+            }
+            let instrument = description.makeInstrument()
+            instruments[values] = instrument
+            return instrument as? Kind
+        }
+    }
+
+    /// What they hold now.
+    var values: [MetricSample] {
+        let instruments = instruments.withLockedValue { $0 }
+        return instruments.map { MetricSample(description.name, $0.key, $0.value.value) }
+    }
+}
+
+extension MetricFamily {
+    fileprivate var instrument: any Instrument.Type {
+        switch kind {
+        case .counter: CounterInstrument.self
+        case .gauge: GaugeInstrument.self
+        case .histogram: HistogramInstrument.self
+        }
+    }
+
+    fileprivate func makeInstrument() -> any Instrument {
+        switch kind {
+        case .counter: CounterInstrument()
+        case .gauge: GaugeInstrument()
+        case .histogram(let bounds): HistogramInstrument(bounds: bounds)
+        }
+    }
+}

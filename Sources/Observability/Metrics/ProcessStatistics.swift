@@ -1,0 +1,69 @@
+import Glibc
+
+/// What the system says of this process, by /proc/self (proc(5)).
+package enum ProcessStatistics {
+    /// What can be read of it now, under the names that Prometheus' own client libraries use.
+    package static func samples() -> [MetricSample] {
+        var samples: [MetricSample] = []
+        if let fields = statFields() {
+            // Counted from the field behind the name, which is the third: utime and stime are the 14th and the 15th,
+            // starttime is the 22nd, rss the 24th.
+            let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+            if let user = fields.number(at: 11), let system = fields.number(at: 12) {
+                samples.append(MetricSample("process_cpu_seconds_total", [], .number((user + system) / ticks)))
+            }
+            if let start = fields.number(at: 19), let boot = bootTime() {
+                samples.append(MetricSample("process_start_time_seconds", [], .number(boot + start / ticks)))
+            }
+            if let pages = fields.number(at: 21) {
+                let bytes = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+                samples.append(MetricSample("process_resident_memory_bytes", [], .number(bytes)))
+            }
+        }
+        if let open = openDescriptors() { samples.append(MetricSample("process_open_fds", [], open)) }
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            samples.append(MetricSample("process_max_fds", [], limit.rlim_cur))
+        }
+        return samples
+    }
+
+    /// The fields of /proc/self/stat behind the process's name, which is in parentheses and may hold any character.
+    private static func statFields() -> [Substring]? {
+        guard let text = text(of: "/proc/self/stat"), let end = text.lastIndex(of: ")") else { return nil }
+        return text[text.index(after: end)...].split { $0 == " " || $0 == "\n" }
+    }
+
+    /// Unix seconds at which the system has started.
+    private static func bootTime() -> Double? {
+        let line = text(of: "/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
+        return line.flatMap { Double($0.dropFirst("btime ".count)) }
+    }
+
+    private static func openDescriptors() -> Int? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var entries = 0
+        while readdir(folder) != nil { entries += 1 }
+        // The folder itself is open, and lists itself and its parent.
+        return entries - 3
+    }
+
+    private static func text(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &part, part.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? String(decoding: bytes, as: UTF8.self) : nil }
+            bytes += part.prefix(count)
+        }
+    }
+}
+
+extension [Substring] {
+    fileprivate func number(at index: Int) -> Double? { indices.contains(index) ? Double(self[index]) : nil }
+}

@@ -1,0 +1,46 @@
+/// How what callers asked for has ended, since the start.
+package struct Outcomes: Sendable, Hashable {
+    /// They got what they asked for.
+    package private(set) var done = 0
+    /// The server refused it, or what it gave was too large.
+    package private(set) var failed = 0
+    /// The connection broke.
+    package private(set) var lost = 0
+    /// No connection came free, or none could be opened, within the lease limit.
+    package private(set) var timedOut = 0
+    /// The queue was full.
+    package private(set) var overloaded = 0
+    /// The caller went away, or the client was shut down.
+    package private(set) var abandoned = 0
+
+    mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {
+        guard case .failure(let error) = outcome else {
+            done += 1
+            return
+        }
+        switch error {
+        case .server, .tooLarge, .decoding, .invalidStatement, .leaseEnded: failed += 1
+        case .connectionLost: lost += 1
+        case .unavailable, .leaseTimeout: timedOut += 1
+        case .overloaded: overloaded += 1
+        case .cancelled, .shutDown: abandoned += 1
+        }
+    }
+}
+
+/// How long things have taken, since the start.
+package struct DurationCounts: Sendable, Hashable {
+    /// In seconds.
+    package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+    /// How many took longer than one bound and not longer than the next; those beyond all bounds at the end.
+    package private(set) var counts = Array(repeating: 0, count: bounds.count + 1)
+    /// What all of them took.
+    package private(set) var sum = Duration.zero
+
+    mutating func note(_ duration: Duration) {
+        let seconds = duration / .seconds(1)
+        counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
+        sum += duration
+    }
+}

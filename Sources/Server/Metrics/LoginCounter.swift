@@ -1,0 +1,89 @@
+import Logins
+import Metrics
+import NIOConcurrencyHelpers
+import Vocabulary
+
+/// Counts logins as they are told of.
+///
+/// An application in a label is one that there is, and a provider one that it has, or a kind: `LoginLog` sees to that.
+final class LoginCounter: Sendable {
+    private enum Outcome: Hashable {
+        case created
+        case updated
+        case refused(Failure.Reason)
+
+        var text: String {
+            switch self {
+            case .created: "created"
+            case .updated: "updated"
+            case .refused(let reason): reason.rawValue
+            }
+        }
+    }
+
+    private struct Key: Hashable {
+        let application: ApplicationID
+        let method: LoginOutcome.Method
+        let credential: LoginOutcome.Credential
+        let outcome: Outcome
+    }
+
+    private struct Instruments {
+        let count: Counter
+        let time: Metrics.Timer
+    }
+
+    /// Found once for each way that logins go; a login costs one look-up without making a text.
+    private let instruments = NIOLockedValueBox<[Key: Instruments]>([:])
+
+    @Sendable
+    func count(_ login: LoginOutcome) {
+        let outcome: Outcome =
+            switch login.result {
+            case .created: .created
+            case .updated: .updated
+            case .refused(let failure): .refused(failure.reason)
+            }
+        let key = Key(
+            application: login.application,
+            method: login.method,
+            credential: login.credential,
+            outcome: outcome
+        )
+        let found = instruments.withLockedValue { instruments in
+            if let found = instruments[key] { return found }
+            if instruments.count >= Self.most { instruments.removeAll() }
+            let made = Self.instruments(of: key)
+            instruments[key] = made
+            return made
+        }
+        found.count.increment()
+        found.time.record(duration: login.duration)
+    }
+
+    /// Remembered at once; what is forgotten is found again in the registry.
+    private static let most = 10_000
+
+    private static func instruments(of key: Key) -> Instruments {
+        let shown = [("provider", key.method.label), ("credential", key.credential.rawValue)]
+        let result = if case .refused = key.outcome { "refused" } else { "signed_in" }
+        return Instruments(
+            count: Counter(
+                label: "federation_logins_total",
+                dimensions: [("application", key.application.text), ("outcome", key.outcome.text)] + shown
+            ),
+            time: Metrics.Timer(label: "federation_login_seconds", dimensions: shown + [("result", result)])
+        )
+    }
+}
+
+extension LoginOutcome.Method {
+    /// The provider's name; nothing where a login needs none.
+    fileprivate var label: String {
+        switch self {
+        case .provider(let name): name.text
+        case .unknownProvider: "unknown"
+        case .password, .guest, .server, .passkey: ""
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Applications
+import Observability
+import Passwords
+import Postgres
+
+/// What the parts of the service know of themselves, read when somebody asks for the page of metrics.
+///
+/// Nothing here asks the database: the page is there while that is not.
+struct ServiceStatistics: Sendable {
+    let telemetry: Telemetry
+    /// With their names.
+    let pools: [(name: String, client: PostgresClient)]
+    let directory: ApplicationDirectory
+    let passwords: PasswordHasher
+    let logins: ConcurrencyLimit
+
+    @Sendable
+    func page() async -> [UInt8] {
+        var samples = ProcessStatistics.samples() + configuration + work + log
+        for (name, client) in pools { samples += Self.samples(of: await client.status(), named: name) }
+        return telemetry.metrics.page(with: samples)
+    }
+
+    private var configuration: [MetricSample] {
+        let statistics = directory.statistics
+        var samples = [
+            MetricSample("federation_build_info", [FederationCommand.version], 1),
+            MetricSample("federation_applications", [], statistics.applications),
+        ]
+        if let revision = statistics.revision {
+            samples.append(MetricSample("federation_configuration_revision", [], revision))
+        }
+        if let age = statistics.age {
+            samples.append(MetricSample("federation_configuration_age_seconds", [], seconds: age))
+        }
+        return samples
+    }
+
+    private var work: [MetricSample] {
+        let hashes = passwords.statistics
+        return [
+            MetricSample("federation_logins_in_flight", [], logins.count),
+            MetricSample("federation_password_hashes", ["computing"], hashes.working),
+            MetricSample("federation_password_hashes", ["waiting"], hashes.waiting),
+        ]
+    }
+
+    private var log: [MetricSample] {
+        [
+            MetricSample("federation_log_lines_dropped_total", ["reader_too_slow"], telemetry.output.dropped),
+            MetricSample("federation_log_lines_dropped_total", ["repeated"], telemetry.notices.leftOut),
+        ]
+    }
+
+    private static func samples(of status: PostgresStatus, named pool: String) -> [MetricSample] {
+        let times = MetricSample.Value.histogram(
+            counts: status.statementTimes.counts,
+            sum: status.statementTimes.sum / .seconds(1)
+        )
+        return [
+            MetricSample("federation_postgres_connections", [pool, "pipelined"], status.pipelinedOpen),
+            MetricSample("federation_postgres_connections", [pool, "exclusive"], status.exclusiveOpen),
+            MetricSample("federation_postgres_connections", [pool, "listening"], status.listening),
+            MetricSample("federation_postgres_statements_in_flight", [pool], status.statementsInFlight),
+            MetricSample("federation_postgres_waiting", [pool, "statement"], status.queuedStatements),
+            MetricSample("federation_postgres_waiting", [pool, "lease"], status.queuedLeases),
+            MetricSample("federation_postgres_leased", [pool], status.leased),
+            MetricSample("federation_postgres_connects_total", [pool, "tried"], status.connectAttempts),
+            MetricSample("federation_postgres_connects_total", [pool, "failed"], status.connectFailures),
+            MetricSample("federation_postgres_connections_lost_total", [pool], status.connectionsLost),
+            MetricSample("federation_postgres_statement_seconds", [pool], times),
+        ]
+            + samples(of: status.statements, as: "federation_postgres_statements_total", pool)
+            + samples(of: status.leases, as: "federation_postgres_leases_total", pool)
+    }
+
+    private static func samples(of outcomes: Outcomes, as name: String, _ pool: String) -> [MetricSample] {
+        [
+            MetricSample(name, [pool, "done"], outcomes.done),
+            MetricSample(name, [pool, "failed"], outcomes.failed),
+            MetricSample(name, [pool, "lost"], outcomes.lost),
+            MetricSample(name, [pool, "timed_out"], outcomes.timedOut),
+            MetricSample(name, [pool, "overloaded"], outcomes.overloaded),
+            MetricSample(name, [pool, "abandoned"], outcomes.abandoned),
+        ]
+    }
+}
