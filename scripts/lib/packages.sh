@@ -33,7 +33,8 @@ pypi:aiosmtpd has_python_module:aiosmtpd'
 python3-etcd has_system_python_module:etcd
 python3-idna has_system_python_module:idna
 etcd-server has_command:etcd
-haproxy has_command:haproxy'
+haproxy has_command:haproxy
+prometheus has_command:prometheus'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
