@@ -153,7 +153,8 @@ enum Wiring {
             pools: [("logins", postgres), ("administration", administrationPostgres), ("searches", searchPostgres)],
             directory: directory,
             passwords: passwords,
-            logins: federation.concurrency
+            admission: federation.admission,
+            rateLimiter: federation.rateLimiter
         )
         let backendless = Backendless(federation: federation, directory: directory)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.

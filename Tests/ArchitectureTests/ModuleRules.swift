@@ -57,7 +57,8 @@ enum ModuleRules {
             "Notifications", "Passwords", "Texting",
         ]),
         "HTTP": [
-            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging", "Metrics",
+            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
+            "Metrics",
             "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
             "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Vocabulary",
         ],

@@ -35,6 +35,29 @@ extension MetricFamily {
         ),
         MetricFamily("federation_logins_in_flight", .gauge, "Logins by a provider that are under way.", isRead: true),
         MetricFamily(
+            "federation_admission_limit",
+            .gauge,
+            "How much may be under way at once now.",
+            labels: ["work"],
+            isRead: true
+        ),
+        MetricFamily(
+            "federation_admission_refused_total",
+            .counter,
+            "What was refused since too much was under way.",
+            labels: ["work"],
+            isRead: true
+        ),
+        MetricFamily("federation_writes_in_flight", .gauge, "Writes of logins at the database.", isRead: true),
+        MetricFamily("federation_writes_waiting", .gauge, "Writes of logins that wait for their turn.", isRead: true),
+        MetricFamily(
+            "federation_rate_limited_total",
+            .counter,
+            "Requests that were refused by a rate.",
+            labels: ["limit"],
+            isRead: true
+        ),
+        MetricFamily(
             "federation_password_hashes",
             .gauge,
             "Hashes of passwords that are being computed, and that wait to be.",

@@ -1,4 +1,5 @@
 import Applications
+import Limiting
 import Observability
 import Passwords
 import Postgres
@@ -12,7 +13,8 @@ struct ServiceStatistics: Sendable {
     let pools: [(name: String, client: PostgresClient)]
     let directory: ApplicationDirectory
     let passwords: PasswordHasher
-    let logins: ConcurrencyLimit
+    let admission: Admission
+    let rateLimiter: RateLimiter
 
     @Sendable
     func page() async -> [UInt8] {
@@ -38,11 +40,22 @@ struct ServiceStatistics: Sendable {
 
     private var work: [MetricSample] {
         let hashes = passwords.statistics
-        return [
-            MetricSample("federation_logins_in_flight", [], logins.count),
+        let admitted = admission.statistics
+        var samples = [
+            MetricSample("federation_logins_in_flight", [], admitted.logins.underWay),
+            MetricSample("federation_admission_limit", ["logins"], admitted.logins.limit),
+            MetricSample("federation_admission_limit", ["writes"], admitted.writes.limit),
+            MetricSample("federation_admission_refused_total", ["logins"], admitted.refused.logins),
+            MetricSample("federation_admission_refused_total", ["writes"], admitted.refused.writes),
+            MetricSample("federation_writes_in_flight", [], admitted.writes.underWay),
+            MetricSample("federation_writes_waiting", [], admitted.writes.waiting),
             MetricSample("federation_password_hashes", ["computing"], hashes.working),
             MetricSample("federation_password_hashes", ["waiting"], hashes.waiting),
         ]
+        for (policy, count) in rateLimiter.refused {
+            samples.append(MetricSample("federation_rate_limited_total", [policy.name], count))
+        }
+        return samples
     }
 
     private var log: [MetricSample] {
