@@ -30,10 +30,11 @@ package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let began = ContinuousClock.now
+        // Of a request that fits no route the library says `NotFound` afterwards.
+        let route = context.endpointPath
         inFlight.increment()
         defer { inFlight.decrement() }
         let response = try await next(request, context)
-        let route = context.endpointPath
         // The method of a request that fits no route is the client's own word.
         let key = Key(route: route, method: route == nil ? "" : request.method.rawValue, status: response.status.code)
         timer(key).record(duration: began.duration(to: .now))
