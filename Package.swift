@@ -27,6 +27,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioHTTPTypesHTTP2 = Target.Dependency.product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -223,7 +224,8 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, metrics, nioCore, nioHTTP1, nioHTTP2,
+                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, metrics, nioCore, nioHPACK, nioHTTP1,
+                nioHTTP2,
                 nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS,
             ],
             swiftSettings: strict

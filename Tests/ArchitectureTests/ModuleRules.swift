@@ -58,8 +58,8 @@ enum ModuleRules {
         ]),
         "HTTP": [
             "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
-            "Metrics",
-            "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes",
+            "NIOHTTPTypesHTTP1",
             "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Vocabulary",
         ],
         "Backendless": clientProtocol,

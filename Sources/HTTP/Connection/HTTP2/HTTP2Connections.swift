@@ -64,6 +64,7 @@ struct HTTP2Connections: Sendable {
 
     private func configure(stream: any Channel) throws -> HTTPConnections.Value {
         let pipeline = stream.pipeline.syncOperations
+        try pipeline.addHandler(StreamEnd())
         try pipeline.addHandler(HTTP2FramePayloadToHTTPServerCodec())
         try pipeline.addHandler(StreamTimes(limits: http1.limits))
         try pipeline.addHandler(StreamRules())
@@ -80,8 +81,6 @@ struct HTTP2Connections: Sendable {
         ]
         // Replies to pings and settings, and ends of streams, that a client does not take.
         connection.maximumBufferedControlFrames = 200
-        // curl sends a frame of priority with each request; the gate bounds these frames by the requests that there are.
-        connection.controlFrameRateLimit.maximumCount = 100_000
         return NIOHTTP2Handler.Configuration(connection: connection, stream: .init())
     }()
 }

@@ -1,0 +1,73 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// Puts the end of a stream into its last frame in place of an empty one behind it.
+///
+/// A client that has got as many bytes as the head announces may end the stream before it has read the empty frame, as
+/// curl does; and who ends streams in masses is cut off (CVE-2023-44487).
+final class StreamEnd: ChannelOutboundHandler {
+    typealias OutboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    /// The last frame, until what follows it is known.
+    private var held: (frame: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let frame = unwrapOutboundIn(data)
+        if let held, frame.isBareEnd {
+            self.held = nil
+            if let promise { held.promise?.futureResult.cascade(to: promise) }
+            return context.write(wrapOutboundOut(held.frame.ending()), promise: held.promise ?? promise)
+        }
+        release(context)
+        if frame.mayBeLast { held = (frame, promise) } else { context.write(data, promise: promise) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        release(context)
+        context.close(mode: mode, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        held?.promise?.fail(ChannelError.ioOnClosedChannel)
+        held = nil
+    }
+
+    private func release(_ context: ChannelHandlerContext) {
+        guard let held else { return }
+        self.held = nil
+        context.write(wrapOutboundOut(held.frame), promise: held.promise)
+    }
+}
+
+extension HTTP2Frame.FramePayload {
+    /// Whether it says nothing but that the stream is over.
+    fileprivate var isBareEnd: Bool {
+        guard case .data(let data) = self else { return false }
+        return data.endStream && data.data.readableBytes == 0
+    }
+
+    /// Whether the end may come behind it; not behind a head that only tells a client to go on.
+    fileprivate var mayBeLast: Bool {
+        switch self {
+        case .data(let data): !data.endStream
+        case .headers(let headers):
+            !headers.endStream && headers.headers.first(name: ":status")?.utf8.first != UInt8(ascii: "1")
+        default: false
+        }
+    }
+
+    /// The same, as the last one of its stream.
+    fileprivate func ending() -> HTTP2Frame.FramePayload {
+        switch self {
+        case .data(var data):
+            data.endStream = true
+            return .data(data)
+        case .headers(var headers):
+            headers.endStream = true
+            return .headers(headers)
+        default: return self
+        }
+    }
+}
