@@ -55,22 +55,24 @@ struct LayeringTests {
         #expect(own("Store") == ["Vocabulary", "Postgres"])
         let below: Set = ["Applications", "Secrets", "Store", "Vocabulary"]
         #expect(own("Secrets") == ["Store", "Vocabulary"])
-        #expect(own("Applications") == ["Mapping", "Providers", "Secrets", "Store", "Vocabulary"])
+        #expect(own("Applications") == ["Limiting", "Mapping", "Providers", "Secrets", "Store", "Vocabulary"])
         #expect(own("KeptTokens") == below.union(["Mapping", "Providers"]))
-        #expect(own("Notifications") == below.union(["Mailing"]))
+        #expect(own("Notifications") == below.union(["Limiting", "Mailing"]))
         #expect(
             own("Factors") == below.union(["Mailing", "Notifications", "OneTimeCodes", "Texting", "WebAuthn"])
         )
         #expect(
             own("Logins")
                 == below.union([
-                    "Factors", "KeptTokens", "Mailing", "Mapping", "Notifications", "Providers", "SignedTokens",
+                    "Factors", "KeptTokens", "Limiting", "Mailing", "Mapping", "Notifications", "Providers",
+                    "SignedTokens",
                 ])
         )
         #expect(
             own("Accounts")
                 == below.union([
-                    "Deletions", "Factors", "KeptTokens", "Logins", "Mailing", "Mapping", "Notifications", "Passwords",
+                    "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing", "Mapping", "Notifications",
+                    "Passwords",
                 ])
         )
         #expect(own("Deletions") == below.union(["KeptTokens", "Providers"]))
@@ -83,16 +85,19 @@ struct LayeringTests {
                     "Passwords", "Providers",
                 ])
         )
-        #expect(own("HTTP") == ["Vocabulary"])
+        #expect(own("Limiting") == ["Vocabulary"])
+        #expect(own("HTTP") == ["Limiting", "Vocabulary"])
         #expect(
             own("Backendless") == [
-                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Logins",
+                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Limiting",
+                "Logins",
                 "Notifications", "Providers", "Vocabulary",
             ]
         )
         #expect(
             own("API") == [
-                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Logins", "Notifications",
+                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Limiting", "Logins",
+                "Notifications",
                 "Secrets", "Vocabulary",
             ]
         )

@@ -69,7 +69,7 @@ struct ListenerTests {
         let token = try await deployment.newcomer().token
         try await deployment.expectNothingWritten {
             for path in [
-                deployment.path("users/loginWithFacebook"), "/applications", "/console", "/metrics", "/",
+                deployment.path("users/loginWithFacebook"), "/applications", "/console", "/",
             ] {
                 try expectProblem(
                     try await management.post(path, json: #"{"accessToken": "\#(token)"}"#),

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// The first bytes of a connection that comes through a proxy which says where it came from: the PROXY protocol,
-/// version 2 (HAProxy's "The PROXY protocol", §2.2).
+/// version 2 (HAProxy's "The PROXY protocol", section 2.2).
 enum ProxyHeader: Equatable {
     /// It is not whole.
     case incomplete

@@ -1,0 +1,68 @@
+import Testing
+import Vocabulary
+
+@testable import Limiting
+
+@Suite("Admission")
+struct AdmissionTests {
+    @Test("many of several applications pass, never more at once than there are places, and all places are free again")
+    func concurrent() async throws {
+        let admission = Admission(.init(logins: 10_000, writes: 4...8, patience: .seconds(60), mostWaiting: 10_000))
+        let names = try ["shop", "game", "news"].map { try application($0) }
+        let most = await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<3000 {
+                group.addTask {
+                    try await admission.admit(names[number % 3]) { () throws(Failure) in
+                        try await admission.write(of: names[number % 3]) { () throws(Failure) in
+                            await Task.yield()
+                            if number % 7 == 0 { throw Failure.sessionInvalid }
+                            return admission.statistics.writes.underWay
+                        }
+                    }
+                }
+            }
+            var most = 0
+            while let result = await group.nextResult() {
+                if case .success(let underWay) = result { most = max(most, underWay) }
+            }
+            return most
+        }
+        #expect((1...8).contains(most))
+        let end = admission.statistics
+        #expect(end.logins.underWay == 0 && end.writes.underWay == 0 && end.writes.waiting == 0)
+        #expect(end.refused.logins == 0 && end.refused.writes == 0)
+    }
+
+    @Test("who waits for a place that nobody gives back is refused, and nothing is done for them")
+    func refused() async throws {
+        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let shop = try application("shop")
+        let running = Task { await admission.run() }
+        defer { running.cancel() }
+        let failure = try await admission.write(of: shop) { () throws(Failure) -> Failure? in
+            do throws(Failure) {
+                try await admission.write(of: shop) { () throws(Failure) -> Void in
+                    Issue.record("it was done all the same")
+                }
+                return nil
+            } catch { return error }
+        }
+        #expect(failure?.reason == .overloaded && failure?.retryAfter == 1)
+        #expect(admission.statistics.refused.writes == 1)
+        #expect(try await admission.write(of: shop) { () throws(Failure) in true }, "the place is free")
+    }
+
+    @Test("one more login than there may be is refused at once")
+    func entrance() async throws {
+        let admission = Admission(.init(logins: 1))
+        let shop = try application("shop")
+        let failure = try await admission.admit(shop) { () throws(Failure) -> Failure? in
+            do throws(Failure) {
+                try await admission.admit(shop, orRefuse: "Later.") { () throws(Failure) in }
+                return nil
+            } catch { return error }
+        }
+        #expect(failure?.reason == .overloaded && failure?.message == "Later.")
+        #expect(admission.statistics.refused.logins == 1)
+    }
+}
