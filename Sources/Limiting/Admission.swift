@@ -46,6 +46,20 @@ package final class Admission: Sendable {
         var entrance: Entrance
         var room: WaitingRoom<Waiter>
         var refused = (logins: 0, writes: 0)
+        /// Whether the last write found no database.
+        var isAway = false
+
+        /// Why a write was not begun: who waited behind writes that found no database is told of that.
+        var refusal: Failure {
+            isAway
+                ? Failure(
+                    .storeUnavailable,
+                    "The database did not answer in time or is not reachable. Try again shortly.",
+                    retryAfter: 2,
+                    cause: "writes before it found no database"
+                )
+                : Failure(.overloaded, "The service is busy. Nothing was begun; try again shortly.", retryAfter: 1)
+        }
     }
 
     private let state: NIOLockedValueBox<State>
@@ -111,24 +125,36 @@ package final class Admission: Sendable {
 
     /// Does something at the database when it is the application's turn.
     ///
-    /// - Throws: `overloaded` where too many wait, or it waited for too long, nothing having been done; and what the body
-    ///   throws.
+    /// - Throws: `overloaded` where too many wait, or it waited for too long, `store_unavailable` where that is since
+    ///   others find no database, nothing having been done; and what the body throws.
     package func write<Result>(
         of application: ApplicationID,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         guard await enter(application) else {
-            state.withLockedValue { $0.refused.writes += 1 }
-            throw Failure(.overloaded, "The service is busy. Nothing was begun; try again shortly.", retryAfter: 1)
-        }
-        let began = ContinuousClock.now
-        defer {
-            let now = ContinuousClock.now
-            for next in state.withLockedValue({ $0.room.leave(application, took: now - began, at: now) }) {
-                next.resume(returning: true)
+            throw state.withLockedValue { state in
+                state.refused.writes += 1
+                return state.refusal
             }
         }
-        return try await body()
+        let began = ContinuousClock.now
+        do throws(Failure) {
+            let result = try await body()
+            leave(application, since: began, isAway: false)
+            return result
+        } catch {
+            leave(application, since: began, isAway: error.reason == .storeUnavailable)
+            throw error
+        }
+    }
+
+    private func leave(_ application: ApplicationID, since began: ContinuousClock.Instant, isAway: Bool) {
+        let now = ContinuousClock.now
+        let served = state.withLockedValue { state in
+            state.isAway = isAway
+            return state.room.leave(application, took: now - began, at: now)
+        }
+        for next in served { next.resume(returning: true) }
     }
 
     private func enter(_ application: ApplicationID) async -> Bool {

@@ -89,8 +89,8 @@ package struct PostgresConfiguration: Sendable {
     /// Parameters after the `?`: `host` and `port` (a socket's folder and its number, when no host is before the path),
     /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
     /// `primary` or `any`) and `application_name`. Nothing is guessed from the environment; a missing database is named
-    /// like the user. Unless every host is a loopback address or a socket, the server's certificate is verified; a URL
-    /// may ask for less, which ``unverifiedMode`` tells, but not for what would take anything.
+    /// like the user. Unless every host is a loopback address or a socket, the server's certificate is verified, and a
+    /// URL that asks for less is refused.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -118,9 +118,6 @@ package struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// The `sslmode` by which the URL has a server beyond this machine go unverified; nil when it does not.
-    package var unverifiedMode: String? { transport.isUnverified ? transport.mode : nil }
-
     var effectiveSessionSettings: SessionSettings {
         sessionSettings ?? (preparedStatements ? .startupOptions : .eachTransaction)
     }
@@ -147,7 +144,7 @@ package enum PostgresConfigurationError: Error, Sendable, Hashable {
     case invalid(String, expected: String)
     /// The URL has a parameter that is not known.
     case unknownParameter(String)
-    /// Whoever is on the way to the named host could switch the protection off.
+    /// The connection to the named host would not be encrypted and verified.
     case unverified(host: String)
     /// The named environment variable would change what the URL says.
     case environment(String)
@@ -166,8 +163,8 @@ extension PostgresConfigurationError: CustomStringConvertible {
             "the database URL has the unknown parameter \(name)"
         case .unverified(let host):
             """
-            the connection to \(host) leaves this machine, and with this sslmode whoever is on the way decides whether it is \
-            encrypted: use sslmode=verify-full (and sslrootcert=FILE if the server's certificate is signed by a private authority)
+            the connection to \(host) would leave this machine without verified TLS: use sslmode=verify-full \
+            (and sslrootcert=FILE if the server's certificate is signed by a private authority)
             """
         case .environment(let name):
             "the environment variable \(name) would change what the database URL says: unset it"

@@ -6,8 +6,6 @@ struct TransportSecurity: Sendable, Hashable {
     let rootCertificates: String?
     let certificate: String?
     let key: String?
-    /// Whether a server beyond this machine is talked to without knowing who it is, because the URL says so.
-    let isUnverified: Bool
 
     /// Debian's bundle of the well-known authorities.
     ///
@@ -15,8 +13,6 @@ struct TransportSecurity: Sendable, Hashable {
     static let systemCertificates = "/etc/ssl/certs/ca-certificates.crt"
 
     private static let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
-    /// Those that leave it to whoever is on the way whether there is any protection.
-    private static let yielding = ["allow", "prefer"]
 
     init(_ url: ConnectionURL) throws(PostgresConfigurationError) {
         let asked = url.parameters["sslmode"]
@@ -24,12 +20,10 @@ struct TransportSecurity: Sendable, Hashable {
             throw .invalid("sslmode", expected: Self.modes.joined(separator: ", "))
         }
         if let remote = url.hosts.first(where: { !$0.staysHere }) {
-            if let asked, Self.yielding.contains(asked) { throw .unverified(host: remote.name) }
-            mode = asked ?? "verify-full"
-            isUnverified = mode != "verify-full"
+            if let asked, asked != "verify-full" { throw .unverified(host: remote.name) }
+            mode = "verify-full"
         } else {
             mode = asked ?? "disable"
-            isUnverified = false
         }
         // libpq takes `require` with a file of authorities for `verify-ca`: so only those who verify get one unasked.
         let roots = url.parameters["sslrootcert"] ?? (mode.hasPrefix("verify") ? "system" : nil)
@@ -38,9 +32,8 @@ struct TransportSecurity: Sendable, Hashable {
         key = url.parameters["sslkey"]
     }
 
-    /// Whether an address is of use at all: without a verified certificate only this machine is, unless the URL says
-    /// otherwise.
+    /// Whether an address is of use at all: without a verified certificate only this machine is.
     func permits(address: String) -> Bool {
-        mode == "verify-full" || isUnverified || DatabaseHost.isLoopback(address: address)
+        mode == "verify-full" || DatabaseHost.isLoopback(address: address)
     }
 }

@@ -104,15 +104,6 @@ enum Wiring {
                 stands: true
             )
         }
-        if let mode = configuration.postgres.unverifiedMode {
-            federation.warnings.raise(
-                """
-                FEDERATION_DATABASE_URL has sslmode=\(mode) for a server beyond this machine: whoever answers in its place is not found out, \
-                and gets the password and all data. Use sslmode=verify-full, with sslrootcert=FILE for an authority of your own.
-                """,
-                stands: true
-            )
-        }
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
         ]

@@ -9,8 +9,7 @@ extension FaultTests {
         "Applications beside each other",
         .deployed(
             FaultDeployment.document,
-            Document(application: "game", mapping: #"{"email": "email"}"#),
-            environment: Deployment.withoutRates
+            Document(application: "game", mapping: #"{"email": "email"}"#)
         )
     )
     struct Fairness {

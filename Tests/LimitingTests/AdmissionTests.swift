@@ -52,6 +52,29 @@ struct AdmissionTests {
         #expect(try await admission.write(of: shop) { () throws(Failure) in true }, "the place is free")
     }
 
+    @Test("who waited behind writes that found no database is told of that, until one finds it")
+    func away() async throws {
+        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let shop = try application("shop")
+        let running = Task { await admission.run() }
+        defer { running.cancel() }
+        func refusal() async throws -> Failure.Reason? {
+            try await admission.write(of: shop) { () throws(Failure) -> Failure.Reason? in
+                do throws(Failure) {
+                    try await admission.write(of: shop) { () throws(Failure) -> Void in }
+                    return nil
+                } catch { return error.reason }
+            }
+        }
+        await #expect(throws: Failure.self) {
+            try await admission.write(of: shop) { () throws(Failure) -> Void in
+                throw Failure(.storeUnavailable, "It is away.")
+            }
+        }
+        #expect(try await refusal() == .storeUnavailable)
+        #expect(try await refusal() == .overloaded)
+    }
+
     @Test("one more login than there may be is refused at once")
     func entrance() async throws {
         let admission = Admission(.init(logins: 1))

@@ -109,7 +109,6 @@ extension FaultDeployment {
     ) async throws -> FaultDeployment {
         var instances: [Deployment] = []
         for _ in 0..<2 {
-            let environment = Deployment.withoutRates.merging(environment) { $1 }
             instances.append(try await .start(on: database, simulator: simulator, environment: environment))
         }
         // A process that has served once has all its threads, pools and caches.
