@@ -312,7 +312,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),
-        .testTarget(name: "LimitingTests", dependencies: ["Limiting", "Vocabulary", nioLocks], swiftSettings: strict),
+        .testTarget(
+            name: "LimitingTests",
+            dependencies: ["Limiting", "TestSupport", "Vocabulary", nioLocks],
+            swiftSettings: strict
+        ),
         .testTarget(name: "MappingTests", dependencies: ["Facebook", "Mapping", "Vocabulary"], swiftSettings: strict),
         .testTarget(
             name: "ImportTests",

@@ -1,16 +1,16 @@
 import NIOConcurrencyHelpers
 package import Vocabulary
 
-/// How much an instance has under way at once (decision D10): as much as the machine and the database take, fair between
-/// applications, with a quick refusal beyond.
+/// How much an instance has under way at once (decision D10): as much as the machine and the database take, fair
+/// between applications, with a quick refusal beyond.
 ///
 /// Whoever checks a session, or asks after the health, does not pass here: that goes on.
 package final class Admission: Sendable {
     package struct Settings: Sendable {
         /// Logins under way at once, at most.
         package var logins: Int
-        /// Writes of logins at the database at once: at least what keeps its connections busy, at most what they can have
-        /// in flight.
+        /// Writes of logins at the database at once: at least what keeps its connections busy, at most what they can
+        /// have in flight.
         package var writes: ClosedRange<Int>
         /// How long a login waits for its turn to write.
         package var patience: Duration
@@ -69,7 +69,7 @@ package final class Admission: Sendable {
     /// How long a write may take on end; more, and the database has.
     static let writing: Duration = .milliseconds(250)
     /// How often it is looked at how late a task runs, and who has waited for too long.
-    static let lookInterval: Duration = .milliseconds(25)
+    static let lookInterval: Duration = .milliseconds(100)
     /// Logins that are always let in, however late tasks run.
     static let fewestLogins = 32
 

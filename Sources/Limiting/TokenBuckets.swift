@@ -55,7 +55,7 @@ package struct TokenBuckets: Sendable {
 
     private mutating func take(_ key: Key, interval: Int64, burst: Int64, at now: Int64) -> Int64? {
         let moment = max(full[key] ?? now, now)
-        // Both factors are bounded by `Rate`: 16 · 10⁶ · 3.6 · 10¹² does not fit, so what would not is as good as for ever.
+        // The largest rates do not fit: 16 · 10⁶ times an hour in nanoseconds. What does not is as good as for ever.
         let (tolerance, isLong) = interval.multipliedReportingOverflow(by: burst - 1)
         let wait = moment - now - (isLong ? .max : tolerance)
         guard wait <= 0 else { return wait }

@@ -4,9 +4,9 @@ import Vocabulary
 /// Whose turn it is at the database: so many at once as it takes, the others waiting in a line for each application, of
 /// which one after the other is served, and nobody for longer than makes sense.
 ///
-/// How many it takes is found by how long each took (`AdaptiveLimit`), in all and for each application. One that is alone
-/// has three quarters of the places, so whoever else comes finds one. Beside others, one whose writes are slow shrinks
-/// by itself: a table that somebody has locked holds up few connections, and the others go on.
+/// How many it takes is found by how long each took (`AdaptiveLimit`), in all and for each application. One that is
+/// alone has three quarters of the places, so whoever else comes finds one. Beside others, one whose writes are slow
+/// shrinks by itself: a table that somebody has locked holds up few connections, and the others go on.
 ///
 /// Pure; whoever waits is a value that the caller knows, and gets back.
 struct WaitingRoom<Waiter: Sendable>: Sendable {

@@ -23,8 +23,8 @@ struct DispatchStateMachine<Request> {
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
-        /// Takes statements; was answered last, or began to work, at `progress`, and slowly if the last answer took longer
-        /// than a stall. Can transition to: closed, retiring.
+        /// Takes statements; was answered last, or began to work, at `progress`, and slowly if the last answer took
+        /// longer than a stall. Can transition to: closed, retiring.
         case open(inFlight: Int, progress: ContinuousClock.Instant, isSlow: Bool)
         /// Takes no statements and is to be closed when it is empty. Can transition to: closed.
         case retiring(inFlight: Int)

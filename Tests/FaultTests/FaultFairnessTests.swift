@@ -43,7 +43,10 @@ extension FaultTests {
                 for _ in 0..<40 { _ = try await deployment.signIn(player, to: game) }
                 await statuses.close()
                 try await deployment.database.psql(
-                    "select pg_terminate_backend(pid) from pg_stat_activity where query like '%/* the lock */' and pid <> pg_backend_pid()"
+                    """
+                    select pg_terminate_backend(pid) from pg_stat_activity
+                    where query like '%/* the lock */' and pid <> pg_backend_pid()
+                    """
                 )
                 try await group.waitForAll()
             }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -33,7 +34,7 @@ struct TokenBucketsTests {
     @Test("over any time nobody gets more than burst and rate", arguments: [1, 2, 3])
     func neverMore(seed: UInt64) {
         var buckets = TokenBuckets()
-        var numbers = Numbers(state: seed)
+        var numbers = SeededRandom(seed)
         let rate = Rate(50, per: .second, burst: 20)
         var now: Int64 = 0
         var taken: [Int64] = []
@@ -156,19 +157,6 @@ struct RateLimiterTests {
             Issue.record("no name of the limit")
             return
         }
-    }
-}
-
-/// Numbers that a seed decides (SplitMix64).
-struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -102,8 +102,8 @@ struct WaitingRoomTests {
         #expect(served < 6 && room.held == 6 - 6 + served)
     }
 
-    /// As many writes as there may be, each of which takes as long, for some seconds; an application that is quick comes
-    /// between them.
+    /// As many writes as there may be, each of which takes as long, for some seconds; an application that is quick
+    /// comes between them.
     private func slowBesideQuick(_ room: inout WaitingRoom<String>, quick: ApplicationID?) throws -> (
         Int, ContinuousClock.Instant
     ) {

@@ -51,8 +51,8 @@ struct Deployment: Sendable {
     /// The client of the public listener.
     var client: HTTPClient { service.client }
 
-    /// The environment of `federation` on a database: what an operator would put into a unit file, and no limit of rate,
-    /// since all that tests do comes from one address, as fast as the machine is.
+    /// The environment of `federation` on a database: what an operator would put into a unit file, and no limit of
+    /// rate, since all that tests do comes from one address, as fast as the machine is.
     static func environment(database: TestDatabase) -> [String: String] {
         [
             "FEDERATION_DATABASE_URL": database.url, "FEDERATION_MASTER_KEY": Canary.masterKey,

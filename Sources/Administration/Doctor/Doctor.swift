@@ -50,8 +50,7 @@ package struct Doctor: Sendable {
                     .warning,
                     .mail,
                     "No mails are sent: nobody can restore a password or confirm an address.",
-                    advice:
-                        "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM, then try it: federation mail test --to you@example.com."
+                    advice: "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM; then try federation mail test."
                 )
             )
         }
@@ -191,7 +190,7 @@ package struct Doctor: Sendable {
                 .application,
                 of: id,
                 "Its \($0) cannot be read: it was changed by other means.",
-                advice: "federation apply its document"
+                advice: "Apply its document again, or change what it says: federation application show \(id)."
             )
         }
         if application.keys.isEmpty {

@@ -35,7 +35,7 @@ extension ServerFacts {
                 .error,
                 "The server takes no writes: it is a standby.",
                 advice:
-                    "Name the primary in FEDERATION_DATABASE_URL, or all servers, of which the one that takes writes is found."
+                    "Name the primary in FEDERATION_DATABASE_URL, or all servers: the one that takes writes is found."
             )
         }
         for setting in settings where setting.value == "off" {
@@ -66,17 +66,16 @@ extension ServerFacts {
         if age.transactions > age.freezing * 3 / 2 {
             say(
                 .error,
-                "The oldest row that is not frozen is \(age.transactions) transactions old: PostgreSQL stops taking writes at 2 000 000 000.",
+                "Transaction numbers are \(age.transactions) behind: at 2 000 000 000 PostgreSQL takes no writes any more.",
                 advice:
-                    "Look why autovacuum does not come to an end: long transactions, prepared transactions, replication slots. Then vacuum."
+                    "Look what keeps vacuum from its end (long or prepared transactions, replication slots); then vacuum."
             )
         }
         if oldestTransaction > 300 {
             say(
                 .warning,
-                "A transaction has been open for \(oldestTransaction) s: what is dead since then cannot be cleared away.",
-                advice:
-                    "select pid, usename, state, query from pg_stat_activity order by xact_start; end it by pg_terminate_backend(pid)."
+                "A transaction has been open for \(oldestTransaction) s: what is dead since cannot be cleared away.",
+                advice: "Find it in pg_stat_activity, the oldest xact_start, and end it by pg_terminate_backend(pid)."
             )
         }
         if preparedTransactions > 0 {
@@ -114,7 +113,7 @@ extension ServerFacts {
         return Finding(
             .error,
             .clock,
-            "The clock of PostgreSQL is \(abs(apart) / 1000) s \(apart > 0 ? "ahead of" : "behind") that of this machine.",
+            "The clock of PostgreSQL is \(abs(apart) / 1000) s \(apart > 0 ? "ahead of" : "behind") this machine's.",
             advice:
                 "Have both set by NTP: providers refuse what is signed at a wrong time, and sessions end early or late."
         )

@@ -48,8 +48,8 @@ extension Store {
                 (select count(*) from pg_stat_activity where backend_type = 'client backend'),
                 (select age(datfrozenxid)::bigint from pg_database where datname = current_database()),
                 current_setting('autovacuum_freeze_max_age')::bigint,
-                (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::bigint from pg_stat_activity
-                    where datname = current_database() and pid <> pg_backend_pid()
+                (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::bigint
+                    from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
                         and backend_type = 'client backend'),
                 (select count(*) from pg_prepared_xacts where database = current_database()),
                 (select rolsuper from pg_roles where rolname = current_user),
