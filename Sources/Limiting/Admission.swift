@@ -80,12 +80,19 @@ package final class Admission: Sendable {
                 entrance: Entrance(
                     limit: AdaptiveLimit(
                         min(Self.fewestLogins, settings.logins)...settings.logins,
+                        rest: settings.logins,
                         target: Self.lateness,
                         interval: interval
                     )
                 ),
                 room: WaitingRoom(
-                    limit: AdaptiveLimit(settings.writes, target: Self.writing, interval: interval),
+                    // Few at first: those that a lock catches unawares hold up the connections one after another.
+                    limit: AdaptiveLimit(
+                        settings.writes,
+                        rest: settings.writes.lowerBound,
+                        target: Self.writing,
+                        interval: interval
+                    ),
                     // Half of the connections at least are left to others.
                     fewestOfOne: max(settings.writes.lowerBound / 4, 1),
                     patience: settings.patience,

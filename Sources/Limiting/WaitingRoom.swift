@@ -148,7 +148,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         }
         let range = min(fewestOfOne, limit.range.upperBound)...limit.range.upperBound
         lines[application] = Line(
-            limit: AdaptiveLimit(range, target: limit.target, interval: limit.interval),
+            limit: AdaptiveLimit(range, rest: limit.rest, target: limit.target, interval: limit.interval),
             lastSeen: now
         )
     }

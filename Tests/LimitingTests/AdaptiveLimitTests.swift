@@ -4,8 +4,8 @@ import Testing
 
 @Suite("An adaptive limit")
 struct AdaptiveLimitTests {
-    private static func limit(_ range: ClosedRange<Int> = 10...1000) -> AdaptiveLimit {
-        AdaptiveLimit(range, target: .milliseconds(100), interval: .milliseconds(500))
+    private static func limit(_ range: ClosedRange<Int> = 10...1000, rest: Int = 1000) -> AdaptiveLimit {
+        AdaptiveLimit(range, rest: rest, target: .milliseconds(100), interval: .milliseconds(500))
     }
 
     /// Delays that come every 50 ms for a time, and as much under way as there may be.
@@ -59,6 +59,28 @@ struct AdaptiveLimitTests {
             _ = Self.feed(&limit, [.milliseconds(1)], for: .seconds(90), from: now, underWay: underWay)
             #expect(limit.limit == 1000)
         }
+    }
+
+    @Test("it begins at its rest, grows beyond where it is reached, and returns when nobody comes near it")
+    func rests() {
+        var limit = Self.limit(rest: 40)
+        #expect(limit.limit == 40)
+        var now = Self.feed(&limit, [.milliseconds(1)], for: .seconds(60), from: .now, underWay: 39)
+        #expect(limit.limit == 40)
+        now = Self.feed(&limit, [.milliseconds(1)], for: .seconds(60), from: now)
+        #expect(limit.limit == 1000)
+        now = Self.feed(&limit, [.milliseconds(1)], for: .seconds(90), from: now, underWay: 39)
+        #expect(limit.limit == 40)
+        now = Self.feed(&limit, [.milliseconds(300)], for: .seconds(60), from: now)
+        #expect(limit.limit == 10)
+        _ = Self.feed(&limit, [.milliseconds(1)], for: .seconds(90), from: now, underWay: 1)
+        #expect(limit.limit == 40)
+    }
+
+    @Test("its rest is within its range")
+    func restInRange() {
+        #expect(Self.limit(rest: 1).limit == 10)
+        #expect(Self.limit(rest: 2000).limit == 1000)
     }
 
     @Test("a delay near the target leaves it as it is where nobody reaches it")

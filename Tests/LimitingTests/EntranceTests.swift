@@ -6,7 +6,9 @@ import Vocabulary
 @Suite("The entrance")
 struct EntranceTests {
     private static func entrance(_ places: Int) -> Entrance {
-        Entrance(limit: AdaptiveLimit(1...places, target: .milliseconds(100), interval: .milliseconds(500)))
+        Entrance(
+            limit: AdaptiveLimit(1...places, rest: places, target: .milliseconds(100), interval: .milliseconds(500))
+        )
     }
 
     @Test("one application alone has all places, and no more")

@@ -5,9 +5,18 @@ import Vocabulary
 
 @Suite("The waiting room")
 struct WaitingRoomTests {
-    private static func room(_ places: ClosedRange<Int> = 1...8, most: Int = 100) -> WaitingRoom<String> {
+    private static func room(
+        _ places: ClosedRange<Int> = 1...8,
+        rest: Int? = nil,
+        most: Int = 100
+    ) -> WaitingRoom<String> {
         WaitingRoom(
-            limit: AdaptiveLimit(places, target: .milliseconds(250), interval: .milliseconds(500)),
+            limit: AdaptiveLimit(
+                places,
+                rest: rest ?? places.upperBound,
+                target: .milliseconds(250),
+                interval: .milliseconds(500)
+            ),
             fewestOfOne: 1,
             patience: .seconds(1),
             most: most
@@ -23,6 +32,14 @@ struct WaitingRoomTests {
         #expect((0..<20).count { _ in room.enter(shop, at: start) } == 6)
         #expect((0..<20).count { _ in room.enter(game, at: start) } == 2)
         #expect(room.held == 8)
+    }
+
+    @Test("an application that comes for the first time has few places at first, as all have together")
+    func rest() throws {
+        var room = Self.room(4...64, rest: 8)
+        let (shop, game) = (try application("shop"), try application("game"))
+        #expect((0..<20).count { _ in room.enter(shop, at: start) } == 6)
+        #expect((0..<20).count { _ in room.enter(game, at: start) } == 2)
     }
 
     @Test("they are served in turns, one of each application, each in its order")
