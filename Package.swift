@@ -35,6 +35,7 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -50,6 +51,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -106,7 +108,7 @@ let package = Package(
         .target(name: "Postgres", dependencies: ["CLibPQ", nioLocks], swiftSettings: strict),
         .target(
             name: "Upstream",
-            dependencies: ["Curl", "Providers", "Vocabulary", logging, metrics, nioLocks],
+            dependencies: ["Curl", "Providers", "Vocabulary", logging, metrics, nioLocks, tracing],
             swiftSettings: strict
         ),
         .target(
@@ -137,7 +139,7 @@ let package = Package(
         .target(name: "Texting", dependencies: ["Curl", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Vocabulary", "Postgres"],
+            dependencies: ["Vocabulary", "Postgres", tracing],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: strict
         ),
@@ -171,7 +173,7 @@ let package = Package(
             name: "Logins",
             dependencies: [
                 "Applications", "Factors", "KeptTokens", "Limiting", "Notifications", "Mailing", "Mapping", "Providers",
-                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics,
+                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics, tracing,
             ],
             swiftSettings: strict
         ),
@@ -226,7 +228,7 @@ let package = Package(
             dependencies: [
                 "Limiting", "Vocabulary", httpTypes, hummingbird, logging, metrics, nioCore, nioHPACK, nioHTTP1,
                 nioHTTP2,
-                nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS,
+                nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS, tracing,
             ],
             swiftSettings: strict
         ),
@@ -251,7 +253,7 @@ let package = Package(
         ),
         .target(
             name: "Observability",
-            dependencies: ["Vocabulary", logging, metrics, nioLocks],
+            dependencies: ["Curl", "Vocabulary", logging, metrics, nioLocks, tracing],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -266,7 +268,7 @@ let package = Package(
                 "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary",
                 argumentParser,
                 configuration,
-                hummingbird, logging, metrics, nioCore, nioLocks, serviceLifecycle, systemPackage, unixSignals,
+                hummingbird, logging, metrics, nioCore, nioLocks, serviceLifecycle, systemPackage, tracing, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -339,7 +341,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", logging, metrics],
+            dependencies: ["Observability", "Vocabulary", logging, metrics, tracing],
             swiftSettings: strict
         ),
         .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),

@@ -28,6 +28,7 @@ package enum ManagementAPI {
             return health("not ready", readiness, status: .serviceUnavailable)
         }
         if metrics.access == .open { metrics.mount(on: router) }
+        router.add(middleware: RequestSpans<ManagementContext>(listener: "management"))
         router.add(
             middleware: OperatorGate(
                 administration: administration,

@@ -22,6 +22,7 @@ package enum PublicAPI {
     ) -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         router.add(middleware: RequestMetrics<APIContext>(listener: "public"))
+        router.add(middleware: RequestSpans<APIContext>(listener: "public"))
         router.add(middleware: PeerMiddleware<APIContext>(trustedProxies: trustedProxies))
         // Around all that answers, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(protocols: protocols))

@@ -138,8 +138,8 @@ package struct Authenticator: Sendable {
             try loaded.plan(for: request.provider, clientMapping: mapping).mapping.graphFields
         }
         let result: AuthenticationResult
-        let began = ContinuousClock.now
-        defer { LoginStage.provider.note(since: began) }
+        let stage = LoginStage.provider.begin()
+        defer { stage.end() }
         do throws(Failure) {
             result = try await provider.authenticate(by: request.credential, question) {
                 (hash, seconds) throws(Failure) in

@@ -1,7 +1,8 @@
 import Metrics
+import Tracing
 
-/// A part of a login that somebody waits for, as it is timed; the verification of a provider's evidence is one, too,
-/// which `Upstream` times.
+/// A part of a login that somebody waits for, as it is timed and traced; the verification of a provider's evidence is
+/// one, too, which `Upstream` times.
 enum LoginStage: Sendable {
     /// The provider's word, its verification included; short where nobody has to be asked.
     case provider
@@ -10,8 +11,23 @@ enum LoginStage: Sendable {
     /// The statement that writes identity, user and session.
     case write
 
-    func note(since began: ContinuousClock.Instant) {
-        timer.record(duration: began.duration(to: .now))
+    /// Begins it; its end must be told.
+    func begin() -> Running {
+        let span = InstrumentationContext.current.map { startSpan("login \(self)", context: $0) }
+        return Running(timer: timer, span: span, began: .now)
+    }
+
+    /// A stage that is under way.
+    struct Running: Sendable {
+        fileprivate let timer: Timer
+        /// Nil where nothing is traced.
+        fileprivate let span: (any Span)?
+        fileprivate let began: ContinuousClock.Instant
+
+        func end() {
+            timer.record(duration: began.duration(to: .now))
+            span?.end()
+        }
     }
 
     private var timer: Timer {

@@ -46,9 +46,9 @@ package struct SignInWriter: Sendable {
         let session = sessionToken(for: login, in: attempt)
         let guest = attempt.request.guest
         let linking = guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
-        let began = ContinuousClock.now
+        let stage = LoginStage.mapping.begin()
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
-        LoginStage.mapping.note(since: began)
+        stage.end()
         let written: StatementOutcome<WrittenSignIn>
         do throws(Failure) {
             written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
@@ -106,8 +106,8 @@ package struct SignInWriter: Sendable {
         let statement =
             login.factor.map { plan.finishingStatement(by: $0.kind) }
             ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
-        let began = ContinuousClock.now
-        defer { LoginStage.write.note(since: began) }
+        let stage = LoginStage.write.begin()
+        defer { stage.end() }
         return try await admission.write(of: application.id) { () throws(Failure) in
             guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
             return try await store.signIn(write, by: statement, linking: linking)

@@ -39,6 +39,8 @@ package struct JSONLogHandler: LogHandler {
         }
         var members = event.metadata.map(Array.init) ?? []
         for member in metadata where event.metadata?[member.key] == nil { members.append(member) }
+        // Where in a trace it is.
+        if let provided = metadataProvider?.get() { members += provided }
         var texts = members.sorted { $0.key < $1.key }.map { key, value in
             (key == Self.requestKey ? "request" : key, value.description)
         }

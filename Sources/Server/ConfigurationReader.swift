@@ -89,6 +89,7 @@ struct ConfigurationReader: UpstreamSettings {
         let strictTransport = reader.integer("tls.hsts.seconds", default: 31_536_000, in: 0...63_072_000)
         let level = reader.logLevel()
         let metricsAccess = reader.metricsAccess()
+        let traces = reader.traces()
         let mode = reader.mode()
         let trustedProxies = reader.trustedProxies(mode: mode)
         if trustedProxies > 0, proxies != nil {
@@ -135,6 +136,7 @@ struct ConfigurationReader: UpstreamSettings {
             strictTransport: strictTransport,
             logLevel: level,
             metricsAccess: metricsAccess,
+            traces: traces,
             mode: mode,
             httpIdle: httpIdle,
             httpRead: httpRead,
@@ -381,6 +383,14 @@ struct ConfigurationReader: UpstreamSettings {
             problem("log.level", "must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
         }
         return level
+    }
+
+    /// Where the collector takes traces, by the address of its OTLP receiver.
+    private mutating func traces() -> (url: HTTPURL, percent: Int)? {
+        let percent = integer("traces.percent", default: 100, in: 0...100)
+        guard var base = text("otlp.endpoint")?[...] else { return nil }
+        while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
+        return httpURL(base + "/v1/traces", of: "otlp.endpoint").map { ($0, percent) }
     }
 
     private mutating func metricsAccess() -> MetricsPage.Access? {

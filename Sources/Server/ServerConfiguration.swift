@@ -54,6 +54,8 @@ struct ServerConfiguration: Sendable {
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
+    /// Where traces go, and how many of a hundred that begin here; nil when they go nowhere.
+    var traces: (url: HTTPURL, percent: Int)?
     var mode: Mode
     /// How long an HTTP connection may wait for its next request.
     var httpIdle: Duration

@@ -127,6 +127,17 @@ enum Wiring {
             )
             background.append(MaintenanceService(maintenance: maintenance))
         }
+        if let traces = configuration.traces, let spans = telemetry.spans {
+            let curl = CurlConfiguration(maxInFlight: 4, caFile: configuration.curl.caFile)
+            let exporter = OTLPExporter(
+                url: traces.url,
+                queue: spans,
+                client: try CurlClient(configuration: curl),
+                resource: [("service.name", "federation"), ("service.version", FederationCommand.version)],
+                logger: logger
+            )
+            background.append(TraceExportService(exporter: exporter))
+        }
         if let mailer {
             let delivery = MailDelivery(
                 store: Store(postgres: administrationPostgres),
@@ -266,6 +277,15 @@ private struct MaintenanceService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await maintenance.run() }
+    }
+}
+
+/// The life of the export of traces.
+private struct TraceExportService: Service {
+    let exporter: OTLPExporter
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await exporter.run() }
     }
 }
 

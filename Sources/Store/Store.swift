@@ -11,10 +11,10 @@ import Vocabulary
 
 /// The service's tables.
 package struct Store: Sendable {
-    let postgres: PostgresClient
+    let postgres: TracedClient
 
     package init(postgres: PostgresClient) {
-        self.postgres = postgres
+        self.postgres = TracedClient(client: postgres)
     }
 
     /// Runs one statement and translates what goes wrong.

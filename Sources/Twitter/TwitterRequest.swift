@@ -41,15 +41,15 @@ extension TwitterClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.twitter, cause: "no time was left to ask Twitter"), .untold)
         }
-        let began = ContinuousClock.now
+        let running = request.call.begin()
         do throws(CurlError) {
             let signed = try sign(request, by: consumer, token: token, timestamp: clock.seconds, timeout: timeout)
             let reply = try await curl.send(signed)
-            request.call.note(nil, since: began)
+            running.end()
             // The time to wait counts from the reply, not from the request, which may have taken seconds.
             return TwitterReply(reply, now: clock.seconds)
         } catch {
-            request.call.note(error, since: began)
+            running.end(error)
             throw ProviderFault(error, of: .twitter)
         }
     }

@@ -1,7 +1,8 @@
 package import Curl
 import Metrics
+import Tracing
 
-/// A question to a provider, as it is timed: `provider` and `call` are words of ours.
+/// A question to a provider, as it is timed and traced: `provider` and `call` are words of ours.
 ///
 /// Its instruments are found once, so that a login looks none up.
 package struct ProviderCall: Sendable {
@@ -23,8 +24,12 @@ package struct ProviderCall: Sendable {
     }
 
     private let timers: [Outcome: Timer]
+    private let provider: String
+    private let name: String
 
     package init(_ provider: StaticString, _ call: StaticString) {
+        self.provider = provider.description
+        name = "\(provider) \(call)"
         timers = Dictionary(
             uniqueKeysWithValues: Outcome.allCases.map { outcome in
                 let dimensions = [
@@ -35,9 +40,32 @@ package struct ProviderCall: Sendable {
         )
     }
 
-    /// Notes how a call ended; nil stands for a reply.
-    package func note(_ error: CurlError?, since began: ContinuousClock.Instant) {
-        timers[Outcome(error)]?.record(duration: began.duration(to: .now))
+    /// Begins a call; how it ends must be told.
+    package func begin() -> Running {
+        let span = InstrumentationContext.current.map { startSpan(name, context: $0, ofKind: .client) }
+        return Running(call: self, span: span, began: .now)
+    }
+
+    /// A call that is under way.
+    package struct Running: Sendable {
+        fileprivate let call: ProviderCall
+        /// Nil where nothing is traced; whom we ask hears nothing of it.
+        fileprivate let span: (any Span)?
+        fileprivate let began: ContinuousClock.Instant
+
+        /// Notes how it ended; nil stands for a reply.
+        package func end(_ error: CurlError? = nil) {
+            let outcome = Outcome(error)
+            call.timers[outcome]?.record(duration: began.duration(to: .now))
+            guard let span else { return }
+            if span.isRecording {
+                span.attributes = [
+                    "federation.provider": .string(call.provider), "federation.outcome": .string(outcome.rawValue),
+                ]
+                if error != nil { span.setStatus(SpanStatus(code: .error)) }
+            }
+            span.end()
+        }
     }
 }
 

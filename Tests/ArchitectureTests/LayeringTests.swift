@@ -101,7 +101,7 @@ struct LayeringTests {
                 "Secrets", "Vocabulary",
             ]
         )
-        #expect(own("Observability") == ["Vocabulary"])
+        #expect(own("Observability") == ["Curl", "Vocabulary"])
     }
 
     @Test("The table lets nothing but the wiring know a protocol of clients or a kind of provider")

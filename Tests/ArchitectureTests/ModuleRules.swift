@@ -15,7 +15,7 @@ enum ModuleRules {
         "Providers": ["Mapping", "Vocabulary"],
         "Curl": ["CLibCurl", "Glibc", "NIOConcurrencyHelpers", "Synchronization"],
         "Postgres": ["CLibPQ", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers"],
-        "Upstream": ["Curl", "Logging", "Metrics", "NIOConcurrencyHelpers", "Providers", "Vocabulary"],
+        "Upstream": ["Curl", "Logging", "Metrics", "NIOConcurrencyHelpers", "Providers", "Tracing", "Vocabulary"],
         "Facebook": provider.union(["Metrics", "SignedTokens"]),
         "Twitter": provider,
         "Passwords": [
@@ -24,7 +24,7 @@ enum ModuleRules {
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
         "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
-        "Store": ["FoundationEssentials", "Postgres", "Vocabulary"],
+        "Store": ["FoundationEssentials", "Postgres", "Tracing", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
         "Applications": [
             "Crypto", "FoundationEssentials", "Limiting", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers",
@@ -37,7 +37,7 @@ enum ModuleRules {
         ]),
         "Logins": useCases.union([
             "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping", "Metrics",
-            "Notifications", "Providers", "SignedTokens",
+            "Notifications", "Providers", "SignedTokens", "Tracing",
         ]),
         "Accounts": useCases.union([
             "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",
@@ -60,7 +60,7 @@ enum ModuleRules {
             "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
             "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes",
             "NIOHTTPTypesHTTP1",
-            "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Vocabulary",
+            "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Tracing", "Vocabulary",
         ],
         "Backendless": clientProtocol,
         "API": [
@@ -68,12 +68,13 @@ enum ModuleRules {
             "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
         "Observability": [
-            "Dispatch", "Glibc", "Logging", "Metrics", "NIOConcurrencyHelpers", "Synchronization", "Vocabulary",
+            "Curl", "Dispatch", "Glibc", "Logging", "Metrics", "NIOConcurrencyHelpers", "Synchronization", "Tracing",
+            "Vocabulary",
         ],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
             "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "ServiceLifecycle", "SystemPackage",
-            "UnixSignals",
+            "Tracing", "UnixSignals",
         ]),
         "GraphSimulator": [
             "CZlib", "Crypto", "CryptoExtras", "FoundationEssentials", "Glibc", "NIOConcurrencyHelpers", "NIOCore",

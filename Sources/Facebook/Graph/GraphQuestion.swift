@@ -26,12 +26,12 @@ struct GraphQuestion {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to ask Graph"), .untold)
         }
         let reply: GraphReply
-        let began = ContinuousClock.now
+        let running = call.begin()
         do throws(CurlError) {
             reply = GraphReply(try await curl.send(try request(timeout: timeout, configuration: configuration)))
-            call.note(nil, since: began)
+            running.end()
         } catch {
-            call.note(error, since: began)
+            running.end(error)
             throw ProviderFault(error, of: .facebook)
         }
         link.note(reply, asked: version)

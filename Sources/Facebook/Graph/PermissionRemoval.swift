@@ -69,13 +69,13 @@ extension GraphClient {
     }
 
     private func send(_ request: HTTPRequest) async throws(ProviderFault) -> GraphReply {
-        let began = ContinuousClock.now
+        let running = ProviderCall.permissionRemoval.begin()
         do throws(CurlError) {
             let reply = GraphReply(try await curl.send(request))
-            ProviderCall.permissionRemoval.note(nil, since: began)
+            running.end()
             return reply
         } catch {
-            ProviderCall.permissionRemoval.note(error, since: began)
+            running.end(error)
             throw ProviderFault(error, of: .facebook)
         }
     }

@@ -27,7 +27,7 @@ extension GraphClient {
         guard timeout >= Repetition.leastTime else {
             throw ProviderFault(.timeout(.facebook, cause: "no time was left to fetch the keys of ID tokens"), .untold)
         }
-        let began = ContinuousClock.now
+        let running = ProviderCall.signingKeys.begin()
         do throws(CurlError) {
             let request = try HTTPRequest(
                 url: configuration.keysURL,
@@ -39,10 +39,10 @@ extension GraphClient {
                 reusesConnection: false
             )
             let reply = GraphReply(try await curl.send(request))
-            ProviderCall.signingKeys.note(nil, since: began)
+            running.end()
             return reply
         } catch {
-            ProviderCall.signingKeys.note(error, since: began)
+            running.end(error)
             throw ProviderFault(error, of: .facebook)
         }
     }

@@ -163,8 +163,8 @@ extension LoginDialog {
             try loaded.plan(for: provider.name, clientMapping: mapping).mapping.graphFields
         }
         let finished: FinishedDialog
-        let began = ContinuousClock.now
-        defer { LoginStage.provider.note(since: began) }
+        let stage = LoginStage.provider.begin()
+        defer { stage.end() }
         do throws(Failure) {
             finished = try await current.finish(
                 DialogCode(code: code, redirectURI: state.plan.redirectURI, codeVerifier: state.codeVerifier),

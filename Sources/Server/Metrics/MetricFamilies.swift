@@ -256,6 +256,14 @@ extension MetricFamily {
             labels: ["reason"],
             isRead: true
         ),
+        MetricFamily(
+            "federation_trace_spans_total",
+            .counter,
+            "Spans that a collector took, and those that were dropped.",
+            labels: ["outcome"],
+            isRead: true
+        ),
+        MetricFamily("federation_trace_spans_waiting", .gauge, "Spans that wait to be exported.", isRead: true),
     ]
 
     /// As Prometheus' own client libraries name them.

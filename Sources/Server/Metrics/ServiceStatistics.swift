@@ -18,7 +18,7 @@ struct ServiceStatistics: Sendable {
 
     @Sendable
     func page() async -> [UInt8] {
-        var samples = ProcessStatistics.samples() + configuration + work + log
+        var samples = ProcessStatistics.samples() + configuration + work + log + traces
         for (name, client) in pools { samples += Self.samples(of: await client.status(), named: name) }
         return telemetry.metrics.page(with: samples)
     }
@@ -62,6 +62,15 @@ struct ServiceStatistics: Sendable {
         [
             MetricSample("federation_log_lines_dropped_total", ["reader_too_slow"], telemetry.output.dropped),
             MetricSample("federation_log_lines_dropped_total", ["repeated"], telemetry.notices.leftOut),
+        ]
+    }
+
+    private var traces: [MetricSample] {
+        let spans = telemetry.spans?.statistics ?? (exported: 0, dropped: 0, waiting: 0)
+        return [
+            MetricSample("federation_trace_spans_total", ["exported"], spans.exported),
+            MetricSample("federation_trace_spans_total", ["dropped"], spans.dropped),
+            MetricSample("federation_trace_spans_waiting", [], spans.waiting),
         ]
     }
 

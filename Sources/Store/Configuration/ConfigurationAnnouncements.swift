@@ -14,7 +14,7 @@ extension Store {
     ///
     /// They can be lost and can come late; whoever follows them looks at the revision now and then as well.
     package func configurationAnnouncements() -> some AsyncSequence<ConfigurationAnnouncement, Never> & Sendable {
-        postgres.notifications(on: "federation_configuration").map { notification in
+        postgres.client.notifications(on: "federation_configuration").map { notification in
             switch notification {
             case .listening: .connected
             case .received: .changed

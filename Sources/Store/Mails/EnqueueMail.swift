@@ -51,6 +51,6 @@ extension Store {
     ///
     /// An announcement can be lost; whoever follows them looks at the queue now and then as well.
     package func mailAnnouncements() -> some AsyncSequence<Void, Never> & Sendable {
-        postgres.notifications(on: Self.mailChannel).map { _ in }
+        postgres.client.notifications(on: Self.mailChannel).map { _ in }
     }
 }

@@ -1,0 +1,172 @@
+package import Curl
+package import Logging
+import Tracing
+import Vocabulary
+
+/// Hands spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
+///
+/// It does so in batches, and in nobody's way. A batch that the collector does not take is tried a few times more, and
+/// then dropped and counted.
+package struct OTLPExporter: Sendable {
+    private let url: HTTPURL
+    private let queue: SpanQueue
+    private let client: CurlClient
+    private let resource: [(name: String, value: String)]
+    private let logger: Logger
+
+    /// How long spans may wait for others.
+    private static let interval = Duration.seconds(1)
+    private static let timeout = Duration.seconds(5)
+    private static let attempts = 3
+
+    /// - Parameters:
+    ///   - url: Where the collector takes traces: `http://127.0.0.1:4318/v1/traces`.
+    ///   - queue: Whose spans.
+    ///   - client: A client of its own: a collector that hangs holds up no login.
+    ///   - resource: What the process is, such as `service.name`.
+    ///   - logger: Hears of a collector that takes nothing, once until it does again.
+    package init(
+        url: HTTPURL,
+        queue: SpanQueue,
+        client: CurlClient,
+        resource: [(name: String, value: String)],
+        logger: Logger
+    ) {
+        self.url = url
+        self.queue = queue
+        self.client = client
+        self.resource = resource
+        self.logger = logger
+    }
+
+    /// Exports until the task is cancelled, and then what is left, once.
+    package func run() async {
+        let (turns, turn) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in queue.isFull { turn.yield() } }
+            group.addTask {
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: Self.interval)
+                    turn.yield()
+                }
+                turn.finish()
+            }
+            group.addTask {
+                var isTaken = true
+                for await _ in turns { await exportAll(&isTaken) }
+            }
+        }
+        // In a task of its own, which is not cancelled.
+        await Task { [self] in
+            let spans = queue.take()
+            if !spans.isEmpty { await export(spans, attempts: 1) }
+        }.value
+    }
+
+    private func exportAll(_ isTaken: inout Bool) async {
+        while !Task.isCancelled {
+            let spans = queue.take()
+            guard !spans.isEmpty else { return }
+            let problem = await export(spans, attempts: Self.attempts)
+            if isTaken, let problem {
+                logger.warning("traces could not be exported", metadata: ["cause": "\(problem)"])
+            }
+            isTaken = problem == nil
+        }
+    }
+
+    /// - Returns: Why the spans were not taken.
+    @discardableResult
+    private func export(_ spans: [FinishedSpan], attempts: Int) async -> String? {
+        var problem = "nothing was tried"
+        for attempt in 1...attempts {
+            do throws(CurlError) {
+                let request = try HTTPRequest(
+                    method: .post,
+                    url: url,
+                    headers: [("Content-Type", "application/json")],
+                    body: OTLPDocument.bytes(of: spans, resource: resource),
+                    timeout: Self.timeout,
+                    connectTimeout: Self.timeout,
+                    maxReplyBytes: 65_536
+                )
+                let reply = try await client.send(request)
+                if (200..<300).contains(reply.status) {
+                    queue.note(exported: spans.count)
+                    return nil
+                }
+                problem = "status \(reply.status)"
+                // Those that say that a moment later it may do (OTLP/HTTP, failures).
+                guard [429, 502, 503, 504].contains(reply.status) else { break }
+            } catch {
+                problem = "\(error)"
+            }
+            guard attempt < attempts, (try? await Task.sleep(for: Self.interval * attempt)) != nil else { break }
+        }
+        queue.note(dropped: spans.count)
+        return problem
+    }
+}
+
+/// The body of a call: `ExportTraceServiceRequest` as JSON, in which ids are hexadecimal and 64-bit numbers are texts.
+enum OTLPDocument {
+    static func bytes(of spans: [FinishedSpan], resource: [(name: String, value: String)]) -> [UInt8] {
+        let attributes = JSONValue.array(resource.map { attribute($0.name, ["stringValue": .string($0.value)]) })
+        let document: JSONObject = [
+            "resourceSpans": .array([
+                .object([
+                    "resource": .object(["attributes": attributes]),
+                    "scopeSpans": .array([
+                        .object([
+                            "scope": .object(["name": .string("federation")]),
+                            "spans": .array(spans.map { .object(object($0)) }),
+                        ])
+                    ]),
+                ])
+            ])
+        ]
+        return Array(JSONValue.object(document).text.utf8)
+    }
+
+    private static func object(_ span: FinishedSpan) -> JSONObject {
+        var object: JSONObject = [
+            "traceId": .string(span.position.traceID), "spanId": .string(span.position.spanID),
+            "name": .string(span.name), "kind": .integer(number(of: span.kind)),
+            "startTimeUnixNano": .string(String(span.began)), "endTimeUnixNano": .string(String(span.ended)),
+        ]
+        if let parent = span.parentID { object.append("parentSpanId", .string(parent)) }
+        if let state = span.position.state { object.append("traceState", .string(state)) }
+        var attributes: [(String, JSONValue)] = []
+        span.attributes.forEach { name, value in attributes.append((name, Self.attribute(name, text(of: value)))) }
+        if !attributes.isEmpty {
+            object.append("attributes", .array(attributes.sorted { $0.0 < $1.0 }.map(\.1)))
+        }
+        // `STATUS_CODE_ERROR`; without a status it is unset.
+        if span.hasFailed { object.append("status", .object(["code": .integer(2)])) }
+        return object
+    }
+
+    private static func attribute(_ name: String, _ value: JSONObject) -> JSONValue {
+        .object(["key": .string(name), "value": .object(value)])
+    }
+
+    private static func text(of attribute: SpanAttribute) -> JSONObject {
+        switch attribute {
+        case .int32(let number): ["intValue": .string(String(number))]
+        case .int64(let number): ["intValue": .string(String(number))]
+        case .bool(let bool): ["boolValue": .bool(bool)]
+        case .string(let text): ["stringValue": .string(text)]
+        default: ["stringValue": .string("\(attribute)")]
+        }
+    }
+
+    private static func number(of kind: SpanKind) -> Int64 {
+        switch kind {
+        case .internal: 1
+        case .server: 2
+        case .client: 3
+        case .producer: 4
+        case .consumer: 5
+        }
+    }
+}

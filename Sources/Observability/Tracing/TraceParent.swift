@@ -1,0 +1,103 @@
+/// Where in a trace something happens, as W3C Trace Context says it (www.w3.org/TR/trace-context): the headers
+/// `traceparent` and `tracestate`.
+package struct TraceParent: Sendable, Hashable {
+    /// 32 digits `0-9 a-f`, not all of them 0.
+    package let traceID: String
+    /// 16 digits `0-9 a-f`, not all of them 0.
+    package let spanID: String
+    /// Whether whoever has begun the trace records it.
+    package let isSampled: Bool
+    /// What tracing systems in front have to say to each other; nil where they say nothing, or what breaks the rules.
+    package let state: String?
+
+    package init(traceID: String, spanID: String, isSampled: Bool, state: String? = nil) {
+        self.traceID = traceID
+        self.spanID = spanID
+        self.isSampled = isSampled
+        self.state = state
+    }
+
+    /// Reads the headers; nil when `traceparent` breaks a rule, and then the trace begins anew.
+    ///
+    /// - Parameters:
+    ///   - text: `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`, or what a later version adds behind it.
+    ///   - state: The value of `tracestate`, those of several headers joined by commas.
+    package init?(_ text: String, state: String? = nil) {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 55, bytes.count <= 512, [2, 35, 52].allSatisfy({ bytes[$0] == Self.dash }),
+            let version = Self.digits(bytes[0..<2]), version != "ff",
+            let traceID = Self.digits(bytes[3..<35]), traceID.utf8.contains(where: { $0 != Self.zero }),
+            let spanID = Self.digits(bytes[36..<52]), spanID.utf8.contains(where: { $0 != Self.zero }),
+            let flags = Self.digits(bytes[53..<55]), let bits = UInt8(flags, radix: 16)
+        else { return nil }
+        // A later version may have more behind another dash; this one has not.
+        guard bytes.count == 55 || (version != "00" && bytes[55] == Self.dash) else { return nil }
+        self.init(
+            traceID: traceID,
+            spanID: spanID,
+            isSampled: bits & 1 == 1,
+            state: state.flatMap { TraceState.isOne($0) ? $0 : nil }
+        )
+    }
+
+    private static let dash = UInt8(ascii: "-")
+    private static let zero = UInt8(ascii: "0")
+
+    private static func digits(_ bytes: ArraySlice<UInt8>) -> String? {
+        let isDigits = bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        return isDigits ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
+
+/// The rules for `tracestate` (W3C Trace Context, tracestate): up to 32 members `key=value`, which one may be empty.
+enum TraceState {
+    /// So long it is passed on by everybody.
+    private static let mostBytes = 512
+    private static let mostMembers = 32
+
+    static func isOne(_ text: String) -> Bool {
+        guard (1...mostBytes).contains(text.utf8.count) else { return false }
+        let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            .map { $0.drop(while: isSpace) }
+            .map { $0.prefix($0.reversed().drop(while: isSpace).count) }
+            .filter { !$0.isEmpty }
+        guard !members.isEmpty, members.count <= mostMembers else { return false }
+        var keys: Set<[UInt8]> = []
+        for member in members {
+            guard let equals = member.firstIndex(of: UInt8(ascii: "=")) else { return false }
+            let key = Array(member[..<equals])
+            guard isKey(key), isValue(member[member.index(after: equals)...]), keys.insert(key).inserted else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// `key`, or `tenant@system`.
+    private static func isKey(_ key: [UInt8]) -> Bool {
+        let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        switch parts.count {
+        case 1: return key.count <= 256 && key.first.map(isLowercase) == true && key.allSatisfy(isKeyByte)
+        case 2:
+            let (tenant, system) = (parts[0], parts[1])
+            return (1...241).contains(tenant.count) && tenant.allSatisfy(isKeyByte)
+                && tenant.first.map { isLowercase($0) || isDigit($0) } == true
+                && (1...14).contains(system.count) && system.allSatisfy(isKeyByte)
+                && system.first.map(isLowercase) == true
+        default: return false
+        }
+    }
+
+    private static func isValue(_ value: some Collection<UInt8>) -> Bool {
+        value.count <= 256 && !value.isEmpty
+            && value.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") }
+    }
+
+    private static func isKeyByte(_ byte: UInt8) -> Bool {
+        isLowercase(byte) || isDigit(byte) || "_-*/".utf8.contains(byte)
+    }
+
+    private static func isLowercase(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

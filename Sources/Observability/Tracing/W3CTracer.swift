@@ -1,0 +1,183 @@
+package import Logging
+import NIOConcurrencyHelpers
+package import Tracing
+package import Vocabulary
+
+/// Takes traces over from who calls, begins those that are to be exported, and hands their spans to a queue.
+///
+/// Without a queue it begins none: then a request that brings a trace has its ids in the log, and nothing else happens.
+package struct W3CTracer: Tracer {
+    private let queue: SpanQueue?
+    private let percent: Int
+    private let random: RandomSource
+
+    /// - Parameters:
+    ///   - queue: Where spans go; nil when they go nowhere.
+    ///   - percent: How many of a hundred traces are recorded, of those that begin here and of those whose callers want
+    ///     it: callers may be anybody.
+    ///   - random: Ids come from it.
+    package init(queue: SpanQueue?, percent: Int, random: RandomSource) {
+        self.queue = queue
+        self.percent = percent
+        self.random = random
+    }
+
+    package func startSpan<Instant: TracerInstant>(
+        _ operationName: String,
+        context: @autoclosure () -> InstrumentationContext,
+        ofKind kind: SpanKind,
+        at instant: @autoclosure () -> Instant,
+        function: String,
+        file fileID: String,
+        line: UInt
+    ) -> TraceSpan {
+        var context = context()
+        let parent = context[TraceParentKey.self]
+        guard let queue, parent?.isSampled ?? isChosen() else {
+            return TraceSpan(context: context, record: nil)
+        }
+        let own = TraceParent(
+            traceID: parent?.traceID ?? id(bytes: 16),
+            spanID: id(bytes: 8),
+            isSampled: true,
+            state: parent?.state
+        )
+        context[TraceParentKey.self] = own
+        let span = FinishedSpan(
+            position: own,
+            parentID: parent?.spanID,
+            name: operationName,
+            kind: kind,
+            began: instant().nanosecondsSinceEpoch
+        )
+        return TraceSpan(context: context, record: SpanRecord(span, queue: queue))
+    }
+
+    package func extract<Carrier, Extract>(
+        _ carrier: Carrier,
+        into context: inout InstrumentationContext,
+        using extractor: Extract
+    ) where Extract: Extractor, Extract.Carrier == Carrier {
+        guard let text = extractor.extract(key: "traceparent", from: carrier),
+            let caller = TraceParent(text, state: extractor.extract(key: "tracestate", from: carrier))
+        else { return }
+        context[TraceParentKey.self] = TraceParent(
+            traceID: caller.traceID,
+            spanID: caller.spanID,
+            isSampled: caller.isSampled && isChosen(),
+            state: caller.state
+        )
+    }
+
+    /// By chance and not by its id, which a caller can choose.
+    private func isChosen() -> Bool { Int.random(in: 0..<100) < percent }
+
+    /// Nobody whom we ask hears of a trace: they are other people's hosts.
+    package func inject<Carrier, Inject>(
+        _ context: InstrumentationContext,
+        into carrier: inout Carrier,
+        using injector: Inject
+    ) where Inject: Injector, Inject.Carrier == Carrier {}
+
+    package func forceFlush() {}
+
+    private func id(bytes: Int) -> String {
+        Hexadecimal.encode(random.bytes(bytes))
+    }
+
+    /// What every line of the log has while a trace is under way.
+    package static let metadataProvider = Logger.MetadataProvider {
+        guard let position = InstrumentationContext.current?[TraceParentKey.self] else { return [:] }
+        return ["trace_id": "\(position.traceID)", "span_id": "\(position.spanID)"]
+    }
+}
+
+/// Under which a context holds where in a trace it is.
+enum TraceParentKey: InstrumentationContextKey {
+    typealias Value = TraceParent
+}
+
+/// A span as whoever has begun it sees it; of one that is not recorded, nothing is kept.
+package struct TraceSpan: Tracing.Span {
+    package let context: InstrumentationContext
+    fileprivate let record: SpanRecord?
+
+    package var isRecording: Bool { record != nil }
+
+    package var operationName: String {
+        get { record?.span.name ?? "" }
+        nonmutating set { record?.change { $0.name = newValue } }
+    }
+
+    package var attributes: SpanAttributes {
+        get { record?.span.attributes ?? [:] }
+        nonmutating set { record?.change { $0.attributes = newValue } }
+    }
+
+    package func setStatus(_ status: SpanStatus) { record?.change { $0.hasFailed = status.code == .error } }
+
+    package func recordError<Instant: TracerInstant>(
+        _ error: any Error,
+        attributes: SpanAttributes,
+        at instant: @autoclosure () -> Instant
+    ) {
+        // What an error says of itself may repeat what somebody has sent.
+        record?.change { $0.hasFailed = true }
+    }
+
+    package func addEvent(_ event: SpanEvent) {}
+    package func addLink(_ link: SpanLink) {}
+
+    package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
+        record?.end(at: instant().nanosecondsSinceEpoch)
+    }
+}
+
+/// What is exported of a span.
+struct FinishedSpan: Sendable {
+    let position: TraceParent
+    let parentID: String?
+    var name: String
+    let kind: SpanKind
+    /// Unix nanoseconds.
+    let began: UInt64
+    var ended: UInt64 = 0
+    var attributes: SpanAttributes = [:]
+    var hasFailed = false
+
+    init(position: TraceParent, parentID: String?, name: String, kind: SpanKind, began: UInt64) {
+        self.position = position
+        self.parentID = parentID
+        self.name = name
+        self.kind = kind
+        self.began = began
+    }
+}
+
+/// A span under way.
+private final class SpanRecord: Sendable {
+    private let queue: SpanQueue
+    private let state: NIOLockedValueBox<(span: FinishedSpan, isOver: Bool)>
+
+    init(_ span: FinishedSpan, queue: SpanQueue) {
+        self.queue = queue
+        state = NIOLockedValueBox((span, false))
+    }
+
+    var span: FinishedSpan { state.withLockedValue { $0.span } }
+
+    func change(_ body: (inout FinishedSpan) -> Void) {
+        state.withLockedValue { if !$0.isOver { body(&$0.span) } }
+    }
+
+    func end(at nanoseconds: UInt64) {
+        let finished: FinishedSpan? = state.withLockedValue { state in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            // The clock of the day may be set back meanwhile.
+            state.span.ended = max(nanoseconds, state.span.began)
+            return state.span
+        }
+        if let finished { queue.put(finished) }
+    }
+}
