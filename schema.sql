@@ -1,9 +1,13 @@
 -- The whole schema of the federation service.
 --
 -- `federation migrate` runs this file; `psql -v ON_ERROR_STOP=1 -f schema.sql` gives the same. Applying it again
--- changes nothing. One advisory lock and one transaction around everything: sixteen instances that start at once wait
--- for each other, and a killed one leaves no half step. (`CREATE TABLE IF NOT EXISTS` alone fails when two sessions run
--- it at once.)
+-- changes nothing. What all applications share is one transaction, each application's schema another: logins wait for
+-- one application at a time, and PostgreSQL has room for the locks of one. Every transaction takes the same advisory
+-- lock: sixteen instances that start at once wait for each other. (`CREATE TABLE IF NOT EXISTS` alone fails when two
+-- sessions run it at once.) The version is noted last, so a migration that was killed is begun again. Nothing is set
+-- for longer than a transaction, whose session may be a pooler's.
+--
+-- Statements between the lines "by itself" are sent alone: what ends transactions must not stand beside others.
 --
 -- Schema `federation` holds what operators configure. Each application has a PostgreSQL schema of its own for its
 -- users, made by federation.create_application_schema().
@@ -22,6 +26,20 @@ create table if not exists federation.schema_versions (
     version integer primary key,
     applied timestamptz not null default now()
 );
+
+-- The version of this file whose functions the database has; a newer one is not undone.
+do $body$
+begin
+    if to_regprocedure('federation.schema_version()') is not null then
+        if federation.schema_version() > 9 then
+            raise exception 'the database has version % of the schema, and this is version 9',
+                federation.schema_version() using hint = 'Migrate with the newer program.';
+        end if;
+    end if;
+end
+$body$;
+
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 9';
 
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
@@ -968,9 +986,46 @@ begin
 end
 $body$;
 
--- Applications that exist already get what a newer version of this file adds to their schemas.
-select federation.create_application_schema(schema_name) from federation.applications;
+commit;
+
+-- by itself
+
+-- Applications that exist already get what a newer version of this file adds to their schemas. Behind whoever waits for
+-- a table logins wait, too: so each waits for a moment only, and again a little later.
+do $body$
+declare
+    application_schema text;
+begin
+    for application_schema in select schema_name from federation.applications order by id loop
+        for attempt in 1..20 loop
+            perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
+            perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
+            if federation.schema_version() <> 9 then
+                raise exception 'another version of the schema is being brought in';
+            end if;
+            perform set_config('lock_timeout', '300ms', true);
+            begin
+                -- It may be deleted meanwhile.
+                perform from federation.applications where schema_name = application_schema for key share;
+                if found then
+                    perform federation.create_application_schema(application_schema);
+                end if;
+                exit;
+            exception when lock_not_available then
+                if attempt = 20 then
+                    raise lock_not_available using
+                        message = format('somebody holds a table of schema %I for long', application_schema),
+                        hint = 'See who by pg_locks; then migrate again, which goes on where this ended.';
+                end if;
+            end;
+            commit;
+            perform pg_sleep(0.1 * random());
+        end loop;
+        commit;
+    end loop;
+end
+$body$;
+
+-- by itself
 
 insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9) on conflict do nothing;
-
-commit;

@@ -5,12 +5,26 @@ extension Store {
     /// The version of schema.sql that this binary was built with.
     package var expectedSchemaVersion: Int { 9 }
 
-    /// Applies schema.sql, which brings its own transaction and advisory lock; applying it again changes nothing.
+    /// What in schema.sql divides statements that must not be sent together.
+    private static let divider = "\n-- by itself\n"
+
+    /// Applies schema.sql, which brings its own transactions and advisory lock; applying it again changes nothing.
+    ///
+    /// One that ends in the middle has brought up what all applications share, and some applications; the next one does
+    /// the rest.
     package func migrate() async throws(Failure) {
         let script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
         do {
-            try await postgres.withConnection { connection in try await connection.execute(script: script) }
+            try await postgres.withConnection { connection in
+                for part in script.split(separator: Self.divider) {
+                    try await connection.execute(script: String(part))
+                }
+            }
         } catch let error as PostgresError {
+            // What schema.sql raises itself is written for who migrates, and repeats no value.
+            if case .server(let refusal) = error, ["P0001", "55P03"].contains(refusal.sqlState) {
+                throw Failure(.storeUnavailable, "The schema was not brought up to its end: \(refusal.message).")
+            }
             throw await failure(of: error, in: nil)
         } catch {
             throw Failure(.internal, "The schema could not be applied.", cause: "\(error)")

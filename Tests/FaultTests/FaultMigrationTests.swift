@@ -85,6 +85,50 @@ extension FaultTests {
             }
         }
 
+        @Test(
+            "F-34: a migration that is killed between applications leaves whole ones, and the next one does the rest",
+            arguments: Victim.allCases
+        )
+        func killedBetween(victim: Victim) async throws {
+            try await withDatabase(.empty) { database in
+                try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/8.sql"))
+                try await database.psql(
+                    """
+                    insert into federation.applications (id, name, schema_name) values
+                        ('a', 'A', 'first'), ('b', 'B', 'second'), ('c', 'C', 'third');
+                    select federation.create_application_schema(schema_name) from federation.applications;
+                    """
+                )
+                let environment = Deployment.environment(database: database)
+                let migration = try await database.holding("second.users") {
+                    let migration = try await ManagedProcess.start(
+                        try PackageLayout.executable("federation"),
+                        ["migrate"],
+                        environment: environment
+                    )
+                    let session = """
+                        from pg_stat_activity where datname = current_database() and application_name = 'federation'
+                        """
+                    try await eventually("the migration waits for the second application") {
+                        try await !database.psql("select 1 \(session) and wait_event_type = 'Lock'").isEmpty
+                    }
+                    switch victim {
+                    case .program: try await migration.kill()
+                    case .session: try await database.psql("select pg_terminate_backend(pid) \(session)")
+                    }
+                    return migration
+                }
+                if victim == .session { #expect(try await migration.waitForExit() == .exited(69)) }
+                #expect(try await database.psql("select max(version) from federation.schema_versions") == [["8"]])
+                let repeated = try await runFederation(["migrate"], environment: environment)
+                #expect(repeated.exitStatus == .exited(0), "\(repeated.standardError)")
+                try await expectWholeSchema(database)
+                #expect(
+                    try await database.psql("select count(*) from pg_tables where tablename = 'factors'") == [["3"]]
+                )
+            }
+        }
+
         /// The same tables and columns as `psql -f schema.sql` makes.
         private func expectWholeSchema(_ database: TestDatabase) async throws {
             let sql = """

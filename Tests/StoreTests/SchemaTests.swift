@@ -93,6 +93,46 @@ struct SchemaTests {
         #expect((byFile.first?.first ?? nil)?.contains("federation.applications.id text t") == true)
     }
 
+    @Test("a schema that a newer version has met is not undone by an older one")
+    func older() async throws {
+        try await withDatabase(.schema) { database in
+            try await database.psql(
+                "create or replace function federation.schema_version() returns integer language sql as 'select 10'"
+            )
+            try await withStore(database.url) { store in
+                let failure = await #expect(throws: Failure.self) { try await store.migrate() }
+                #expect(failure?.message.contains("version 10 of the schema, and this is version 9") == true)
+            }
+            #expect(try await database.psql("select federation.schema_version()") == [["10"]])
+        }
+    }
+
+    @Test("an application whose table somebody holds ends a migration, which says so and can be begun again")
+    func held() async throws {
+        try await withDatabase(.empty) { database in
+            try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/8.sql"))
+            try await database.psql(
+                """
+                insert into federation.applications (id, name, schema_name) values
+                    ('a', 'A', 'first'), ('b', 'B', 'second'), ('c', 'C', 'third');
+                select federation.create_application_schema(schema_name) from federation.applications;
+                """
+            )
+            let made = "select schemaname from pg_tables where tablename = 'factors' order by 1"
+            try await withStore(database.url, configure: { $0.statementTimeout = .seconds(600) }) { store in
+                let failure = try await database.holding("lock table second.users") {
+                    await #expect(throws: Failure.self) { try await store.migrate() }
+                }
+                #expect(failure?.message.contains("schema second") == true)
+                #expect(try await store.schemaVersion() == 8)
+                #expect(try await database.psql(made) == [["first"]])
+                try await store.migrate()
+                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await database.psql(made) == [["first"], ["second"], ["third"]])
+            }
+        }
+    }
+
     @Test("a database of version 1 becomes what a new one is, and keeps what it holds")
     func upgrade() async throws {
         let new = try await withDatabase(.schema) { database in try await database.psql(Self.dump) }

@@ -7,8 +7,8 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Bring the database to the schema of this version.",
         discussion: """
-            Applies schema.sql, in one transaction and under one lock; running it again, or many at once, is safe. \
-            psql -v ON_ERROR_STOP=1 -f schema.sql does the same.
+            Applies schema.sql under one lock, application by application, while people log in; running it again, or \
+            many at once, is safe. psql -v ON_ERROR_STOP=1 -f schema.sql does the same.
 
             Example:
               federation migrate
@@ -21,7 +21,8 @@ struct MigrateCommand: AsyncParsableCommand {
         {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
-        try await DatabaseTask.run(configuration) { store in
+        // All applications are brought up by one statement, which ends a transaction for each.
+        try await DatabaseTask.run(configuration, statementsWithin: .seconds(3600)) { store in
             try await store.migrate()
             try Terminal.report("The database has schema version \(try await store.schemaVersion()).")
         }
