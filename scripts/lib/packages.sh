@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # packages_for PURPOSE: "package probe" lines; `pypi:NAME` is a package of Python's. Each purpose contains the ones
-# before it, except `runtime`, which is what the built service alone needs.
+# before it, except `package`, which is in `all` alone, and `runtime`, which is what the built service alone needs.
 packages_for() {
     local build='pkg-config has_command:pkg-config
 libpq-dev has_library:libpq
@@ -12,6 +12,10 @@ libargon2-dev has_library:libargon2
 libcrypt-dev has_library:libxcrypt
 libqrencode-dev has_library:libqrencode
 zlib1g-dev has_library:zlib'
+    local package='debhelper has_command:dh
+dpkg-dev has_command:dpkg-buildpackage
+git has_command:git
+python3 has_command:python3'
     local run='postgresql has_postgres_server
 curl has_command:curl
 jq has_command:jq
@@ -34,7 +38,11 @@ python3-etcd has_system_python_module:etcd
 python3-idna has_system_python_module:idna
 etcd-server has_command:etcd
 haproxy has_command:haproxy
-prometheus has_command:prometheus'
+prometheus has_command:prometheus
+debootstrap has_command:debootstrap
+lintian has_command:lintian
+man-db has_command:man
+strace has_command:strace'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5
 libcurl4 has_shared_library:libcurl.so.4
@@ -45,9 +53,10 @@ zlib1g has_shared_library:libz.so.1
 libstdc++6 has_shared_library:libstdc++.so.6'
     case $1 in
         build) printf '%s\n' "$build" ;;
+        package) printf '%s\n' "$build" "$package" ;;
         run) printf '%s\n' "$build" "$run" ;;
         test) printf '%s\n' "$build" "$run" "$test" ;;
-        all) printf '%s\n' "$build" "$run" "$test" "$all" ;;
+        all) printf '%s\n' "$build" "$package" "$run" "$test" "$all" ;;
         runtime) printf '%s\n' "$runtime" ;;
         *) return 1 ;;
     esac
