@@ -83,6 +83,10 @@ struct RequestArrivalTests {
         #expect(kept.stands(after: 9))
         #expect(try kept.send("Host: x\r\n\r\n") == "/c.")
         #expect(kept.stands(after: 50))
+
+        #expect(try kept.send(Self.get + Self.post + "Content-Length: 9\r\n\r\nabc") == "/a./babc")
+        #expect(kept.stands(after: 9))
+        #expect(!kept.stands(after: 1), "a body that begins in one piece with the end of another request")
     }
 
     @Test("extensions of chunks are bounded, chunks of one byte are not")

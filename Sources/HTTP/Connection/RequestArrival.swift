@@ -35,7 +35,8 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// Takes note of what the parser has made of the bytes.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
-        case .head: break
+        // It may have come in one piece with the end of the request before.
+        case .head: isArriving = true
         case .body(let bytes): left += bytes.readableBytes * (1 + Self.framingOfByte)
         case .end:
             isArriving = false
