@@ -7,7 +7,17 @@ import Vocabulary
 /// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for
 /// those.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
-    private let paths: [(path: RouterPath, methods: String)]
+    /// A path of routes, and the methods that it takes.
+    private struct Entry {
+        let path: [RouterPath.Element]
+        let isFixed: Bool
+        let methods: String
+    }
+
+    // Strangers can ask for what there is not as often as they like, so nothing is made out again for each of them.
+    private let entries: [Entry]
+    /// The fixed segments that paths begin with.
+    private let beginnings: [RouterPath.Element]
 
     package init(_ router: Router<Context>) {
         var paths: [(path: RouterPath, methods: [String])] = []
@@ -19,8 +29,16 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
             }
         }
         // Where two paths fit, the router takes the one that leaves less open.
-        self.paths = paths.sorted { Self.captures($0.path) < Self.captures($1.path) }.map {
-            ($0.path, $0.methods.sorted().joined(separator: ", "))
+        entries = paths.sorted { Self.captures($0.path) < Self.captures($1.path) }.map { path, methods in
+            Entry(
+                path: Array(path),
+                isFixed: path.first.map { !$0.description.hasPrefix("{") } ?? false,
+                methods: methods.sorted().joined(separator: ", ")
+            )
+        }
+        beginnings = entries.reduce(into: []) { beginnings, entry in
+            guard entry.isFixed, let first = entry.path.first, !beginnings.contains(first) else { return }
+            beginnings.append(first)
         }
     }
 
@@ -31,22 +49,15 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
     ) async throws -> Response {
         let segments = request.uri.path.split(separator: "/")
         // Below a fixed first segment the router looks at no other, so that a protocol's paths are no other protocol's.
-        let isBelowFixed = paths.contains { Self.isFixed($0.path) && Self.fits($0.path.prefix(1), segments.prefix(1)) }
-        let fitting = paths.first { (Self.isFixed($0.path) || !isBelowFixed) && Self.fits($0.path, segments) }
+        let isBelowFixed = segments.first.map { first in beginnings.contains { $0 ~= first } } ?? false
+        let fitting = entries.first { ($0.isFixed || !isBelowFixed) && Self.fits($0.path, segments) }
         guard let methods = fitting?.methods else {
             return try await next(request, context)
         }
         throw Failure(.methodNotAllowed, "This path takes \(methods) only.", details: ["allow": .string(methods)])
     }
 
-    private static func isFixed(_ path: RouterPath) -> Bool {
-        path.first.map { !$0.description.hasPrefix("{") } ?? false
-    }
-
-    private static func fits(
-        _ path: some Collection<RouterPath.Element>,
-        _ segments: some Collection<Substring>
-    ) -> Bool {
+    private static func fits(_ path: [RouterPath.Element], _ segments: [Substring]) -> Bool {
         path.count == segments.count && zip(path, segments).allSatisfy { $0 ~= $1 }
     }
 
