@@ -57,8 +57,8 @@ package final class BanKey: Sendable {
                 .internal,
                 "The service cannot tell who is banned.",
                 cause: """
-                    the key in federation.ban_key is under a master key that is not at hand: give that; docs/operations.md says \
-                    what to do when it is lost
+                    the key in federation.ban_key is under a master key that is not at hand: give that; \
+                    docs/operations/rotate.md says what to do when it is lost
                     """
             )
         }

@@ -10,7 +10,7 @@ package import Vocabulary
 ///
 /// Any number of instances do it side by side. A mail is marked as being sent before it is, so an event never brings
 /// two: what failed for certain is tried again later and later, and what nobody knows about never again
-/// (docs/operations.md#mail).
+/// (docs/operations/install.md#mail).
 package struct MailDelivery: Sendable {
     let store: Store
     let directory: ApplicationDirectory

@@ -18,7 +18,7 @@ extension FaultTests {
             mapping: #"[{"from": "first_name", "to": "givenName"}]"#
         )
 
-        /// The promise of docs/operations.md#how-instances-hear-of-it.
+        /// The promise of docs/operations/upgrade.md#how-instances-hear-of-it.
         private static let promise = Duration.seconds(1)
 
         /// Logins a second while operators change things.

@@ -50,9 +50,9 @@ struct EndingTests {
         #expect(try endings(samples, on: nil) == [], "a clock beyond the calendar")
     }
 
-    @Test("docs/operations.md has the versions of Graph with their ends, all of them and no others")
+    @Test("docs/operations/upgrade.md has the versions of Graph with their ends, all of them and no others")
     func documented() throws {
-        let page = try String(contentsOfFile: PackageLayout.path("docs/operations.md"), encoding: .utf8)
+        let page = try String(contentsOfFile: PackageLayout.path("docs/operations/upgrade.md"), encoding: .utf8)
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `v") }.map(String.init)
         let calendar = GraphVersions.calendar.map { "| `\($0.version)` | \($0.end?.description ?? "not said yet") |" }
         #expect(rows == calendar)

@@ -105,7 +105,7 @@ package struct Doctor: Sendable {
                     .error,
                     .rights,
                     "The role of the connection may not \($0).",
-                    advice: "Grant it: docs/operations.md#database-roles."
+                    advice: "Grant it: docs/operations/install.md#database-roles."
                 )
             }
         } catch { return [Self.unseen(.rights, error)] }

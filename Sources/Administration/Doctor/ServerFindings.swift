@@ -53,7 +53,7 @@ extension ServerFacts {
             say(
                 .warning,
                 "The role of the connection is a superuser, who may do anything on the server.",
-                advice: "Serve with a role of few rights: docs/operations.md#database-roles."
+                advice: "Serve with a role of few rights: docs/operations/install.md#database-roles."
             )
         }
         if connections.open * 10 > connections.most * 9 {

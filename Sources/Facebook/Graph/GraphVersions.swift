@@ -1,7 +1,7 @@
 package import Vocabulary
 
-/// The versions of the Graph API, and when each of them ends (docs/protocols/facebook.md §6; docs/operations.md has
-/// them for operators).
+/// The versions of the Graph API, and when each of them ends (docs/protocols/facebook.md §6;
+/// docs/operations/upgrade.md has them for operators).
 package enum GraphVersions {
     /// The newest version that is known here.
     package static let latest = "v26.0"

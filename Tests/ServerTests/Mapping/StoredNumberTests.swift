@@ -130,7 +130,7 @@ struct StoredNumberTests {
                         }
                 }
             }
-            // As docs/operations.md tells an operator to find and mend it.
+            // As docs/operations/users-table.md tells an operator to find and mend it.
             let found = try await deployment.database.psql(
                 """
                 select object_id from demo.users where octet_length(\(column)::text) > 262144 or \(column) @?

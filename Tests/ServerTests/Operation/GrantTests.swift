@@ -14,9 +14,9 @@ struct GrantTests {
         mapping: #"{"email": "email", "name": "nick"}"#
     )
 
-    /// The two blocks of SQL under "Database roles" of docs/operations.md.
+    /// The two blocks of SQL under "Database roles" of docs/operations/install.md.
     private static func manual() throws -> (roles: String, grants: String) {
-        let page = try String(contentsOfFile: PackageLayout.path("docs/operations.md"), encoding: .utf8)
+        let page = try String(contentsOfFile: PackageLayout.path("docs/operations/install.md"), encoding: .utf8)
         let start = try #require(page.firstRange(of: "\n## Database roles\n")).upperBound
         let chapter = page[start...].prefix(upTo: page[start...].firstRange(of: "\n## ")?.lowerBound ?? page.endIndex)
         let blocks = chapter.split(separator: "```", omittingEmptySubsequences: false).enumerated()
