@@ -103,10 +103,11 @@ struct TracingTests {
             let text = collector.process.standardOutput
             #expect(!text.lowercased().contains(Canary.mark))
             for value in [ann.token, ann.id] { #expect(!text.contains(value)) }
-            let line = service.process.standardOutput.split(separator: "\n").first {
-                $0.contains(#""message":"login""#)
+            let logged = try await eventually("the login is in the log") {
+                service.process.standardOutput.split(separator: "\n")
+                    .first { $0.contains(#""message":"login""#) }
+                    .flatMap { JSON.object(String($0)) }
             }
-            let logged = try #require(JSON.object(line.map { String($0) } ?? ""))
             #expect(logged["trace_id"]?.string == Self.trace && logged["span_id"] == root["spanId"])
             #expect(root["attributes"]?.text.contains(logged["request"]?.string ?? "-") == true)
         }
@@ -140,8 +141,9 @@ struct TracingTests {
             for sample in [#"total{outcome="exported"}"#, #"total{outcome="dropped"}"#, "waiting"] {
                 #expect(page.contains("federation_trace_spans_\(sample) 0\n"))
             }
-            let output = service.process.standardOutput
-            #expect(output.contains(#""trace_id":"\#(Self.trace)""#), "the log has its id all the same")
+            try await eventually("the log has its id all the same") {
+                service.process.standardOutput.contains(#""trace_id":"\#(Self.trace)""#)
+            }
         }
     }
 
