@@ -341,7 +341,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ObservabilityTests",
-            dependencies: ["Observability", "Vocabulary", logging, metrics, tracing],
+            dependencies: ["Curl", "Observability", "Vocabulary", logging, metrics, tracing],
             swiftSettings: strict
         ),
         .testTarget(name: "PasswordsTests", dependencies: ["Vocabulary", "Passwords"], swiftSettings: strict),

@@ -54,7 +54,7 @@ struct ServerConfiguration: Sendable {
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
-    /// Where traces go, and how many of a hundred that begin here; nil when they go nowhere.
+    /// Where traces go, and how many of a hundred, wherever they have begun; nil when they go nowhere.
     var traces: (url: HTTPURL, percent: Int)?
     var mode: Mode
     /// How long an HTTP connection may wait for its next request.

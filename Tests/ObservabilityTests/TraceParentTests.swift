@@ -1,3 +1,4 @@
+import Curl
 import Logging
 import Testing
 import Tracing
@@ -113,6 +114,24 @@ struct TraceParentTests {
         for _ in 0..<4 { started(tracer, [:]).end() }
         #expect(queue.statistics == (exported: 0, dropped: 2, waiting: 3))
         #expect(queue.take().count == 2 && queue.take().count == 1 && queue.take().isEmpty)
+    }
+
+    @Test("what is left at the end is counted, however much it is, when the collector is away")
+    func end() async throws {
+        let queue = SpanQueue()
+        let tracer = W3CTracer(queue: queue, percent: 100, random: Self.random)
+        for _ in 0..<1300 { started(tracer, [:]).end() }
+        let exporter = OTLPExporter(
+            url: try HTTPURL("http://127.0.0.1:1/v1/traces"),
+            queue: queue,
+            client: try CurlClient(),
+            resource: [],
+            logger: Logger(label: "tracing") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let running = Task { await exporter.run() }
+        running.cancel()
+        await running.value
+        #expect(queue.statistics == (exported: 0, dropped: 1300, waiting: 0))
     }
 
     @Test("spans are written as OTLP has them in JSON: ids in hexadecimal, 64-bit numbers as texts")

@@ -58,8 +58,11 @@ package struct OTLPExporter: Sendable {
         }
         // In a task of its own, which is not cancelled.
         await Task { [self] in
-            let spans = queue.take()
-            if !spans.isEmpty { await export(spans, attempts: 1) }
+            while case let spans = queue.take(), !spans.isEmpty {
+                if await export(spans, attempts: 1) != nil { break }
+            }
+            // A collector that takes nothing takes the rest neither.
+            while case let rest = queue.take(), !rest.isEmpty { queue.note(dropped: rest.count) }
         }.value
     }
 
