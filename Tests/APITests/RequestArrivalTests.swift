@@ -87,6 +87,13 @@ struct RequestArrivalTests {
         #expect(try kept.send(Self.get + Self.post + "Content-Length: 9\r\n\r\nabc") == "/a./babc")
         #expect(kept.stands(after: 9))
         #expect(!kept.stands(after: 1), "a body that begins in one piece with the end of another request")
+
+        let behind = try Connection()
+        #expect(try behind.send("GET /a HT") == "")
+        #expect(behind.stands(after: 9))
+        #expect(try behind.send("TP/1.1\r\nHost: x\r\n\r\n\(Self.post)Content-Length: 9\r\n\r\nabc") == "/a./babc")
+        #expect(behind.stands(after: 9), "it has a time of its own")
+        #expect(!behind.stands(after: 1))
     }
 
     @Test("extensions of chunks are bounded, chunks of one byte are not")

@@ -39,6 +39,8 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         case .head: isArriving = true
         case .body(let bytes): left += bytes.readableBytes * (1 + Self.framingOfByte)
         case .end:
+            // What has begun behind it in the same piece has a time of its own.
+            stop()
             isArriving = false
             left = Self.framing
             (isInFirstLine, firstLine) = (true, 0)
