@@ -32,8 +32,8 @@ do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
         if federation.schema_version() > 9 then
-            raise exception 'the database has version % of the schema, and this is version 9',
-                federation.schema_version() using hint = 'Migrate with the newer program.';
+            raise exception 'the database has version % of the schema, and this is version 9: use the newer one',
+                federation.schema_version();
         end if;
     end if;
 end
@@ -1001,7 +1001,7 @@ begin
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
             if federation.schema_version() <> 9 then
-                raise exception 'another version of the schema is being brought in';
+                raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
             begin
@@ -1013,9 +1013,10 @@ begin
                 exit;
             exception when lock_not_available then
                 if attempt = 20 then
-                    raise lock_not_available using
-                        message = format('somebody holds a table of schema %I for long', application_schema),
-                        hint = 'See who by pg_locks; then migrate again, which goes on where this ended.';
+                    raise lock_not_available using message = format(
+                        'somebody holds a table of schema %I for long: see who by pg_locks, and migrate again then, '
+                        'which does the rest', application_schema
+                    );
                 end if;
             end;
             commit;

@@ -72,4 +72,19 @@ package struct DatabaseTemplate: Sendable {
     package static let schema = DatabaseTemplate(name: "schema") { database in
         try await database.psql(file: PackageLayout.path("schema.sql"))
     }
+
+    /// The `schema.sql` of an earlier version, with applications that have these schemas, in the order of their ids.
+    package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
+        DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
+            try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))
+            for (number, schema) in schemas.enumerated() {
+                try await database.psql(
+                    """
+                    insert into federation.applications (id, name, schema_name) values ('a\(number)', 'A', '\(schema)');
+                    select federation.create_application_schema('\(schema)');
+                    """
+                )
+            }
+        }
+    }
 }

@@ -90,15 +90,7 @@ extension FaultTests {
             arguments: Victim.allCases
         )
         func killedBetween(victim: Victim) async throws {
-            try await withDatabase(.empty) { database in
-                try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/8.sql"))
-                try await database.psql(
-                    """
-                    insert into federation.applications (id, name, schema_name) values
-                        ('a', 'A', 'first'), ('b', 'B', 'second'), ('c', 'C', 'third');
-                    select federation.create_application_schema(schema_name) from federation.applications;
-                    """
-                )
+            try await withDatabase(.landed(8, schemas: ["first", "second", "third"])) { database in
                 let environment = Deployment.environment(database: database)
                 let migration = try await database.holding("second.users") {
                     let migration = try await ManagedProcess.start(
