@@ -76,6 +76,19 @@ struct WaitingRoomTests {
         #expect(room.enter(shop, at: start) == false, "its place is taken")
     }
 
+    @Test("nor when there is more room at once, since the others have not been here for long")
+    func noOvertakingIntoNewRoom() throws {
+        var room = Self.room(4...64)
+        let (slow, game) = (try application("slow"), try application("game"))
+        let (places, now) = try slowBesideQuick(&room, quick: game)
+        #expect((0..<places).count { _ in room.enter(slow, at: now) } == places)
+        let later = now + .milliseconds(9900)
+        #expect(room.arrive("first", of: slow, at: later) == .waiting)
+        #expect(room.expire(at: later + .milliseconds(200)) == [], "the game is forgotten, and all are patient")
+        #expect(room.enter(slow, at: later + .milliseconds(200)) == false)
+        #expect(room.leave(slow, took: .zero, at: later + .milliseconds(300)) == ["first"])
+    }
+
     @Test("who has waited for too long is told so, and those behind keep their turn")
     func patience() throws {
         var room = Self.room(4...4)

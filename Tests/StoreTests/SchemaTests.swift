@@ -126,6 +126,27 @@ struct SchemaTests {
         }
     }
 
+    @Test("an application that is deleted before its turn comes is not made anew")
+    func deletedMeanwhile() async throws {
+        try await withDatabase(.landed(8, schemas: ["first", "second", "third"])) { database in
+            try await withStore(database.url, configure: { $0.statementTimeout = .seconds(600) }) { store in
+                let migration = try await database.holding("lock table second.users") {
+                    let migration = Task { try await store.migrate() }
+                    try await eventually("the first one is done") {
+                        try await database.psql("select to_regclass('first.factors') is not null") == [["t"]]
+                    }
+                    try await database.psql(
+                        "drop schema third cascade; delete from federation.applications where schema_name = 'third'"
+                    )
+                    return migration
+                }
+                try await migration.value
+                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+            }
+            #expect(try await database.psql("select to_regnamespace('third') is null") == [["t"]])
+        }
+    }
+
     @Test("a database of version 1 becomes what a new one is, and keeps what it holds")
     func upgrade() async throws {
         let new = try await withDatabase(.schema) { database in try await database.psql(Self.dump) }
