@@ -139,7 +139,7 @@ let package = Package(
         .target(name: "Texting", dependencies: ["Curl", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Vocabulary", "Postgres", tracing],
+            dependencies: ["Vocabulary", "Postgres", nioLocks, tracing],
             resources: [.embedInCode("schema.sql")],
             swiftSettings: strict
         ),

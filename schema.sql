@@ -31,15 +31,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 9 then
-            raise exception 'the database has version % of the schema, and this is version 9: use the newer one',
+        if federation.schema_version() > 10 then
+            raise exception 'the database has version % of the schema, and this is version 10: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 9';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 10';
 
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
@@ -75,6 +75,23 @@ create table if not exists federation.applications (
 );
 -- The revision of federation.configuration at the last change of anything that belongs to the application.
 alter table federation.applications add column if not exists revision bigint not null default 1;
+
+-- The environment variable that leads to the database which the application's schema is in; null when it is this one.
+alter table federation.applications add column if not exists database text collate "C"
+    check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_');
+
+-- Which deployment this database is of. In an application's own database `main` is false and the id that of the
+-- deployment, which `federation` says before it applies this file there; its federation.applications has the
+-- applications whose users are there, and nothing else of the configuration.
+create table if not exists federation.deployment (
+    only_row boolean primary key default true check (only_row),
+    id uuid not null,
+    main boolean not null
+);
+insert into federation.deployment (id, main)
+select coalesce(named.id, gen_random_uuid()), named.id is null
+from (select nullif(current_setting('federation.deployment', true), '')::uuid as id) named
+on conflict do nothing;
 
 -- API keys of applications, as SHA-256 of their text.
 create table if not exists federation.api_keys (
@@ -996,17 +1013,20 @@ do $body$
 declare
     application_schema text;
 begin
-    for application_schema in select schema_name from federation.applications order by id loop
+    for application_schema in
+        select schema_name from federation.applications where database is null order by id
+    loop
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 9 then
+            if federation.schema_version() <> 10 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
             begin
-                -- It may be deleted meanwhile.
-                perform from federation.applications where schema_name = application_schema for key share;
+                -- It may be deleted or move meanwhile.
+                perform from federation.applications
+                    where schema_name = application_schema and database is null for share;
                 if found then
                     perform federation.create_application_schema(application_schema);
                 end if;
@@ -1029,4 +1049,5 @@ $body$;
 
 -- by itself
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9) on conflict do nothing;
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)
+on conflict do nothing;

@@ -30,6 +30,12 @@ package struct AdoptionAdministration: Sendable {
         by actor: Actor
     ) async throws(Failure) -> Plan {
         let stored = try await changes.existing(application)
+        guard stored.database == nil else {
+            throw Failure(
+                .conflict,
+                "\(stored.id) has a database of its own; tables are adopted in the main database alone."
+            )
+        }
         if let adopted = try await store.adoptedTable(of: stored) {
             throw Failure(.conflict, "The users of \(stored.id) are in the table \(adopted) already.")
         }

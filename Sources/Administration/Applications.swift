@@ -20,14 +20,15 @@ package struct ApplicationAdministration: Sendable {
         return page.page(of: found, cursor: \.id.text) { .object($0.overview) }
     }
 
-    /// `{"application", "name", "schema", "settings": {…all of them…}, "revision", "created", "updated", "warnings":
+    /// `{"application", "name", "schema", "database": {"env"} or null, "settings": {…all of them…}, "revision", "created", "updated", "warnings":
     /// [text]}`.
     package func read(_ id: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(id)
         return stored.resource(.object(stored.overview))
     }
 
-    /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "settings"?}`.
+    /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "database"?,
+    /// "settings"?}`.
     ///
     /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken.
     package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
@@ -47,7 +48,7 @@ package struct ApplicationAdministration: Sendable {
         return created.resource(.object(created.overview))
     }
 
-    /// Changes `name` and `settings` by a merge patch; a setting that is `null` returns to its default.
+    /// Changes `name`, `database` and `settings` by a merge patch; a setting that is `null` returns to its default.
     package func change(
         _ id: String,
         patch: JSONValue,
@@ -69,6 +70,8 @@ package struct ApplicationAdministration: Sendable {
                 reader.problems.add(settings / member.key, "is not a setting")
             }
             desired.name = reader.text(merged["name"], at: JSONPointer() / "name") ?? stored.id.text
+            let database = JSONPointer() / "database"
+            desired.database = reader.database(merged["database"] ?? .null, at: database).database(of: stored)
             desired.settings = SettingsDocument.parse(
                 merged["settings"] ?? .object([:]),
                 at: settings,
@@ -105,13 +108,14 @@ extension DesiredApplication {
     ///
     /// - Throws: Every problem and its place.
     fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {
-        let known = ["application", "name", "schema", "settings"]
+        let known = ["application", "name", "schema", "database", "settings"]
         var reader = DocumentReader(origin: .request)
         guard let object = reader.object(document, at: JSONPointer(), known: known) else { throw reader.problems }
         let read = object.members.filter { member in known.contains { $0.hasSameBytes(as: member.key) } }
         do throws(DocumentProblems) {
             let document = try ApplicationDocument(.object(JSONObject(read)), origin: .request, kinds: kinds)
             self.init(id: document.id, name: document.name, schema: document.schema, kinds: kinds)
+            database = document.database.database(of: nil)
             settings = document.settings
         } catch {
             reader.problems.add(error)
@@ -121,12 +125,18 @@ extension DesiredApplication {
     }
 }
 
+extension DatabaseVariable {
+    /// As documents name it.
+    var json: JSONValue { .object(["env": .string(text)]) }
+}
+
 extension StoredApplication {
     /// As operators see the application as a whole.
     var overview: JSONObject {
         let settings = (try? SettingsDocument.parse(stored: settings)) ?? ApplicationSettings()
         return [
             "application": .string(id.text), "name": .string(name), "schema": .string(schema),
+            "database": database?.json ?? .null,
             "settings": SettingsDocument.document(of: settings), "revision": .integer(revision),
             "created": .integer(created), "updated": updated.map(JSONValue.integer) ?? .null,
             "warnings": .array(settings.warnings.map(JSONValue.string)),

@@ -28,7 +28,8 @@ package enum ConfigurationDifference {
         let problems = problems(from: stored, to: desired, columns: columns)
         guard problems.isEmpty else { throw problems }
         let names = desired.providerNames(beside: stored)
-        return ApplicationSteps.steps(from: stored, to: desired)
+        let steps =
+            ApplicationSteps.steps(from: stored, to: desired)
             + KeySteps.steps(from: stored?.keys ?? [], to: desired.keys)
             + names.flatMap { name in
                 ProviderSteps.steps(
@@ -41,6 +42,15 @@ package enum ConfigurationDifference {
             + PropertySteps.stepsBeforeMapping(from: stored, to: desired)
             + names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
+        // Where the others would be done is not clear while the users move.
+        guard stored?.database == desired.database || stored == nil || steps.filter(\.change.touchesUsers).count == 1
+        else {
+            throw DocumentProblems(
+                JSONPointer() / "database",
+                "cannot change together with properties or settings: let it change by itself"
+            )
+        }
+        return steps
     }
 
     /// The one step that removes an application with everything in it.

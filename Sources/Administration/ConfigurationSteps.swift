@@ -9,10 +9,16 @@ enum ApplicationSteps {
     static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         let settings = SettingsDocument.document(of: desired.settings)
         guard let stored else {
-            let create = ConfigurationChange.create(name: desired.name, schema: desired.schema, settings: settings)
-            let to: JSONObject = [
+            let create = ConfigurationChange.create(
+                name: desired.name,
+                schema: desired.schema,
+                database: desired.database,
+                settings: settings
+            )
+            var to: JSONObject = [
                 "name": .string(desired.name), "schema": .string(desired.schema), "settings": settings,
             ]
+            if let database = desired.database { to.append("database", database.json) }
             return [PlannedChange(create, action: "application.create", target: nil, from: nil, to: .object(to))]
         }
         var steps: [PlannedChange] = []
@@ -24,6 +30,17 @@ enum ApplicationSteps {
                     target: nil,
                     from: .string(stored.name),
                     to: .string(desired.name)
+                )
+            )
+        }
+        if stored.database != desired.database {
+            steps.append(
+                PlannedChange(
+                    .move(to: desired.database),
+                    action: "application.move",
+                    target: nil,
+                    from: stored.database?.json,
+                    to: desired.database?.json
                 )
             )
         }

@@ -15,6 +15,8 @@ package struct DesiredApplication: Sendable {
     package var name: String
     /// The PostgreSQL schema of its users; that of an application that exists cannot change.
     package var schema: String
+    /// Where that schema is; nil for the main database.
+    package var database: DatabaseVariable?
     package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
     /// Whether the stored settings cannot be read and nobody has set others.
     private(set) var keepsUnreadableSettings = false
@@ -110,6 +112,7 @@ package struct DesiredApplication: Sendable {
     /// set.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
+        database = stored.database
         if let settings = try? SettingsDocument.parse(stored: stored.settings) {
             self.settings = settings
         } else {

@@ -65,11 +65,16 @@ package struct DocumentAdministration: Sendable {
         environment: @escaping @Sendable (String) -> String?
     ) async throws -> ApplicationPlan {
         let stored = try await store.application(document.id)
-        let columns = try await store.liveColumns(ofSchema: stored?.schema ?? document.schema)
+        let columns = try await store.liveColumns(ofSchema: stored?.schema ?? document.schema, of: stored)
         let plan = try plan(document, stored, columns, environment)
         try await store.refuseTakenHostNames(document.settings.hostNames, of: document.id)
         if let stored {
             try await store.refuseIdentityChange(to: SettingsDocument.document(of: document.settings), of: stored)
+        }
+        if let variable = document.database.database(of: stored),
+            let problem = await store.problem(at: variable, with: stored)
+        {
+            throw DocumentProblems(JSONPointer() / "database" / "env", problem.description)
         }
         return plan
     }
@@ -136,6 +141,7 @@ extension DesiredApplication {
     /// never goes because a line is missing.
     init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
+        database = document.database.database(of: stored)
         settings = document.settings
         keys = secrets.keys(document.keys, at: JSONPointer() / "keys")
         for (name, provider) in document.providers {

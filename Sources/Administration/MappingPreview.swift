@@ -111,7 +111,7 @@ package struct MappingPreviews: Sendable {
     ) async throws(Failure) -> Mapping? {
         guard let document else { return nil }
         let place = JSONPointer() / "mapping"
-        let columns = try await store.liveColumns(ofSchema: stored.schema)
+        let columns = try await store.liveColumns(ofSchema: stored.schema, of: stored)
         var problems = DocumentProblems()
         problems.add(
             MappingCheck.problems(

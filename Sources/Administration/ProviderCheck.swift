@@ -50,7 +50,7 @@ extension ProviderAdministration {
         let app = ProviderApp(id: app.id, secret: secret)
         var verdict = await checking.check(app, deadline: .now + Administration.providerPatience)
         if let dialogs = provider as? any DialogOffering, dialogs.dialogChallenge == .auto,
-            let warning = await warning(ofLostChallenge: app.id, at: dialogs, in: application.schema)
+            let warning = await warning(ofLostChallenge: app.id, at: dialogs, in: application.place)
         {
             verdict.warnings.append(warning)
         }
@@ -61,10 +61,10 @@ extension ProviderAdministration {
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,
-        in schema: String
+        in application: ApplicationPlace
     ) async -> String? {
         let hash = provider.lostChallengeHash(of: app)
-        guard let until = try? await store.lostChallenge(of: hash, inSchema: schema) else { return nil }
+        guard let until = try? await store.lostChallenge(of: hash, in: application) else { return nil }
         let time = Date(timeIntervalSince1970: Double(until / 1000)).ISO8601Format()
         return """
             \(provider.title) has forgotten the code_challenge of a login dialog of the app \(app): until \(time) its dialogs are opened \

@@ -69,8 +69,8 @@ package struct SecretRotation: Sendable {
     ///   - actor: Who does it.
     ///   - progress: Called after each step with how many are done.
     /// - Returns: How many were sealed anew.
-    /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand; others are done
-    ///   then.
+    /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand, `store_unavailable`
+    ///   when a database of an application's own does not answer; others are done then.
     package func rotate(
         by actor: Actor,
         progress: @Sendable (Int) -> Void
@@ -148,7 +148,7 @@ package struct SecretRotation: Sendable {
             }
         }
         left += try await sealFactors(of: nil)
-        for place in try await store.applicationPlaces() {
+        func sealUsers(of place: ApplicationPlace) async throws(Failure) {
             left += try await sealAll({
                 try await store.resealTokens(
                     of: place,
@@ -184,6 +184,14 @@ package struct SecretRotation: Sendable {
                 try await store.mailsByKey(of: place)
             }
         }
+        var unreached: [(application: ApplicationID, failure: Failure)] = []
+        for place in try await store.applicationPlaces() {
+            do throws(Failure) { try await sealUsers(of: place) } catch {
+                guard place.isElsewhere, error.reason == .storeUnavailable else { throw error }
+                unreached.append((place.id, error))
+            }
+        }
+        if let first = unreached.first { throw .unreached(unreached.map(\.application), cause: first.failure.cause) }
         guard left.isEmpty else { throw .unknownMasterKeys(left) }
         return done
     }
@@ -285,6 +293,18 @@ extension MasterKeys {
 }
 
 extension Failure {
+    /// Applications whose own databases did not answer.
+    fileprivate static func unreached(_ applications: [ApplicationID], cause: String?) -> Failure {
+        Failure(
+            .storeUnavailable,
+            """
+            What is sealed of the users of \(applications.map(\.text).joined(separator: ", ")) could not be reached, and is under the \
+            former master key still; keep that key. All others are done. Rotate again when their databases answer.
+            """,
+            cause: cause
+        )
+    }
+
     /// Secrets that no master key at hand opens.
     fileprivate static func unknownMasterKeys(_ left: [(keyID: String, count: Int)]) -> Failure {
         let list = left.map { "\($0.count) under \($0.keyID)" }.joined(separator: ", ")

@@ -317,6 +317,13 @@ package final class ApplicationDirectory: Sendable {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
             let id = application.application.id
+            // From now on its database is looked at, if it has one of its own; what is known at once is its variable.
+            if let problem = store.databases.problem(of: application.application) {
+                logger.error(
+                    "application cannot be used",
+                    metadata: ["application": "\(id)", "cause": "\(problem)"]
+                )
+            }
             if let defect = application.defect {
                 logger.error(
                     "application cannot be used",

@@ -67,6 +67,7 @@ extension Application {
             id: stored.id,
             name: stored.name,
             schema: stored.schema,
+            database: stored.database,
             revision: stored.revision,
             settings: settings,
             properties: stored.properties

@@ -66,6 +66,7 @@ package final class LoadedApplication: Sendable {
             id: stored.id,
             name: stored.name,
             schema: stored.schema,
+            database: stored.database,
             revision: stored.revision,
             settings: settings,
             properties: stored.properties

@@ -20,7 +20,7 @@ package struct Health: Sendable {
 
     /// Whether this instance should get traffic, and what an operator should know.
     package func readiness() async -> Readiness {
-        Readiness(reason: await reasonNotReady(), warnings: warnings.texts() + endings)
+        Readiness(reason: await reasonNotReady(), warnings: warnings.texts() + unusableDatabases + endings)
     }
 
     private func reasonNotReady() async -> String? {
@@ -35,6 +35,21 @@ package struct Health: Sendable {
         }
         return directory.isLoaded ? nil : "the configuration has not been read yet"
     }
+
+    /// Applications whose own databases cannot be used, by their databases.
+    private var unusableDatabases: [String] {
+        var applications: [DatabaseProblem: [String]] = [:]
+        for loaded in directory.applications {
+            guard let problem = store.databases.problem(of: loaded.application) else { continue }
+            applications[problem, default: []].append(loaded.application.id.text)
+        }
+        return applications.map { problem, ids in
+            "users of \(ids.sorted().prefix(Self.mostNamed).joined(separator: ", ")) cannot log in: \(problem)"
+        }.sorted()
+    }
+
+    /// Applications that are named in a warning at most.
+    private static let mostNamed = 10
 
     /// Looked up each time, so that what has been mended is gone at once; the log names the applications.
     private var endings: [String] {

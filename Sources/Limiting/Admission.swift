@@ -44,8 +44,14 @@ package final class Admission: Sendable {
 
     private struct State: Sendable {
         var entrance: Entrance
-        var room: WaitingRoom<Waiter>
+        /// The room in front of each database; nil is the main one.
+        var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
+    }
+
+    /// The room in front of one database: another one that hangs takes none of its places.
+    private struct Room: Sendable {
+        var room: WaitingRoom<Waiter>
         /// Whether the last write found no database.
         var isAway = false
 
@@ -63,6 +69,7 @@ package final class Admission: Sendable {
     }
 
     private let state: NIOLockedValueBox<State>
+    private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
     /// How late a task may run for half a second on end; more, and the machine has too much to do.
     static let lateness: Duration = .milliseconds(100)
@@ -84,29 +91,44 @@ package final class Admission: Sendable {
                         target: Self.lateness,
                         interval: interval
                     )
-                ),
-                room: WaitingRoom(
-                    // Few at first: those that a lock catches unawares hold up the connections one after another.
-                    limit: AdaptiveLimit(
-                        settings.writes,
-                        rest: settings.writes.lowerBound,
-                        target: Self.writing,
-                        interval: interval
-                    ),
-                    // Half of the connections at least are left to others.
-                    fewestOfOne: max(settings.writes.lowerBound / 4, 1),
-                    patience: settings.patience,
-                    most: settings.mostWaiting
                 )
             )
         )
+        newRoom = {
+            WaitingRoom(
+                // Few at first: those that a lock catches unawares hold up the connections one after another.
+                limit: AdaptiveLimit(
+                    settings.writes,
+                    rest: settings.writes.lowerBound,
+                    target: Self.writing,
+                    interval: interval
+                ),
+                // Half of the connections at least are left to others.
+                fewestOfOne: max(settings.writes.lowerBound / 4, 1),
+                patience: settings.patience,
+                most: settings.mostWaiting
+            )
+        }
+        state.withLockedValue { $0.rooms[nil] = Room(room: newRoom()) }
+    }
+
+    /// What happens in front of a database.
+    private func inRoom<Result>(
+        of database: DatabaseVariable?,
+        _ body: (inout Room) -> Result
+    ) -> Result {
+        state.withLockedValue { body(&$0.rooms[database, default: Room(room: newRoom())]) }
     }
 
     package var statistics: Statistics {
         state.withLockedValue { state in
             Statistics(
                 logins: (state.entrance.underWay, state.entrance.limit.limit),
-                writes: (state.room.held, state.room.limit.limit, state.room.waiting),
+                writes: state.rooms.values.reduce(into: (0, 0, 0)) { sum, room in
+                    sum.0 += room.room.held
+                    sum.1 += room.room.limit.limit
+                    sum.2 += room.room.waiting
+                },
                 refused: state.refused
             )
         }
@@ -132,42 +154,51 @@ package final class Admission: Sendable {
 
     /// Does something at the database when it is the application's turn.
     ///
+    /// - Parameters:
+    ///   - application: Whose users it is about.
+    ///   - database: Where they are; nil for the main database.
+    ///   - body: What is done.
+    /// - Returns: What the body returns.
     /// - Throws: `overloaded` where too many wait, or it waited for too long, `store_unavailable` where that is since
     ///   others find no database, nothing having been done; and what the body throws.
     package func write<Result>(
         of application: ApplicationID,
+        at database: DatabaseVariable? = nil,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        guard await enter(application) else {
-            throw state.withLockedValue { state in
-                state.refused.writes += 1
-                return state.refusal
-            }
+        guard await enter(application, at: database) else {
+            state.withLockedValue { $0.refused.writes += 1 }
+            throw inRoom(of: database) { $0.refusal }
         }
         let began = ContinuousClock.now
         do throws(Failure) {
             let result = try await body()
-            leave(application, since: began, isAway: false)
+            leave(application, at: database, since: began, isAway: false)
             return result
         } catch {
-            leave(application, since: began, isAway: error.reason == .storeUnavailable)
+            leave(application, at: database, since: began, isAway: error.reason == .storeUnavailable)
             throw error
         }
     }
 
-    private func leave(_ application: ApplicationID, since began: ContinuousClock.Instant, isAway: Bool) {
+    private func leave(
+        _ application: ApplicationID,
+        at database: DatabaseVariable?,
+        since began: ContinuousClock.Instant,
+        isAway: Bool
+    ) {
         let now = ContinuousClock.now
-        let served = state.withLockedValue { state in
-            state.isAway = isAway
-            return state.room.leave(application, took: now - began, at: now)
+        let served = inRoom(of: database) { room in
+            room.isAway = isAway
+            return room.room.leave(application, took: now - began, at: now)
         }
         for next in served { next.resume(returning: true) }
     }
 
-    private func enter(_ application: ApplicationID) async -> Bool {
-        if state.withLockedValue({ $0.room.enter(application, at: .now) }) { return true }
+    private func enter(_ application: ApplicationID, at database: DatabaseVariable?) async -> Bool {
+        if inRoom(of: database, { $0.room.enter(application, at: .now) }) { return true }
         return await withCheckedContinuation { waiter in
-            switch state.withLockedValue({ $0.room.arrive(waiter, of: application, at: .now) }) {
+            switch inRoom(of: database, { $0.room.arrive(waiter, of: application, at: .now) }) {
             case .admitted: waiter.resume(returning: true)
             case .refused: waiter.resume(returning: false)
             case .waiting: break
@@ -185,7 +216,7 @@ package final class Admission: Sendable {
             let now = ContinuousClock.now
             let expired = state.withLockedValue { state in
                 state.entrance.observe(lateness: max(now - due, .zero), at: now)
-                return state.room.expire(at: now)
+                return state.rooms.keys.flatMap { state.rooms[$0]?.room.expire(at: now) ?? [] }
             }
             for waiter in expired { waiter.resume(returning: false) }
         }

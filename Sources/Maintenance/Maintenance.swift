@@ -232,7 +232,11 @@ package struct Maintenance: Sendable {
             report.note(error)
             return
         }
-        for loaded in directory.applications where due.contains(loaded.application.id) && !Task.isCancelled {
+        // Who has a database of the own is asked there.
+        let asked = directory.applications.filter {
+            due.contains($0.application.id) || $0.application.database != nil
+        }
+        for loaded in asked where !Task.isCancelled {
             do throws(Failure) {
                 report.erased += try await erasures.eraseWhatIsDue(of: loaded, logger: logger)
             } catch {

@@ -23,8 +23,17 @@ package struct Outcomes: Sendable, Hashable {
         case .connectionLost: lost += 1
         case .unavailable, .leaseTimeout: timedOut += 1
         case .overloaded: overloaded += 1
-        case .cancelled, .shutDown: abandoned += 1
+        case .cancelled, .withheld, .shutDown: abandoned += 1
         }
+    }
+
+    mutating func add(_ other: Outcomes) {
+        done += other.done
+        failed += other.failed
+        lost += other.lost
+        timedOut += other.timedOut
+        overloaded += other.overloaded
+        abandoned += other.abandoned
     }
 }
 
@@ -42,5 +51,10 @@ package struct DurationCounts: Sendable, Hashable {
         let seconds = duration / .seconds(1)
         counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
         sum += duration
+    }
+
+    mutating func add(_ other: DurationCounts) {
+        counts = zip(counts, other.counts).map(+)
+        sum += other.sum
     }
 }

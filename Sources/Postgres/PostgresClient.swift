@@ -56,7 +56,14 @@ package final class PostgresClient: Sendable {
     /// statement is out of date (26000, 0A000), nothing of it was kept: then all of it runs again, at most twice, after
     /// a short pause. So `body` should have no effect but on the database, and must let ``PostgresError`` through.
     /// No statement of it may take longer than ``PostgresConfiguration/statementTimeout``.
+    ///
+    /// - Parameters:
+    ///   - isRepeated: False where `body` has effects elsewhere, which whoever calls takes back before it runs again.
+    ///   - body: The statements.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws, and ``PostgresError``; nothing is written then.
     package func withTransaction<Result: Sendable>(
+        isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
         var repetitions = 0
@@ -70,7 +77,7 @@ package final class PostgresClient: Sendable {
                 return result
             } catch {
                 await connection.giveBackAndWait()
-                guard repetitions < 2, Self.mayRunAgain(error) else { throw error }
+                guard isRepeated, repetitions < 2, Self.mayRunAgain(error) else { throw error }
                 repetitions += 1
                 try await Self.pause(repetitions)
             }

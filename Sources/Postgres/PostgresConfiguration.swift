@@ -1,12 +1,12 @@
 /// Where PostgreSQL is, and every number that bounds the use of it.
 package struct PostgresConfiguration: Sendable {
     /// The servers, tried in order until one takes writes.
-    let hosts: [DatabaseHost]
-    let database: String
-    let user: String
-    let password: Password?
-    let transport: TransportSecurity
-    let targetSession: TargetSession
+    private(set) var hosts: [DatabaseHost]
+    private(set) var database: String
+    private(set) var user: String
+    private(set) var password: Password?
+    private(set) var transport: TransportSecurity
+    private(set) var targetSession: TargetSession
 
     /// Connections over which single statements are pipelined, all kept open.
     package var pipelinedConnections = 4
@@ -116,6 +116,19 @@ package struct PostgresConfiguration: Sendable {
         for name in decisive where environment(name)?.isEmpty == false {
             throw .environment(name)
         }
+    }
+
+    /// The same numbers for another database, with the name by which this one's connections are listed.
+    package func elsewhere(url: String) throws(PostgresConfigurationError) -> PostgresConfiguration {
+        let other = try PostgresConfiguration(url: url)
+        var configuration = self
+        configuration.hosts = other.hosts
+        configuration.database = other.database
+        configuration.user = other.user
+        configuration.password = other.password
+        configuration.transport = other.transport
+        configuration.targetSession = other.targetSession
+        return configuration
     }
 
     var effectiveSessionSettings: SessionSettings {

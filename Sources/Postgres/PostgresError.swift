@@ -20,6 +20,8 @@ package enum PostgresError: Error, Sendable {
     case decoding(DecodingFailure)
     /// The result has more bytes than are taken. Outside of a transaction the statement has had its effect.
     case tooLarge(ResultExcess)
+    /// The client is there and is not to be used, for the reason that its owner gives; nothing was sent.
+    case withheld(String)
     /// The client has been shut down; nothing was sent.
     case shutDown
     /// The lease was used after its closure had returned; nothing was sent.
@@ -83,7 +85,7 @@ extension PostgresError {
         switch self {
         case .server(let error): error.sqlState.handling
         case .connectionLost: .dropConnection
-        case .unavailable, .leaseTimeout, .overloaded, .shutDown: .wait
+        case .unavailable, .leaseTimeout, .overloaded, .withheld, .shutDown: .wait
         case .cancelled, .decoding, .tooLarge, .leaseEnded, .invalidStatement: .other
         }
     }
@@ -119,6 +121,7 @@ extension PostgresError: CustomStringConvertible {
         case .cancelled: "cancelled while waiting for PostgreSQL"
         case .decoding(let failure): failure.description
         case .tooLarge(let excess): excess.description
+        case .withheld(let reason): reason
         case .shutDown: "the PostgreSQL client has been shut down"
         case .leaseEnded: "a PostgreSQL connection was used after its lease had ended"
         case .invalidStatement(.nulInText): "statement not sent: its text holds a NUL"

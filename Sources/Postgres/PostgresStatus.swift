@@ -28,4 +28,27 @@ package struct PostgresStatus: Sendable, Hashable {
     package internal(set) var leases = Outcomes()
     /// Why the latest attempt failed, in libpq's words: names host, port, user and database, never the password.
     package var lastConnectFailure: String?
+
+    /// Of no client.
+    package init() {}
+}
+
+extension PostgresStatus {
+    /// Adds what another client does and has done.
+    package mutating func add(_ other: PostgresStatus) {
+        pipelinedOpen += other.pipelinedOpen
+        exclusiveOpen += other.exclusiveOpen
+        leased += other.leased
+        queuedStatements += other.queuedStatements
+        statementsInFlight += other.statementsInFlight
+        queuedLeases += other.queuedLeases
+        listening += other.listening
+        connectAttempts += other.connectAttempts
+        connectFailures += other.connectFailures
+        connectionsLost += other.connectionsLost
+        statements.add(other.statements)
+        statementTimes.add(other.statementTimes)
+        leases.add(other.leases)
+        lastConnectFailure = other.lastConnectFailure ?? lastConnectFailure
+    }
 }

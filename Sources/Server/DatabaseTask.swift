@@ -17,11 +17,11 @@ enum DatabaseTask {
         configuration.leaseTimeout = .seconds(10)
         configuration.statementTimeout = max(configuration.statementTimeout, limit)
         configuration.lockTimeout = max(configuration.lockTimeout, limit)
-        let client = PostgresClient(configuration: configuration)
-        async let life: Void = client.run()
+        let databases = Databases(configuration)
+        async let life: Void = databases.run()
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(Store(postgres: client))) } catch { outcome = .failure(error) }
-        client.shutdown()
+        do { outcome = .success(try await body(Store(databases: databases))) } catch { outcome = .failure(error) }
+        databases.shutdown()
         await life
         do { try outcome.get() } catch {
             switch error {

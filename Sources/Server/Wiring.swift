@@ -30,8 +30,8 @@ enum Wiring {
     ) throws -> [any Service] {
         var lookUps = configuration.postgres
         lookUps.planLookUps()
-        let postgres = PostgresClient(configuration: lookUps)
-        let store = Store(postgres: postgres)
+        let databases = Databases(lookUps, logger: logger)
+        let store = Store(databases: databases)
         let curl = try CurlClient(configuration: configuration.curl)
         let kinds = ProviderKinds(configuration.providers, curl: curl, logger: logger)
         let directory = ApplicationDirectory(
@@ -45,9 +45,10 @@ enum Wiring {
         let mailer = try configuration.mail.map { try $0.mailer() }
         var administrative = configuration.postgres
         administrative.limitToAdministration()
-        let administrationPostgres = PostgresClient(configuration: administrative)
+        let administrationDatabases = Databases(administrative)
+        let administrationStore = Store(databases: administrationDatabases)
         let administration = Administration(
-            store: Store(postgres: administrationPostgres),
+            store: administrationStore,
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
@@ -60,7 +61,7 @@ enum Wiring {
         )
         var searching = configuration.postgres
         searching.limitToSearches(atOnce: configuration.searches.atOnce, time: configuration.searches.time)
-        let searchPostgres = PostgresClient(configuration: searching)
+        let searchDatabases = Databases(searching)
         let smsGateway = try configuration.sms.map { try $0.gateway() }
         if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }
         let passwords = PasswordHasher(
@@ -71,7 +72,7 @@ enum Wiring {
         let logins = LoginCounter()
         let federation = Federation(
             store: store,
-            searches: Store(postgres: searchPostgres),
+            searches: Store(databases: searchDatabases),
             directory: directory,
             masterKeys: configuration.masterKeys,
             passwords: passwords,
@@ -117,7 +118,7 @@ enum Wiring {
         if let settings = configuration.maintenance {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let maintenance = Maintenance(
-                store: Store(postgres: administrationPostgres),
+                store: administrationStore,
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 settings: settings,
@@ -140,7 +141,7 @@ enum Wiring {
         }
         if let mailer {
             let delivery = MailDelivery(
-                store: Store(postgres: administrationPostgres),
+                store: administrationStore,
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 mailer: mailer,
@@ -152,7 +153,9 @@ enum Wiring {
         }
         let statistics = ServiceStatistics(
             telemetry: telemetry,
-            pools: [("logins", postgres), ("administration", administrationPostgres), ("searches", searchPostgres)],
+            pools: [
+                ("logins", databases), ("administration", administrationDatabases), ("searches", searchDatabases),
+            ],
             directory: directory,
             passwords: passwords,
             admission: federation.admission,
@@ -160,8 +163,8 @@ enum Wiring {
         )
         let backendless = Backendless(federation: federation, directory: directory)
         // They shut down in the reverse order: listeners first, the database when nobody needs it any more.
-        let databases = [postgres, administrationPostgres, searchPostgres].map(DatabaseService.init)
-        return databases + background + [
+        let lives = [databases, administrationDatabases, searchDatabases].map(DatabaseService.init)
+        return lives + background + [
             listener(
                 ManagementAPI.router(
                     federation: federation,
@@ -242,13 +245,13 @@ enum Wiring {
 
 /// The life of the database connections.
 private struct DatabaseService: Service {
-    let client: PostgresClient
+    let databases: Databases
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            await client.run()
+            await databases.run()
         } onGracefulShutdown: {
-            client.shutdown()
+            databases.shutdown()
         }
     }
 }

@@ -29,15 +29,16 @@ extension Store {
     ///
     /// - Parameters:
     ///   - app: SHA-256 of what the app is told by.
-    ///   - schema: That of the application whose app it is.
+    ///   - application: Whose app it is.
     /// - Returns: Milliseconds since 1970; nil when they are opened with one.
     /// - Throws: `store_unavailable` and its like.
-    package func lostChallenge(of app: [UInt8], inSchema schema: String) async throws(Failure) -> Int64? {
+    package func lostChallenge(of app: [UInt8], in application: ApplicationPlace) async throws(Failure) -> Int64? {
         let result = try await query(
             """
-            select expires from \(identifier: schema).single_use
+            select expires from \(identifier: application.schema).single_use
             where kind = 'noChallenge' and hash = \(app) and expires > now()
-            """
+            """,
+            in: tables(of: application)
         )
         return try read { () throws(PostgresError) in
             try result.first?.decode(0, as: Timestamp.self).milliseconds

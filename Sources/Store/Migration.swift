@@ -3,7 +3,9 @@ package import Vocabulary
 
 extension Store {
     /// The version of schema.sql that this binary was built with.
-    package var expectedSchemaVersion: Int { 9 }
+    package var expectedSchemaVersion: Int { Self.schemaVersionOfThisBinary }
+
+    static let schemaVersionOfThisBinary = 10
 
     /// What in schema.sql divides statements that must not be sent together.
     private static let divider = "\n-- by itself\n"
@@ -13,13 +15,8 @@ extension Store {
     /// One that ends in the middle has brought up what all applications share, and some applications; the next one does
     /// the rest.
     package func migrate() async throws(Failure) {
-        let script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
         do {
-            try await postgres.withConnection { connection in
-                for part in script.split(separator: Self.divider) {
-                    try await connection.execute(script: String(part))
-                }
-            }
+            try await postgres.withConnection { try await Self.applySchema(to: $0) }
         } catch let error as PostgresError {
             // What schema.sql raises itself is written for who migrates, and repeats no value.
             if case .server(let refusal) = error, ["P0001", "55P03"].contains(refusal.sqlState) {
@@ -29,6 +26,12 @@ extension Store {
         } catch {
             throw Failure(.internal, "The schema could not be applied.", cause: "\(error)")
         }
+    }
+
+    /// Sends schema.sql part by part.
+    static func applySchema(to connection: PostgresConnection) async throws {
+        let script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+        for part in script.split(separator: divider) { try await connection.execute(script: String(part)) }
     }
 
     /// The newest version of schema.sql that the database has seen; 0 when it has seen none.

@@ -39,7 +39,10 @@ extension Store {
             select \(columns.list(of: "u")) from \(schema).users u where u.object_id = (select session.object_id from session)
             """
         return try await current(application) {
-            try await postgres.query(Statement(sql: sql, binds: [.bytes(tokenHash)]), near: application.affinity).first
+            try await tables(of: application).query(
+                Statement(sql: sql, binds: [.bytes(tokenHash)]),
+                near: application.affinity
+            ).first
                 .map { row in try columns.user(in: row, from: 0) }
         }
     }

@@ -108,7 +108,10 @@ extension Store {
             for attempt in 0..<3 where attempt == 0 || .now < deadline {
                 do {
                     let filled = statement.filled(with: write)
-                    let result = try await postgres.query(filled, near: statement.application.affinity)
+                    let result = try await tables(of: statement.application).query(
+                        filled,
+                        near: statement.application.affinity
+                    )
                     if let written = try outcome(of: result, by: statement) { return written }
                 } catch let error as PostgresError where error.handling == .retryTransaction {
                     cause = "\(error)"

@@ -11,23 +11,33 @@ import Vocabulary
 
 /// The service's tables.
 package struct Store: Sendable {
-    let postgres: TracedClient
+    package let databases: Databases
 
+    /// The main database, with the configuration.
+    var postgres: TracedClient { TracedClient(client: databases.main) }
+
+    package init(databases: Databases) {
+        self.databases = databases
+    }
+
+    /// The tables of a deployment none of whose applications has a database of its own.
     package init(postgres: PostgresClient) {
-        self.postgres = TracedClient(client: postgres)
+        self.init(databases: Databases(main: postgres))
     }
 
     /// Runs one statement and translates what goes wrong.
     ///
     /// The application is the one whose schema the statement works on, for naming the property that a constraint is
-    /// about.
+    /// about. Other tables than the application's, or the configuration's without one, have to be named.
     func query(
         _ statement: Statement,
         of application: Application? = nil,
+        in tables: Tables? = nil,
         isRare: Bool = false
     ) async throws(Failure) -> ResultSet {
         do {
-            return try await postgres.query(statement, near: application?.affinity, isRare: isRare)
+            let tables = tables ?? application.map(self.tables(of:)) ?? configuration
+            return try await tables.query(statement, near: application?.affinity, isRare: isRare)
         } catch {
             throw await failure(of: error, in: application)
         }
@@ -37,16 +47,19 @@ package struct Store: Sendable {
     ///
     /// - Parameters:
     ///   - application: Whose users the statements write, if they do: failures name its properties.
+    ///   - tables: Where they are, when that is not said by the application: the configuration's unless told otherwise.
     ///   - body: The statements.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws as a failure; `constraint_violation`, `store_unavailable` and their like. Nothing
     ///   is written then.
     func transaction<Result: Sendable>(
         of application: Application? = nil,
+        in tables: Tables? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws(Failure) -> Result {
         do {
-            return try await postgres.withTransaction(body)
+            let tables = tables ?? application.map(self.tables(of:)) ?? configuration
+            return try await tables.withTransaction(body)
         } catch let error as PostgresError {
             throw await failure(of: error, in: application)
         } catch let error as Failure {

@@ -139,7 +139,7 @@ extension Store {
             where n.nspname = \(schema) and t.relname = \(table)
             group by t.oid
             """
-        let row = try? await postgres.query(statement).first
+        let row = try? await tables(of: application).query(statement).first
         return (try? row?.decode(0, as: [String].self)) ?? (isOwnTable ? [] : nil)
     }
 }

@@ -1,7 +1,7 @@
 import Postgres
 import Tracing
 
-/// The database, with a span for each question of a request that is traced.
+/// A database, with a span for each question of a request that is traced.
 ///
 /// What is asked is not in it: statements name properties, and their values are people's.
 struct TracedClient: Sendable {
@@ -25,11 +25,12 @@ struct TracedClient: Sendable {
     }
 
     func withTransaction<Result: Sendable>(
+        isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
         let span = Self.span("postgresql transaction")
         defer { span?.end() }
-        return try await client.withTransaction(body)
+        return try await client.withTransaction(isRepeated: isRepeated, body)
     }
 
     func withConnection<Result: Sendable>(

@@ -43,6 +43,28 @@ package struct TestDatabase: Sendable {
         )
     }
 
+    /// Lends an empty database beside this one, on the same server, and drops it afterwards.
+    ///
+    /// - Parameters:
+    ///   - suffix: Tells it from others beside this one.
+    ///   - isolation: The caller's, where the closure runs too.
+    ///   - body: What to do with it. Connections left open are ended.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws.
+    package func withNeighbour<Result>(
+        _ suffix: String = "own",
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (TestDatabase) async throws -> Result
+    ) async throws -> Result {
+        let neighbour = TestDatabase(name: "\(name)_\(suffix)", server: server)
+        try await psql("create database \(neighbour.name)")
+        let outcome: Swift.Result<Result, any Error>
+        do { outcome = .success(try await body(neighbour)) } catch { outcome = .failure(error) }
+        await neighbour.endSessions()
+        try await psql("drop database \(neighbour.name) with (force)")
+        return try outcome.get()
+    }
+
     /// Ends the sessions that are kept for the next statement: a database that is copied must have none, and the
     /// server's statistics tell of a session for certain once it has ended.
     package func endSessions() async {

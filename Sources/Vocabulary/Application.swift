@@ -5,6 +5,8 @@ package struct Application: Sendable {
     package let name: String
     /// The PostgreSQL schema that holds its users.
     package let schema: String
+    /// Where that schema is; nil for the database that holds the configuration.
+    package let database: DatabaseVariable?
     /// Grows with every change of anything below.
     package let revision: Int64
     package var settings: ApplicationSettings
@@ -15,6 +17,7 @@ package struct Application: Sendable {
         id: ApplicationID,
         name: String,
         schema: String,
+        database: DatabaseVariable? = nil,
         revision: Int64,
         settings: ApplicationSettings,
         properties: [Property]
@@ -22,6 +25,7 @@ package struct Application: Sendable {
         self.id = id
         self.name = name
         self.schema = schema
+        self.database = database
         self.revision = revision
         self.settings = settings
         self.properties = properties

@@ -24,7 +24,7 @@ enum ModuleRules {
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
         "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
-        "Store": ["FoundationEssentials", "Postgres", "Tracing", "Vocabulary"],
+        "Store": ["FoundationEssentials", "NIOConcurrencyHelpers", "Postgres", "Tracing", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
         "Applications": [
             "Crypto", "FoundationEssentials", "Limiting", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers",

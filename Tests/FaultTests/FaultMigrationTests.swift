@@ -23,7 +23,7 @@ extension FaultTests {
                 for ended in endings { #expect(ended.exitStatus == .exited(0), "\(ended.standardError)") }
                 #expect(
                     try await database.psql("select version from federation.schema_versions order by 1") == [
-                        ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["9"],
+                        ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["9"], ["10"],
                     ]
                 )
                 try await expectWholeSchema(database)

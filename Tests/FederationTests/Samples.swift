@@ -75,6 +75,7 @@ struct Sample {
             id: id,
             name: name,
             schema: schema ?? id.text,
+            database: nil,
             revision: 7,
             settings: try json(settings),
             keys: keys.map { StoredApplication.Key(label: $0, hash: Digest.sha256(Self.key(of: $0)), created: 0) },

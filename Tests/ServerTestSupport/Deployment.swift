@@ -35,8 +35,19 @@ struct Deployment: Sendable {
     let service: ServiceProcess
     /// The applications, in the order in which they were applied.
     let documents: [Document]
+    /// The database of their own that documents may name, and the way to it; nil unless the suite has one.
+    var own: OwnDatabase?
     /// Who administers it.
     let operators = Operators()
+
+    /// A second database, on the way to which things happen.
+    struct OwnDatabase: Sendable {
+        static let variable = "SHOP_DATABASE_URL"
+
+        let database: TestDatabase
+        /// Between the service and the database; commands go straight.
+        let proxy: FaultyProxy
+    }
 
     @TaskLocal fileprivate static var bound: Deployment?
 
@@ -74,6 +85,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
     let documents: [Document]
     let sql: String
     let environment: [String: String]
+    let hasOwnDatabase: Bool
 
     func provideScope(
         for test: Test,
@@ -81,26 +93,45 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         try await withDatabase(Self.template) { database in
-            for document in documents { try await document.apply(to: database) }
-            if !sql.isEmpty { try await database.psql(sql) }
-            let simulator = try await SimulatorProcess.start()
-            try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
-            for consumer in Set(documents.flatMap(\.consumers)) { try await simulator.put(consumer: consumer) }
-            let service = try await ServiceProcess.start(
-                environment: Deployment.environment(database: database)
-                    .merging(simulator.environment) { _, new in new }
-                    .merging(environment) { _, new in new }
-            )
-            let deployment = Deployment(
-                database: database,
-                simulator: simulator,
-                service: service,
-                documents: documents
-            )
-            try await Deployment.$bound.withValue(deployment) { try await function() }
-            try await deployment.checkAftermath()
-            try await simulator.process.kill()
+            guard hasOwnDatabase else { return try await deploy(to: database, nil, performing: function) }
+            try await database.withNeighbour { neighbour in
+                try await withFaultyProxy(to: neighbour.port) { proxy in
+                    let own = Deployment.OwnDatabase(database: neighbour, proxy: proxy)
+                    try await deploy(to: database, own, performing: function)
+                }
+            }
         }
+    }
+
+    private func deploy(
+        to database: TestDatabase,
+        _ own: Deployment.OwnDatabase?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let (direct, proxied) = (
+            own.environment { database, _ in database.url }, own.environment { $0.url(throughPort: $1) }
+        )
+        for document in documents { try await document.apply(to: database, direct) }
+        if !sql.isEmpty { try await database.psql(sql) }
+        let simulator = try await SimulatorProcess.start()
+        try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
+        for consumer in Set(documents.flatMap(\.consumers)) { try await simulator.put(consumer: consumer) }
+        let service = try await ServiceProcess.start(
+            environment: Deployment.environment(database: database)
+                .merging(simulator.environment) { _, new in new }
+                .merging(proxied) { _, new in new }
+                .merging(environment) { _, new in new }
+        )
+        let deployment = Deployment(
+            database: database,
+            simulator: simulator,
+            service: service,
+            documents: documents,
+            own: own
+        )
+        try await Deployment.$bound.withValue(deployment) { try await function() }
+        try await deployment.checkAftermath()
+        try await simulator.process.kill()
     }
 
     /// The schema and one plain application, which no test touches.
@@ -118,13 +149,22 @@ extension Trait where Self == DeploymentTrait {
     ///   - documents: The applications, the one that tests mean by default in front.
     ///   - sql: What the operator does by `psql` after applying them, before the service starts.
     ///   - environment: Further variables of the service.
+    ///   - hasOwnDatabase: Whether there is a second database, which documents name by ``Deployment/OwnDatabase``.
     /// - Returns: The trait.
     static func deployed(
         _ documents: Document...,
         sql: String = "",
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        hasOwnDatabase: Bool = false
     ) -> DeploymentTrait {
-        DeploymentTrait(documents: documents, sql: sql, environment: environment)
+        DeploymentTrait(documents: documents, sql: sql, environment: environment, hasOwnDatabase: hasOwnDatabase)
+    }
+}
+
+extension Deployment.OwnDatabase? {
+    /// The variable that leads to it, if it is there.
+    func environment(_ url: (TestDatabase, Int) -> String) -> [String: String] {
+        map { [Deployment.OwnDatabase.variable: url($0.database, $0.proxy.port)] } ?? [:]
     }
 }
 

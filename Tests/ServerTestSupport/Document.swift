@@ -8,6 +8,8 @@ import Testing
 struct Document: Sendable {
     /// Its id, and its PostgreSQL schema.
     var application = "demo"
+    /// The environment variable that leads to a database of its own.
+    var database: String?
     /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
     var apps = ["1234567890"]
     var proof = "timed"
@@ -32,13 +34,15 @@ struct Document: Sendable {
         let apps = apps.map { #"{"appId": "\#($0)", "appSecret": {"env": "SECRET_\#($0)"}}"# }.joined(separator: ", ")
         let options = options.isEmpty ? "" : ", " + options
         return """
-            {"application": "\(application)", "settings": \(settings),
+            {"application": "\(application)", \(place)"settings": \(settings),
              "keys": [{"label": "tests", "key": {"env": "\(keyVariable)"}}\(serverKey)],
              "providers": {"facebook": {"enabled": \(apps.isEmpty ? "false" : "true"), "proof": "\(proof)", "apps": [\(apps)]\(options)}\(twitter)},
              "properties": \(properties),
              "mapping": {"facebook": \(mapping)\(consumers.isEmpty ? "" : ", \"twitter\": \(twitterMapping)")}}
             """
     }
+
+    private var place: String { database.map { #""database": {"env": "\#($0)"}, "# } ?? "" }
 
     private var twitter: String {
         let apps = consumers.map { #"{"consumerKey": "\#($0)", "consumerSecret": {"env": "SECRET_\#($0)"}}"# }
@@ -53,8 +57,14 @@ struct Document: Sendable {
     var apiKey: String { keyVariable == "API_KEY" ? Canary.apiKey : Canary.otherAPIKey }
 
     /// Runs `federation apply`, which must succeed.
-    func apply(to database: TestDatabase) async throws {
-        let applied = try await Self.run("apply", text, environment: environment(database: database))
+    ///
+    /// - Parameters:
+    ///   - database: The main database.
+    ///   - further: Further variables.
+    /// - Throws: What running it throws.
+    func apply(to database: TestDatabase, _ further: [String: String] = [:]) async throws {
+        let environment = environment(database: database).merging(further) { $1 }
+        let applied = try await Self.run("apply", text, environment: environment)
         #expect(applied.exitStatus == .exited(0), "\(applied.standardError)")
     }
 

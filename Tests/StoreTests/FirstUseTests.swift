@@ -29,7 +29,7 @@ struct FirstUseTests {
     func lostChallenge() async throws {
         try await Tenant.lend { tenant in
             func until(_ byte: UInt8) async throws -> Int64? {
-                try await tenant.store.lostChallenge(of: hash(byte), inSchema: tenant.application.schema)
+                try await tenant.store.lostChallenge(of: hash(byte), in: tenant.application.place)
             }
             #expect(try await until(1) == nil)
             try await tenant.store.noteLostChallenge(of: hash(1), seconds: 60, in: tenant.application)

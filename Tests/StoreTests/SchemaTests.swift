@@ -32,7 +32,7 @@ struct SchemaTests {
             }
             #expect(
                 try await database.psql("select version from federation.schema_versions") == [
-                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["9"],
+                    ["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["9"], ["10"],
                 ]
             )
         }
@@ -97,13 +97,13 @@ struct SchemaTests {
     func older() async throws {
         try await withDatabase(.schema) { database in
             try await database.psql(
-                "create or replace function federation.schema_version() returns integer language sql as 'select 10'"
+                "create or replace function federation.schema_version() returns integer language sql as 'select 11'"
             )
             try await withStore(database.url) { store in
                 let failure = await #expect(throws: Failure.self) { try await store.migrate() }
-                #expect(failure?.message.contains("version 10 of the schema, and this is version 9") == true)
+                #expect(failure?.message.contains("version 11 of the schema, and this is version 10") == true)
             }
-            #expect(try await database.psql("select federation.schema_version()") == [["10"]])
+            #expect(try await database.psql("select federation.schema_version()") == [["11"]])
         }
     }
 

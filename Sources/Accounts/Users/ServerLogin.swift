@@ -62,7 +62,8 @@ package struct ServerLogin: Sendable {
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash
                 )
-                let opened = try await admission.write(of: loaded.application.id) { () throws(Failure) in
+                let opened = try await admission.write(of: loaded.application.id, at: loaded.application.database) {
+                    () throws(Failure) in
                     try await store.openSession(opening, of: loaded.application)
                 }
                 return try opened.map { user throws(Failure) in

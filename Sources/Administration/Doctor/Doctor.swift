@@ -206,6 +206,18 @@ package struct Doctor: Sendable {
         }
         let warnings = application.overview["warnings"]?.array?.compactMap(\.string) ?? []
         findings += warnings.map { Finding(.warning, .application, of: id, $0) }
+        if let variable = application.database,
+            let problem = await store.problem(at: variable, with: application)
+        {
+            let finding = Finding(
+                .error,
+                .database,
+                of: id,
+                "Its users cannot log in: \(problem).",
+                advice: "docs/scaling.md#when-something-is-wrong."
+            )
+            return findings + [finding]
+        }
         do throws(Failure) {
             for index in try await store.indexStates(of: application.place) where index.problem != nil {
                 findings.append(

@@ -12,6 +12,8 @@ package struct ApplicationDocument: Sendable {
     package let name: String
     /// The PostgreSQL schema for its users; the id unless told otherwise.
     package let schema: String
+    /// Where that schema is.
+    package let database: GivenDatabase
     package let settings: ApplicationSettings
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
@@ -19,6 +21,24 @@ package struct ApplicationDocument: Sendable {
     package let properties: [Property]
     /// The mapping for each provider as it was written.
     package let mappings: [ProviderName: JSONValue]
+
+    /// How a document says in which database the application's users are.
+    package enum GivenDatabase: Sendable {
+        /// Not at all: an application that exists stays where it is, and a new one comes into the main database.
+        case unsaid
+        /// `null`.
+        case main
+        case own(DatabaseVariable)
+
+        /// The database, of an application that is as stored.
+        func database(of stored: StoredApplication?) -> DatabaseVariable? {
+            switch self {
+            case .unsaid: stored?.database
+            case .main: nil
+            case .own(let variable): variable
+            }
+        }
+    }
 
     /// Where a document comes from: that decides how secrets stand in it.
     package enum Origin: Sendable {
@@ -104,8 +124,8 @@ package struct ApplicationDocument: Sendable {
                 value,
                 at: document,
                 known: [
-                    "$schema", "application", "name", "schema", "settings", "keys", "providers", "properties",
-                    "mapping",
+                    "$schema", "application", "name", "schema", "database", "settings", "keys", "providers",
+                    "properties", "mapping",
                 ]
             )
         else { throw reader.problems }
@@ -120,6 +140,7 @@ package struct ApplicationDocument: Sendable {
         self.id = id
         name = reader.text(object["name"], at: document / "name") ?? id.text
         schema = reader.text(object["schema"], at: document / "schema") ?? id.text
+        database = reader.database(object["database"], at: document / "database")
         settings = SettingsDocument.parse(
             object["settings"] ?? .object([:]),
             at: document / "settings",
@@ -138,6 +159,7 @@ extension DesiredApplication {
     /// What a document says, with nothing where a key or a secret will be.
     fileprivate init(_ document: ApplicationDocument) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
+        database = document.database.database(of: nil)
         settings = document.settings
         keys = document.keys.map { Key(label: $0.label, hash: [], server: $0.server) }
         providers = document.providers.mapValues { provider in

@@ -15,6 +15,7 @@ enum DocumentExport {
         if !application.schema.hasSameBytes(as: application.id.text) {
             document.append("schema", .string(application.schema))
         }
+        if let database = application.database { document.append("database", database.json) }
         document.append("settings", SettingsDocument.document(of: application.settings))
         let keys = application.keys.map { key -> JSONValue in
             var document: JSONObject = [

@@ -12,6 +12,15 @@ struct DocumentReader {
         self.origin = origin
     }
 
+    /// In which database an application's users are.
+    mutating func database(_ value: JSONValue?, at place: JSONPointer) -> ApplicationDocument.GivenDatabase {
+        guard let value else { return .unsaid }
+        guard !value.isNull else { return .main }
+        let name = value.object?.members.count == 1 ? value.object?["env"]?.string : nil
+        let variable = required(name.flatMap(DatabaseVariable.init), at: place, DatabaseVariable.rule)
+        return variable.map { .own($0) } ?? .unsaid
+    }
+
     mutating func keys(_ value: JSONValue?, at place: JSONPointer) -> [ApplicationDocument.Key] {
         elements(value, at: place).map { index, element in
             let place = place / index

@@ -87,7 +87,7 @@ package struct UserImport: Sendable {
     ) async throws -> ImportSummary {
         let stored = try await changes.existing(job.application)
         let application = try Application(stored)
-        let key = ImportKey(application: application.id, fileHash: job.fileHash)
+        let key = ImportKey(application: application.id, at: application.database, fileHash: job.fileHash)
         let source = job.source.rawValue
         let former = try await former(job, key)
         if let former, former.isFinished {

@@ -38,7 +38,7 @@ package struct DialogChallenges: Sendable {
         case .off: return false
         case .auto:
             let hash = provider.lostChallengeHash(of: app.id)
-            let until = try? await store.lostChallenge(of: hash, inSchema: application.schema)
+            let until = try? await store.lostChallenge(of: hash, in: application.place)
             return until == nil
         }
     }

@@ -27,6 +27,7 @@ struct ApplicationCommand: ParsableCommand {
                 page,
                 [
                     Column("APPLICATION", "application", .id), Column("NAME", "name"), Column("SCHEMA", "schema", .id),
+                    Column("DATABASE", .rare) { $0["database"]?.object?["env"] },
                     Column("REVISION", "revision", .id), Column("UPDATED", "updated", .moment),
                 ]
             )
@@ -72,13 +73,22 @@ struct ApplicationCommand: ParsableCommand {
         @Option(help: "The PostgreSQL schema for its users; the id unless given.")
         var schema: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "The environment variable with the URL of a database of its own, like DEMO_DATABASE_URL.",
+                valueName: "variable"
+            )
+        )
+        var database: String?
+
         @OptionGroup(title: "Settings") var settings: SettingsOptions
         @OptionGroup var output: OutputOptions
 
         func run(_ administration: Administration, by actor: Actor) async throws {
             let document = JSONObject(present: [
                 "application": .string(application.id), "name": name.map(JSONValue.string),
-                "schema": schema.map(JSONValue.string), "settings": settings.document,
+                "schema": schema.map(JSONValue.string),
+                "database": database.map { .object(["env": .string($0)]) }, "settings": settings.document,
             ])
             try output.show(try await administration.applications.create(.object(document), by: actor))
         }
@@ -86,9 +96,10 @@ struct ApplicationCommand: ParsableCommand {
 
     struct Set: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change an application's name and settings.",
+            abstract: "Change an application's name, database and settings.",
             discussion: """
-                What is not named stays as it is.
+                What is not named stays as it is. --database and --main-database say where the users are once they have \
+                been copied there: docs/scaling.md.
 
                 Examples:
                   federation application set demo --no-multiple-logins
@@ -102,6 +113,17 @@ struct ApplicationCommand: ParsableCommand {
         @Option(help: "A name for people.")
         var name: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "The environment variable with the URL of the database that its users have been copied to.",
+                valueName: "variable"
+            )
+        )
+        var database: String?
+
+        @Flag(help: "Its users have been copied to the main database.")
+        var mainDatabase = false
+
         @OptionGroup(title: "Settings") var settings: SettingsOptions
 
         @Option(
@@ -114,8 +136,11 @@ struct ApplicationCommand: ParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard name != nil || settings.document != nil || !defaults.isEmpty else {
+            guard name != nil || database != nil || mainDatabase || settings.document != nil || !defaults.isEmpty else {
                 throw ValidationError("Name at least one thing to change.")
+            }
+            guard database == nil || !mainDatabase else {
+                throw ValidationError("--database and --main-database exclude each other.")
             }
             if let setting = defaults.first(where: { settings.document?.object?[$0.rawValue] != nil }) {
                 throw ValidationError("\(setting.rawValue) is given a value and its default.")
@@ -125,8 +150,10 @@ struct ApplicationCommand: ParsableCommand {
         func run(_ administration: Administration, by actor: Actor) async throws {
             var changes = settings.document?.object ?? JSONObject()
             for setting in defaults { changes.append(setting.rawValue, .null) }
+            let database: JSONValue? = mainDatabase ? .null : database.map { .object(["env": .string($0)]) }
             let patch = JSONObject(present: [
-                "name": name.map(JSONValue.string), "settings": changes.members.isEmpty ? nil : .object(changes),
+                "name": name.map(JSONValue.string), "database": database,
+                "settings": changes.members.isEmpty ? nil : .object(changes),
             ])
             let changed = try await administration.applications.change(
                 application.id,

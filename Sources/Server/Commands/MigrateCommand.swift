@@ -8,7 +8,8 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Bring the database to the schema of this version.",
         discussion: """
             Applies schema.sql under one lock, application by application, while people log in; running it again, or \
-            many at once, is safe. psql -v ON_ERROR_STOP=1 -f schema.sql does the same.
+            many at once, is safe. psql -v ON_ERROR_STOP=1 -f schema.sql does the same. Databases that applications \
+            have of their own are brought to it after the main one, by the URLs in their variables.
 
             Example:
               federation migrate
@@ -24,7 +25,17 @@ struct MigrateCommand: AsyncParsableCommand {
         // All applications are brought up by one statement, which ends a transaction for each.
         try await DatabaseTask.run(configuration, statementsWithin: .seconds(3600)) { store in
             try await store.migrate()
-            try Terminal.report("The database has schema version \(try await store.schemaVersion()).")
+            let version = try await store.schemaVersion()
+            try Terminal.report("The database has schema version \(version).")
+            var problem: ExitCode?
+            for (variable, failure) in try await store.migrateOwnDatabases() {
+                if let failure {
+                    problem = Exit.saying(failure)
+                } else {
+                    try Terminal.report("The database of \(variable) has schema version \(version).")
+                }
+            }
+            if let problem { throw problem }
         }
     }
 }

@@ -3,6 +3,7 @@ import Limiting
 import Observability
 import Passwords
 import Postgres
+import Store
 
 /// What the parts of the service know of themselves, read when somebody asks for the page of metrics.
 ///
@@ -10,7 +11,7 @@ import Postgres
 struct ServiceStatistics: Sendable {
     let telemetry: Telemetry
     /// With their names.
-    let pools: [(name: String, client: PostgresClient)]
+    let pools: [(name: String, databases: Databases)]
     let directory: ApplicationDirectory
     let passwords: PasswordHasher
     let admission: Admission
@@ -19,7 +20,14 @@ struct ServiceStatistics: Sendable {
     @Sendable
     func page() async -> [UInt8] {
         var samples = ProcessStatistics.samples() + configuration + work + log + traces
-        for (name, client) in pools { samples += Self.samples(of: await client.status(), named: name) }
+        for (name, databases) in pools {
+            samples += Self.samples(of: await databases.main.status(), named: name)
+            // One row for all of them, however many there are.
+            guard !databases.own.isEmpty else { continue }
+            var own = PostgresStatus()
+            for client in databases.own { own.add(await client.status()) }
+            samples += Self.samples(of: own, named: "own_" + name)
+        }
         return telemetry.metrics.page(with: samples)
     }
 

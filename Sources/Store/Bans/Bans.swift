@@ -55,7 +55,8 @@ extension Store {
         in application: Application,
         by actor: Actor
     ) async throws(Failure) -> Int {
-        try await transaction { connection in
+        let tables = tables(of: application)
+        return try await transaction(in: tables) { connection in
             let lifted = try await connection.liftBans(of: user, schema: application.schema)
             guard lifted > 0 else { return 0 }
             let entry = AuditRecord(
@@ -65,7 +66,7 @@ extension Store {
                 from: .object(["identities": .integer(Int64(lifted))]),
                 to: nil
             )
-            try await connection.record([entry], by: actor)
+            try await tables.record([entry], by: actor, with: connection)
             return lifted
         }
     }

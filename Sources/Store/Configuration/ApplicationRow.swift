@@ -24,7 +24,8 @@ extension StoredApplication {
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id),
         a.created, a.updated,
         (select coalesce(jsonb_agg(jsonb_build_array(k.provider, k.kind)), '[]')
-            from federation.provider_kinds k where k.application_id = a.id) as provider_kinds
+            from federation.provider_kinds k where k.application_id = a.id) as provider_kinds,
+        a.database
         """
 
     /// The question for one application.
@@ -56,10 +57,14 @@ extension StoredApplication {
         }
         let (settings, keys, providers) = (try json(4), try json(5), try json(6))
         let (mappings, properties) = (try json(7), try json(8))
+        let variable = try row.decode(13, as: String?.self)
+        let database = variable.flatMap(DatabaseVariable.init)
+        if variable != nil, database == nil { unreadable.append("database") }
         self.init(
             id: id,
             name: try row.decode(1, as: String.self),
             schema: try row.decode(2, as: String.self),
+            database: database,
             revision: try row.decode(3, as: Int64.self),
             settings: settings,
             keys: Self.keys(keys),

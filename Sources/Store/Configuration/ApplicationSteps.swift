@@ -3,16 +3,18 @@ import Vocabulary
 
 extension ChangeTransaction {
     /// Makes the application and its PostgreSQL schema, or takes over a schema of this service's own making.
-    mutating func create(name: String, schema: String, settings: JSONValue) async throws {
+    mutating func create(name: String, at place: ApplicationPlace, settings: JSONValue) async throws {
+        let schema = place.schema
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
         _ = try await connection.query(
             """
-            insert into federation.applications (id, name, schema_name, settings)
-            values (\(application.text), \(name), \(schema), \(JSONText(settings.text)))
+            insert into federation.applications (id, name, schema_name, settings, database)
+            values (\(application.text), \(name), \(schema), \(JSONText(settings.text)), \(place.database?.text))
             """
         )
+        if let variable = place.database { try await enter(place, at: variable) }
         // Deleting the application will drop the schema with everything in it.
-        let others = try await connection.query(
+        let others = try await tables.query(
             """
             select exists (select from pg_class c where c.relnamespace = n.oid)
                 and to_regclass(format('%I.sessions', n.nspname)) is null
@@ -23,17 +25,17 @@ extension ChangeTransaction {
             throw foreign(schema, cause: "it holds something else")
         }
         do {
-            _ = try await connection.query("select federation.create_application_schema(\(schema))")
+            _ = try await tables.query("select federation.create_application_schema(\(schema))")
         } catch {
             // Class 42: a statement does not fit the objects that it works on; but 42501 is about rights.
             guard let state = error.sqlState, state.description.hasPrefix("42"), state != "42501" else { throw error }
             throw foreign(schema, cause: "\(error)")
         }
-        let columns = try LiveColumn.all(in: try await connection.query(LiveColumn.statement(ofSchema: schema)))
+        let columns = try LiveColumn.all(in: try await tables.query(LiveColumn.statement(ofSchema: schema)))
         guard UserColumns.system.allSatisfy({ name in columns.contains { $0.name.hasSameBytes(as: name) } }) else {
             throw foreign(schema, cause: "columns are missing")
         }
-        self.schema = schema
+        self.place = place
         isNew = true
     }
 
@@ -57,8 +59,14 @@ extension ChangeTransaction {
 
     func changeSettings(_ settings: JSONValue) async throws {
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
-        if let schema {
-            try await Store.refuseIdentityChange(to: settings, of: application, schema: schema, on: connection)
+        if let schema = place?.schema {
+            try await Store.refuseIdentityChange(
+                to: settings,
+                of: application,
+                schema: schema,
+                on: connection,
+                tables
+            )
         }
         try await expectOne(
             """
@@ -69,10 +77,13 @@ extension ChangeTransaction {
     }
 
     /// Removes the application with its users and everything that others have made of their tables.
-    mutating func delete(schema: String) async throws {
+    mutating func delete(_ place: ApplicationPlace) async throws {
         // First the row, which all that belongs to the application goes with; logins wait from the second statement on.
         try await expectOne("delete from federation.applications where id = \(application.text)", "application")
-        _ = try await connection.query("drop schema if exists \(identifier: schema) cascade")
-        self.schema = nil
+        if place.database != nil {
+            _ = try await tables.query("delete from federation.applications where id = \(application.text)")
+        }
+        _ = try await tables.query("drop schema if exists \(identifier: place.schema) cascade")
+        self.place = nil
     }
 }

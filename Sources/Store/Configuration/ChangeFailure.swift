@@ -70,6 +70,14 @@ extension Store {
         case let dependents as DependentObjects: await failure(of: dependents)
         case let requirement as Requirement:
             Failure(.conflict, "Another change meddled with \(requirement.property). Nothing has changed. Try again.")
+        case PostgresError.withheld(let reason):
+            Failure(
+                .storeUnavailable,
+                "The database of the application's users cannot be used: \(reason). Nothing has changed.",
+                retryAfter: 2,
+                cause: reason
+            )
+        case let problem as DatabaseProblem: problem.failure
         case let error as PostgresError:
             if let failure = Self.taken(error) { failure } else { await failure(of: error, in: nil) }
         default: error
@@ -114,7 +122,7 @@ extension Store {
     /// What depends on a column, as PostgreSQL describes it: `view report`, `index users_points`, ….
     private func objects(dependingOn property: PropertyName, in table: UsersTable) async throws -> [String] {
         // A view depends by its rule, and a default is a thing beside its column.
-        let result = try await postgres.query(
+        let result = try await tables(of: table.place).query(
             """
             select coalesce(array_agg(distinct description order by description), '{}') from (
                 select coalesce(

@@ -10,6 +10,9 @@ extension Store {
     /// would keep logins waiting for long, because the users table is large, fails with `conflict`, too, and says what
     /// to do instead.
     ///
+    /// Where the application has a database of its own, there are two transactions, which are committed one behind the
+    /// other: see ``ChangeTransaction``. An empty database is given its tables before it gets its first application.
+    ///
     /// Locks are taken in one order by everybody: the application's row, the users table, the application's other
     /// tables, and last the row of `federation.configuration`, which all applications share.
     ///
@@ -31,8 +34,10 @@ extension Store {
             while true {
                 do {
                     return try await withShortLocks { connection in
-                        try await Self.change(id, by: actor, plan: plan, on: connection)
+                        try await change(id, by: actor, plan: plan, on: connection)
                     }
+                } catch let unprepared as UnpreparedDatabase {
+                    try await prepare(unprepared)
                 } catch let requirement as Requirement where !validated.contains(requirement) {
                     validated.append(requirement)
                     try await validate(requirement)
@@ -44,41 +49,44 @@ extension Store {
         }
     }
 
-    private static func change(
+    private func change(
         _ id: ApplicationID,
         by actor: Actor,
         plan: @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange],
         on connection: PostgresConnection
     ) async throws -> StoredApplication? {
-        try await lock(id, on: connection)
+        try await Self.lock(id, on: connection)
         // A statement of its own: the one that waits for the lock sees the other tables as they were before the wait.
         let stored = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
             .first
-        var columns: [LiveColumn] = []
-        var adopted: String?
-        if let stored {
-            if let column = stored.unreadable.first { throw Failure.unreadable(column) }
-            columns = try LiveColumn.all(in: try await connection.query(LiveColumn.statement(ofSchema: stored.schema)))
-            adopted = try await connection.adoptedTable(ofSchema: stored.schema)
-        }
-        let planned = try plan(stored, columns)
+        if let column = stored?.unreadable.first { throw Failure.unreadable(column) }
+        let planned = try plan(stored, try await columns(of: stored, on: connection))
         guard !planned.isEmpty else { return stored }
+        let work = ChangeWork(application: id, actor: actor, stored: stored, planned: planned)
+        guard planned.contains(where: \.change.touchesUsers),
+            let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
+        else { return try await work.carryOut(on: connection, connection) }
+        let comes = planned.contains { $0.change.otherDatabase != nil }
+        return try await withTables(
+            at: variable,
+            holding: comes ? nil : stored?.id,
+            copied: comes ? stored?.schema : nil
+        ) { tables in
+            try await work.carryOut(on: connection, tables)
+        }
+    }
 
-        var transaction = ChangeTransaction(
-            connection: connection,
-            application: id,
-            actor: actor,
-            stored: stored,
-            adopted: adopted
-        )
-        for step in planned { try await transaction.perform(step.change) }
-        try await connection.log(planned, of: id, by: actor)
-        var changed = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
-            .first
-        let raised = try await connection.raiseRevision(of: [id])
-        changed?.revision = raised.revision
-        changed?.updated = raised.moment.milliseconds
-        return changed
+    /// The columns of the users table; none where there is none, and of a database that is away: what is not about
+    /// users can be changed all the same.
+    private func columns(
+        of stored: StoredApplication?,
+        on connection: PostgresConnection
+    ) async throws -> [LiveColumn] {
+        guard let stored else { return [] }
+        let statement = LiveColumn.statement(ofSchema: stored.schema)
+        guard stored.database != nil else { return try LiveColumn.all(in: try await connection.query(statement)) }
+        guard let result = try? await tables(of: stored).query(statement) else { return [] }
+        return try LiveColumn.all(in: result)
     }
 
     /// Locks the application's row; where there is none, its id against others who would make one.
@@ -143,25 +151,32 @@ extension Store {
     /// How often a change is tried before it gives up: for eight seconds in all.
     private static let tries = 20
 
+    /// What a transaction of a change sets for itself.
+    ///
+    /// A deferred constraint of the operator's own would leave the users table with pending events, and so
+    /// unchangeable.
+    static var changeSettings: String {
+        """
+        set local lock_timeout = '\(Self.lockPatience)'; set local client_min_messages = warning;
+        set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; set local extra_float_digits = 1;
+        set constraints all immediate
+        """
+    }
+
     /// Runs a transaction that waits only shortly for each lock, all of it anew until it has got them all.
     ///
     /// Texts of dates, moments and numbers are read and written in one form, whatever the role or the database has set.
     ///
     /// - Throws: `conflict` when the locks were not to be had; what the closure throws, and `PostgresError`.
     func withShortLocks<Result: Sendable>(
+        in tables: Tables? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
-        // A deferred constraint of the operator's own would leave the users table with pending events, and so
-        // unchangeable.
-        let settings = """
-            set local lock_timeout = '\(Self.lockPatience)'; set local client_min_messages = warning;
-            set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; set local extra_float_digits = 1;
-            set constraints all immediate
-            """
+        let tables = tables ?? configuration
         for attempt in 1...Self.tries {
             do {
-                return try await postgres.withTransaction { connection in
-                    try await connection.execute(script: settings)
+                return try await tables.withTransaction { connection in
+                    try await connection.execute(script: Self.changeSettings)
                     return try await body(connection)
                 }
             } catch let error as PostgresError where error.sqlState == "55P03" {
@@ -180,16 +195,61 @@ extension Store {
     }
 }
 
+/// The steps of one change, with all that is written beside them.
+private struct ChangeWork: Sendable {
+    let application: ApplicationID
+    let actor: Actor
+    let stored: StoredApplication?
+    let planned: [PlannedChange]
+
+    /// Does the steps, and writes the audit log and the new revision.
+    ///
+    /// - Parameters:
+    ///   - connection: In a transaction of the main database.
+    ///   - tables: In one of the database that the application's users are in; the same where that is the main one.
+    /// - Returns: The application as it is then.
+    /// - Throws: What a step throws, and `PostgresError`.
+    func carryOut(
+        on connection: PostgresConnection,
+        _ tables: PostgresConnection
+    ) async throws -> StoredApplication? {
+        var adopted: String?
+        if let stored, stored.database == nil { adopted = try await connection.adoptedTable(ofSchema: stored.schema) }
+        var transaction = ChangeTransaction(
+            connection: connection,
+            tables: tables,
+            application: application,
+            actor: actor,
+            stored: stored,
+            adopted: adopted
+        )
+        for step in planned { try await transaction.perform(step.change) }
+        try await connection.log(planned, of: application, by: actor)
+        let result = try await connection.query(StoredApplication.statement(for: application))
+        var changed = try StoredApplication.all(in: result).first
+        let raised = try await connection.raiseRevision(of: [application])
+        changed?.revision = raised.revision
+        changed?.updated = raised.moment.milliseconds
+        return changed
+    }
+}
+
 /// The transaction of one change: what its steps need to know of the application and of each other.
 ///
 /// Within a step the rows of `federation` are written first and the users table is touched last, since logins wait from
 /// then on until the commit.
 struct ChangeTransaction {
+    /// In the main database.
     let connection: PostgresConnection
+    /// In the database that the application's users are in; the same one where that is the main database.
+    ///
+    /// Its transaction is committed when that of `connection` has done all but its commit. When the service dies
+    /// between both, the users table is ahead of the configuration: so every step about it does no harm twice.
+    let tables: PostgresConnection
     let application: ApplicationID
     let actor: Actor
-    /// The PostgreSQL schema of the application's users; nil while there is no application.
-    var schema: String?
+    /// Where the application's users are; nil while there is no application.
+    var place: ApplicationPlace?
     /// The table that they are in where it was there before the application.
     private let adopted: String?
     let dynamicNames: Set<PropertyName>
@@ -205,30 +265,34 @@ struct ChangeTransaction {
 
     init(
         connection: PostgresConnection,
+        tables: PostgresConnection,
         application: ApplicationID,
         actor: Actor,
         stored: StoredApplication?,
         adopted: String?
     ) {
         self.connection = connection
+        self.tables = tables
         self.application = application
         self.actor = actor
         self.adopted = adopted
-        schema = stored?.schema
+        place = stored?.place
         dynamicNames = stored?.dynamicNames ?? []
     }
 
     /// Does one step.
     mutating func perform(_ change: ConfigurationChange) async throws {
-        if case .create(let name, let schema, let settings) = change {
-            return try await create(name: name, schema: schema, settings: settings)
+        if case .create(let name, let schema, let database, let settings) = change {
+            let place = ApplicationPlace(id: application, schema: schema, database: database)
+            return try await create(name: name, at: place, settings: settings)
         }
         let users = try users()
         switch change {
         case .create: break
         case .rename(let name): try await rename(to: name)
         case .changeSettings(let settings): try await changeSettings(settings)
-        case .delete: try await delete(schema: users.schema)
+        case .move(let database): try await move(to: database, from: users)
+        case .delete: try await delete(users.place)
         case .addKey(let label, let hash, let server): try await addKey(label: label, hash: hash, server: server)
         case .replaceKey(let label, let hash): try await replaceKey(label: label, hash: hash)
         case .relabelKey(let from, let to): try await relabelKey(from: from, to: to)
@@ -250,8 +314,8 @@ struct ChangeTransaction {
     }
 
     private func users() throws(Failure) -> UsersTable {
-        guard let schema else { throw Failure(.notFound, "There is no application \(application).") }
-        return UsersTable(schema: schema, adopted: adopted)
+        guard let place else { throw Failure(.notFound, "There is no application \(application).") }
+        return UsersTable(of: place, adopted: adopted)
     }
 
     /// Runs commands that keep logins waiting: those that lock the users table, or many of its rows, until the commit.
@@ -288,7 +352,7 @@ struct ChangeTransaction {
         orElse advice: String,
         _ body: (PostgresConnection) async throws(PostgresError) -> Value
     ) async throws -> Value {
-        do { return try await body(connection) } catch {
+        do { return try await body(tables) } catch {
             throw Self.refusal(of: error, about: property, in: try users(), advice: advice)
         }
     }

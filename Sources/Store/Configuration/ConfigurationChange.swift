@@ -3,9 +3,11 @@ package import Vocabulary
 /// One step of a change of an application's configuration; the vocabulary of everything that operators can do to one.
 package enum ConfigurationChange: Sendable {
     /// Makes the application and its PostgreSQL schema. Stands in front of all other steps.
-    case create(name: String, schema: String, settings: JSONValue)
+    case create(name: String, schema: String, database: DatabaseVariable? = nil, settings: JSONValue)
     case rename(String)
     case changeSettings(JSONValue)
+    /// Has the application's users in another database, which they have been copied to; nil for the main one.
+    case move(to: DatabaseVariable?)
     /// Removes the application, its PostgreSQL schema and everything in it. Stands alone.
     case delete
 
@@ -53,6 +55,28 @@ package enum ConfigurationChange: Sendable {
             self.id = id
             self.secret = secret
             self.configID = configID
+        }
+    }
+}
+
+extension ConfigurationChange {
+    /// Whether it needs the database that the application's users are in.
+    package var touchesUsers: Bool {
+        switch self {
+        case .create, .changeSettings, .move, .delete, .declareProperty, .renameProperty, .widenProperty,
+            .changeProperty, .removeProperty:
+            true
+        case .rename, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider, .setProviderApps,
+            .removeProvider, .indexProperty, .orderProperties, .setMapping:
+            false
+        }
+    }
+
+    /// The database, not the main one, that an application comes to have by it.
+    var otherDatabase: DatabaseVariable? {
+        switch self {
+        case .create(_, _, let database, _), .move(to: let database): database
+        default: nil
         }
     }
 }

@@ -6,8 +6,11 @@ extension Store {
     ///
     /// - Throws: `conflict`.
     package func refuseIdentityChange(to settings: JSONValue, of stored: StoredApplication) async throws(Failure) {
-        guard let statement = Self.passwordsOfOthers(than: settings, stored.id, schema: stored.schema) else { return }
-        if try await query(statement).count > 0 { throw Self.identityPropertyStays }
+        guard let statement = Self.isOther(than: settings, stored.id), try await query(statement).count > 0 else {
+            return
+        }
+        let passwords = try await query(Self.passwords(inSchema: stored.schema), in: tables(of: stored))
+        if passwords.count > 0 { throw Self.identityPropertyStays }
     }
 
     /// The same within a change, for the settings that a step is about to write.
@@ -15,23 +18,26 @@ extension Store {
         to settings: JSONValue,
         of id: ApplicationID,
         schema: String,
-        on connection: PostgresConnection
+        on connection: PostgresConnection,
+        _ tables: PostgresConnection
     ) async throws {
-        guard let statement = passwordsOfOthers(than: settings, id, schema: schema) else { return }
-        if try await connection.query(statement).count > 0 { throw identityPropertyStays }
+        guard let statement = isOther(than: settings, id), try await connection.query(statement).count > 0 else {
+            return
+        }
+        if try await tables.query(passwords(inSchema: schema)).count > 0 { throw identityPropertyStays }
     }
 
-    /// A row where the application has another identity property, and somebody a password.
-    private static func passwordsOfOthers(
-        than settings: JSONValue,
-        _ id: ApplicationID,
-        schema: String
-    ) -> Statement? {
+    /// A row where somebody has a password.
+    private static func passwords(inSchema schema: String) -> Statement {
+        "select from \(identifier: schema).passwords limit 1"
+    }
+
+    /// A row where the application has another identity property.
+    private static func isOther(than settings: JSONValue, _ id: ApplicationID) -> Statement? {
         guard let property = settings.object?["identityProperty"]?.string else { return nil }
         return """
             select from federation.applications a
             where a.id = \(id.text) and coalesce(a.settings ->> 'identityProperty', \(PropertyName.email.text)) <> \(property)
-                and exists (select from \(identifier: schema).passwords)
             """
     }
 

@@ -149,7 +149,7 @@ extension Store {
     package func indexStates(of place: ApplicationPlace) async throws(Failure) -> [PropertyIndexState] {
         let declared = try await query(Self.indexedProperties(of: place))
         guard declared.count > 0 else { return [] }
-        let indexes = try await query(UsersTable(schema: place.schema).indexQuestion)
+        let indexes = try await query(UsersTable(of: place).indexQuestion, in: tables(of: place))
         return try read { () throws(PostgresError) in
             let indexes = try UsersTable.indexes(in: indexes)
             return try Self.properties(in: declared).map { property, problem in
@@ -172,9 +172,10 @@ extension Store {
     /// - Returns: What became of it.
     /// - Throws: `store_unavailable` and its like.
     package func reconcileIndexes(of place: ApplicationPlace) async throws(Failure) -> IndexReconciliation {
-        let users = UsersTable(schema: place.schema)
+        let users = UsersTable(of: place)
         let (declared, indexes) = (
-            try await query(Self.indexedProperties(of: place)), try await query(users.indexQuestion)
+            try await query(Self.indexedProperties(of: place)),
+            try await query(users.indexQuestion, in: tables(of: place))
         )
         let plan = try read { () throws(PostgresError) in
             IndexPlan(
@@ -184,14 +185,14 @@ extension Store {
         }
         guard !plan.isEmpty else { return .done(built: 0, dropped: 0) }
         do {
-            return try await postgres.withConnection { connection in
+            return try await tables(of: place).withConnection { connection in
                 let lock: Statement = "select pg_try_advisory_lock(hashtextextended('federation indexes', 0))"
                 guard try await connection.query(lock).first?.decode(0, as: Bool.self) == true else {
                     return .elsewhere
                 }
                 // Builds wait for every transaction that is older than they are.
                 try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = 0")
-                return try await Self.reconcile(place, users, on: connection)
+                return try await reconcile(place, users, on: connection)
             }
         } catch let error as PostgresError {
             throw await failure(of: error, in: nil)
@@ -203,18 +204,18 @@ extension Store {
     }
 
     /// Carries the plan out that is right by now, under the lock.
-    private static func reconcile(
+    private func reconcile(
         _ place: ApplicationPlace,
         _ users: UsersTable,
         on connection: PostgresConnection
     ) async throws -> IndexReconciliation {
-        let declared = try properties(in: try await connection.query(indexedProperties(of: place)))
+        let declared = try Self.properties(in: try await postgres.query(Self.indexedProperties(of: place)))
         let plan = IndexPlan(from: try await users.indexes(on: connection), to: declared.map(\.property))
         var hindrance: String?
         for index in plan.superfluous {
             do throws(PostgresError) {
                 try await connection.execute(script: index.drop(concurrently: true))
-            } catch { hindrance = "\(try passing(error))" }
+            } catch { hindrance = "\(try Self.passing(error))" }
         }
         for property in plan.missing {
             var problem: String?
@@ -222,12 +223,12 @@ extension Store {
                 let build = try await users.buildIndex(of: property, named: PropertyIndex.newName(), on: connection)
                 try await connection.execute(script: build)
             } catch let error as PostgresError {
-                problem = "\(try passing(error))"
+                problem = "\(try Self.passing(error))"
             } catch let failure as Failure {
                 problem = failure.message
             }
             hindrance = problem ?? hindrance
-            _ = try await connection.query(
+            _ = try await postgres.query(
                 """
                 update federation.properties set index_problem = \(problem)
                 where application_id = \(place.id.text) and name = \(property.name.text)

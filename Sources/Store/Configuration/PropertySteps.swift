@@ -10,9 +10,9 @@ extension ChangeTransaction {
     mutating func declare(_ property: Property, in users: UsersTable) async throws {
         try refuseReserved(property.name)
         try await register(property)
-        let shown = try await users.column(property.name, on: connection)
+        let shown = try await users.column(property.name, on: tables)
         var column = shown
-        if column == nil { column = try await users.unshownColumn(property.name, on: connection) }
+        if column == nil { column = try await users.unshownColumn(property.name, on: tables) }
         if let column { try column.check(for: property) }
 
         let values = DynamicValues(of: property, in: users)
@@ -61,10 +61,16 @@ extension ChangeTransaction {
         let isTracked = try await exists(written.some, for: from, orElse: WrittenValues.advice)
         if users.adopted != nil {
             try await renameAdoptedColumn(from: from, to: to, in: users)
-        } else {
+        } else if try await !isRenamed(from, to, in: users) {
             try await alter(users, "rename column \(quoted(from.text)) to \(quoted(to.text))", for: from)
         }
         if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
+    }
+
+    /// Whether a change that died between its two commits has renamed the column.
+    private func isRenamed(_ from: PropertyName, _ to: PropertyName, in users: UsersTable) async throws -> Bool {
+        guard users.place.database != nil, try await users.column(from, on: tables) == nil else { return false }
+        return try await users.column(to, on: tables) != nil
     }
 
     /// Changes who may write and see it and whether it is required; a built-in property is declared by that.
@@ -81,7 +87,7 @@ extension ChangeTransaction {
             _ = try builtIn(name)
             try await register(property)
         }
-        guard let column = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
+        guard let column = try await users.column(name, on: tables) else { throw Self.columnMissing(name) }
         if required != column.notNull {
             let mustBeValidated = required && !isNew && !declared.contains(name)
             guard !mustBeValidated || column.isValidated == true else {

@@ -29,7 +29,7 @@ extension Store {
     func validate(_ requirement: Requirement) async throws {
         let table = requirement.users.table
         let constraint = requirement.constraint
-        try await withShortLocks { connection in
+        try await withShortLocks(in: tables(of: requirement.users.place)) { connection in
             let name = try await connection.query(
                 """
                 select attname::text from pg_attribute
@@ -47,7 +47,7 @@ extension Store {
             )
         }
         do {
-            try await postgres.withConnection { connection in
+            try await tables(of: requirement.users.place).withConnection { connection in
                 try await connection.execute(
                     script: """
                         begin; set local statement_timeout = '10min'; set local lock_timeout = '1min';
@@ -88,7 +88,9 @@ extension Store {
                 let script = """
                     alter table \(requirement.users.table) drop constraint if exists \(requirement.constraint)
                     """
-                try? await withShortLocks { connection in try await connection.execute(script: script) }
+                try? await withShortLocks(in: tables(of: requirement.users.place)) { connection in
+                    try await connection.execute(script: script)
+                }
             }
         }.value
     }

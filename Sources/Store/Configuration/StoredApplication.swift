@@ -6,6 +6,8 @@ package struct StoredApplication: Sendable {
     package let name: String
     /// The PostgreSQL schema of its users.
     package let schema: String
+    /// Where that schema is; nil for the main database.
+    package let database: DatabaseVariable?
     /// The configuration's revision at the last change of anything of this application: its entity tag.
     package internal(set) var revision: Int64
     package let settings: JSONValue

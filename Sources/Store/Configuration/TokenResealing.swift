@@ -2,17 +2,21 @@ import Postgres
 package import Vocabulary
 
 /// An application by what finds its tables.
-package struct ApplicationPlace: Sendable {
+package struct ApplicationPlace: Sendable, Hashable {
     package let id: ApplicationID
     let schema: String
+    let database: DatabaseVariable?
+
+    /// Whether they are in a database of the application's own.
+    package var isElsewhere: Bool { database != nil }
 }
 
 extension Application {
-    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema) }
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema, database: database) }
 }
 
 extension StoredApplication {
-    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema) }
+    package var place: ApplicationPlace { ApplicationPlace(id: id, schema: schema, database: database) }
 }
 
 /// How much of an application is stored under one master key.
@@ -27,12 +31,18 @@ package struct SealedCount: Sendable {
 extension Store {
     /// All applications, in the order of their ids.
     package func applicationPlaces() async throws(Failure) -> [ApplicationPlace] {
-        let result = try await query("select id, schema_name from federation.applications order by id")
+        let result = try await query("select id, schema_name, database from federation.applications order by id")
         return try read { () throws(PostgresError) in
             var places: [ApplicationPlace] = []
             for row in result.rows {
                 guard let id = ApplicationID(try row.decode(0, as: String.self)) else { continue }
-                places.append(ApplicationPlace(id: id, schema: try row.decode(1, as: String.self)))
+                places.append(
+                    ApplicationPlace(
+                        id: id,
+                        schema: try row.decode(1, as: String.self),
+                        database: try row.decode(2, as: String?.self).flatMap(DatabaseVariable.init)
+                    )
+                )
             }
             return places
         }
@@ -49,7 +59,8 @@ extension Store {
                 select payload_key_id, 0, count(*)
                 from \(identifier: place.schema).single_use where payload_key_id is not null and expires > now() group by 1
             ) counts group by 1 order by 1
-            """
+            """,
+            in: tables(of: place)
         )
         return try read { () throws(PostgresError) in
             var counts: [SealedCount] = []
@@ -87,7 +98,8 @@ extension Store {
         by actor: Actor,
         reseal: @escaping @Sendable (SealedSecret, IdentityKey) -> SealedSecret?
     ) async throws(Failure) -> Int {
-        try await transaction { connection in
+        let tables = tables(of: place)
+        return try await transaction(in: tables) { connection in
             let tokens = try await Self.lockTokens(
                 of: place,
                 notUnder: keyID,
@@ -106,7 +118,7 @@ extension Store {
                 from: .object(["keyIds": .array(Set(tokens.map(\.secret.keyID)).sorted().map(JSONValue.string))]),
                 to: .object(["keyId": .string(keyID), "tokens": .integer(Int64(tokens.count))])
             )
-            try await connection.record([entry], by: actor)
+            try await tables.record([entry], by: actor, with: connection)
             return tokens.count
         }
     }

@@ -3,14 +3,17 @@ package import Vocabulary
 
 /// The users table of an application, and the one of identities beside it, as statements name them.
 struct UsersTable: Sendable, Hashable {
-    let schema: String
+    /// The application whose users they are.
+    let place: ApplicationPlace
     /// The table that `users` is a view of, quoted; nil where `users` is the table itself.
     let adopted: String?
 
-    init(schema: String, adopted: String? = nil) {
-        self.schema = schema
+    init(of place: ApplicationPlace, adopted: String? = nil) {
+        self.place = place
         self.adopted = adopted
     }
+
+    var schema: String { place.schema }
 
     /// By this name rows are read and written.
     var users: String { quoted(schema) + ".users" }
@@ -100,8 +103,17 @@ extension UsersTable.Column {
 
 extension Store {
     /// The columns of a users table as the database has them; empty when the table does not exist.
-    package func liveColumns(ofSchema schema: String) async throws(Failure) -> [LiveColumn] {
-        let result = try await query(LiveColumn.statement(ofSchema: schema))
+    ///
+    /// - Parameters:
+    ///   - schema: The schema of an application's users.
+    ///   - stored: The application; nil while there is none, which the main database is looked at for.
+    /// - Returns: In their order.
+    /// - Throws: `store_unavailable` and its like.
+    package func liveColumns(
+        ofSchema schema: String,
+        of stored: StoredApplication? = nil
+    ) async throws(Failure) -> [LiveColumn] {
+        let result = try await query(LiveColumn.statement(ofSchema: schema), in: stored.map(tables(of:)))
         return try read { () throws(PostgresError) in try LiveColumn.all(in: result) }
     }
 }

@@ -53,15 +53,17 @@ extension ChangeTransaction {
             "declared property \(name)"
         )
         guard !widening.keepsColumn else { return }
+        guard let live = try await users.column(name, on: tables) else { throw Self.columnMissing(name) }
+        // A change that died between its two commits has done the rest.
+        if users.place.database != nil, live.type.hasSameBytes(as: type.sqlType) { return }
 
         let written = WrittenValues(of: name, in: users)
         let isTracked = try await exists(written.some, for: name, orElse: WrittenValues.advice)
         if widening.from == .int, type == .double { try await refuseInexact(name, in: users) }
         // PostgreSQL would build it anew while logins wait, and in a form that is not the wider type's.
-        for index in try await users.indexes(on: connection) where index.column == name.text {
+        for index in try await users.indexes(on: tables) where index.column == name.text {
             try await exclusively(index.drop(), for: name, orElse: WrittenValues.advice)
         }
-        guard let live = try await users.column(name, on: connection) else { throw Self.columnMissing(name) }
         let column = quoted(live.name)
         let action = "alter column \(column) type \(type.sqlType) using (\(widening.value(of: column)))"
         if users.adopted != nil {

@@ -56,7 +56,7 @@ extension Store {
         authenticatedWithin seconds: Int,
         of application: Application
     ) async throws(Failure) -> StoredDeletionRequest {
-        try await transaction { connection in
+        try await transaction(in: tables(of: application)) { connection in
             guard let user = try await connection.lockUser(ofSession: tokenHash, of: application),
                 user.status != .disabled
             else { throw Failure.sessionInvalid }

@@ -62,7 +62,7 @@ extension Store {
         _ requests: [NewDeletionRequest],
         of application: Application
     ) async throws(Failure) -> [StoredDeletionRequest] {
-        try await transaction { connection in
+        try await transaction(in: tables(of: application)) { connection in
             var stored: [StoredDeletionRequest] = []
             for request in requests {
                 stored.append(try await Self.openDeletion(request, of: application, on: connection))
@@ -105,12 +105,13 @@ extension Store {
                 on o.application_id = d.application_id and (o.code = d.code or o.call_hash = d.call_hash)
             where d.code = \(code) and d.application_id = \(application.id.text)
             group by d.code
-            """
+            """,
+            in: tables(of: application)
         )
         return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
     }
 
-    /// The applications of which a request is due: most of many have none.
+    /// The applications in the main database of which a request is due: most of many have none.
     package func applicationsWithDueDeletions() async throws(Failure) -> Set<ApplicationID> {
         let result = try await query(
             "select distinct application_id from federation.deletion_requests where \(Self.deletionIsDue)"
@@ -141,7 +142,8 @@ extension Store {
             select code, provider, object_id from federation.deletion_requests
             where application_id = \(application.id.text) and \(Self.deletionIsDue)
             order by due, code limit \(limit)
-            """
+            """,
+            in: tables(of: application)
         )
         return try read { () throws(PostgresError) in
             var due: [DueDeletion] = []

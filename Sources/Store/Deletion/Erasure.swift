@@ -38,19 +38,26 @@ extension Store {
         telling notices: [Notice] = [],
         by actor: Actor
     ) async throws(Failure) -> Erasure {
-        let work = ErasureWork(code: code, application: application, hash: hash, notices: notices)
+        let tables = tables(of: application)
+        let work = ErasureWork(
+            code: code,
+            application: application,
+            tables: tables,
+            hash: hash,
+            notices: notices
+        )
         do {
-            return try await postgres.withTransaction { try await work.carryOut(on: $0, by: actor) }
+            return try await tables.withTransaction { try await work.carryOut(on: $0, by: actor) }
         } catch let error as PostgresError {
             guard let hindrance = error.hindrance else {
                 // It goes to the end of the line: those behind it have nothing to do with what went wrong.
-                if case .server = error { try await transaction { try await work.noteAttempt(on: $0) } }
+                if case .server = error { try await transaction(in: tables) { try await work.noteAttempt(on: $0) } }
                 throw await failure(of: error, in: application)
             }
-            try await transaction { try await work.note(hindrance, on: $0, by: actor) }
+            try await transaction(in: tables) { try await work.note(hindrance, on: $0, by: actor) }
             return .hindered(by: hindrance)
         } catch let contested as Contested {
-            try await transaction { try await work.note(contested.hindrance, on: $0, by: actor) }
+            try await transaction(in: tables) { try await work.note(contested.hindrance, on: $0, by: actor) }
             return .hindered(by: contested.hindrance)
         } catch let error as Failure {
             throw error
@@ -81,6 +88,7 @@ private struct Contested: Error {
 private struct ErasureWork: Sendable {
     let code: String
     let application: Application
+    let tables: Tables
     let hash: IdentityHasher
     let notices: [Notice]
 
@@ -108,9 +116,11 @@ private struct ErasureWork: Sendable {
             where code = \(code)
             """
         )
-        if let entry = entry(for: erasure, isBanned: isBanned) { try await connection.record([entry], by: actor) }
         if case .user = erasure {
             for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
+        }
+        if let entry = entry(for: erasure, isBanned: isBanned) {
+            try await tables.record([entry], by: actor, with: connection)
         }
         return erasure
     }
@@ -188,7 +198,7 @@ private struct ErasureWork: Sendable {
     }
 
     /// Writes down what stands in the way; the audit log gets an entry when it is something else than before.
-    func note(_ hindrance: String, on connection: PostgresConnection, by actor: Actor) async throws(PostgresError) {
+    func note(_ hindrance: String, on connection: PostgresConnection, by actor: Actor) async throws {
         let noted = try await connection.query(
             """
             update federation.deletion_requests d set attempted = now(), hindrance = \(hindrance)
@@ -198,7 +208,8 @@ private struct ErasureWork: Sendable {
             """
         )
         guard let row = noted.first, try row.decode(0, as: Bool.self) else { return }
-        try await connection.record([entry("deletion.hindered", target: nil, ["table": .string(hindrance)])], by: actor)
+        let entry = entry("deletion.hindered", target: nil, ["table": .string(hindrance)])
+        try await tables.record([entry], by: actor, with: connection)
     }
 
     /// Writes down that it was tried, whatever went wrong.

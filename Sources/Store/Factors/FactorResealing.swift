@@ -14,7 +14,8 @@ extension Store {
             """
             select secret_key_id, count(*) from \(Self.factors(of: place))
             where secret_key_id is not null group by 1 order by 1
-            """
+            """,
+            in: tables(of: place)
         )
         return try read { () throws(PostgresError) in
             var counts: [(keyID: String, count: Int)] = []
@@ -46,7 +47,8 @@ extension Store {
         by actor: Actor,
         reseal: @escaping @Sendable (SealedSecret, _ user: ObjectID, _ factor: ObjectID) throws -> SealedSecret
     ) async throws -> Int {
-        try await transaction { connection in
+        let tables = tables(of: place)
+        return try await transaction(in: tables) { connection in
             let result = try await connection.query(
                 """
                 select id, object_id, secret, secret_key_id from \(Self.factors(of: place))
@@ -78,7 +80,7 @@ extension Store {
                 from: .object(["keyIds": .array(former.sorted().map(JSONValue.string))]),
                 to: .object(["keyId": .string(keyID), "factors": .integer(Int64(result.count))])
             )
-            try await connection.record([entry], by: actor)
+            try await tables.record([entry], by: actor, with: connection)
             return result.count
         }
     }

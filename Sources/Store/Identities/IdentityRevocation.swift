@@ -70,7 +70,8 @@ extension Store {
         by actor: Actor
     ) async throws(Failure) -> RevokedIdentity? {
         let identity = revocation.identity
-        return try await transaction { connection in
+        let tables = tables(of: application)
+        return try await transaction(in: tables) { connection in
             let user = try await connection.lockUser(of: identity, schema: application.schema)
             // Also when a login came after it, it is no news, or the identity is nobody's for now: what was issued
             // before has ended.
@@ -103,7 +104,7 @@ extension Store {
                     "revokedBy": .string(revocation.word),
                 ])
             )
-            try await connection.record([entry], by: actor)
+            try await tables.record([entry], by: actor, with: connection)
             return RevokedIdentity(user: user, sessionsEnded: ended)
         }
     }

@@ -39,7 +39,7 @@ extension Store {
         let first = statement.linking(linking)
         let application = statement.application
         return try await current(application) {
-            try await postgres.withTransaction { connection in
+            try await tables(of: application).withTransaction { connection in
                 let joined = try await connection.join(linking, to: write, of: application)
                 // What is the user's already logs in like every other identity.
                 var statement = joined == .known ? statement : first

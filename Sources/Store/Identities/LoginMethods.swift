@@ -81,7 +81,7 @@ extension Store {
         in application: Application
     ) async throws(Failure) -> [KeptIdentity] {
         let schema = application.schema
-        return try await transaction { connection in
+        return try await transaction(in: tables(of: application)) { connection in
             guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
                 throw Failure.sessionInvalid
             }

@@ -31,7 +31,7 @@ extension Store {
         for identity: IdentityKey,
         of application: Application
     ) async throws(Failure) -> Int {
-        try await transaction { connection in
+        try await transaction(in: tables(of: application)) { connection in
             guard let user = try await connection.lockUser(of: identity, schema: application.schema) else { return 0 }
             var news = 0
             for change in changes {

@@ -4,11 +4,14 @@ package import Vocabulary
 /// The import of one file into one application.
 package struct ImportKey: Sendable {
     package let application: ApplicationID
+    /// Where its users are, and what is known of the import; nil for the main database.
+    let database: DatabaseVariable?
     /// SHA-256 of the file.
     package let fileHash: [UInt8]
 
-    package init(application: ApplicationID, fileHash: [UInt8]) {
+    package init(application: ApplicationID, at database: DatabaseVariable? = nil, fileHash: [UInt8]) {
         self.application = application
+        self.database = database
         self.fileHash = fileHash
     }
 
@@ -24,13 +27,18 @@ package struct ImportProgress: Sendable {
 }
 
 extension Store {
+    private func tables(of key: ImportKey) -> Tables {
+        Tables(of: key.application, at: key.database, in: databases)
+    }
+
     /// How far the import of a file is; nil when there was none.
     package func progress(of key: ImportKey) async throws(Failure) -> ImportProgress? {
         let result = try await query(
             """
             select source, records, imported, existing, finished is not null from federation.imports
             where \(key.condition)
-            """
+            """,
+            in: tables(of: key)
         )
         return try read { () throws(PostgresError) in
             guard let row = result.first else { return nil }
@@ -48,7 +56,8 @@ extension Store {
 
     /// Begins an import at the first record, whatever there was of it, and says so in the audit log.
     package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
-        try await transaction { connection in
+        let tables = tables(of: key)
+        try await transaction(in: tables) { connection in
             _ = try await connection.query("delete from federation.imports where \(key.condition)")
             _ = try await connection.query(
                 """
@@ -56,14 +65,15 @@ extension Store {
                 values (\(key.application.text), \(key.fileHash), \(source))
                 """
             )
-            try await connection.record([key.entry("begin", source: source)], by: actor)
+            try await tables.record([key.entry("begin", source: source)], by: actor, with: connection)
         }
     }
 
     /// Says in the audit log that an import goes on.
     package func resumeImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
-        try await transaction { connection in
-            try await connection.record([key.entry("resume", source: source)], by: actor)
+        let tables = tables(of: key)
+        try await transaction(in: tables) { connection in
+            try await tables.record([key.entry("resume", source: source)], by: actor, with: connection)
         }
     }
 
@@ -74,11 +84,12 @@ extension Store {
         _ counts: ImportCounts,
         by actor: Actor
     ) async throws(Failure) {
-        try await transaction { connection in
+        let tables = tables(of: key)
+        try await transaction(in: tables) { connection in
             _ = try await connection.query(
                 "update federation.imports set finished = now() where \(key.condition)"
             )
-            try await connection.record([key.entry("end", source: source, counts)], by: actor)
+            try await tables.record([key.entry("end", source: source, counts)], by: actor, with: connection)
         }
     }
 
@@ -99,7 +110,8 @@ extension Store {
             """
             select record, line, reason, message from federation.import_refusals
             where \(key.condition) and record > \(record) order by record limit \(limit)
-            """
+            """,
+            in: tables(of: key)
         )
         return try read { () throws(PostgresError) in
             var refusals: [ImportRefusal] = []
@@ -124,7 +136,7 @@ extension Store {
     /// once many rows have come.
     package func analyzeUsers(of application: Application) async throws(Failure) {
         do {
-            try await postgres.withConnection { connection in
+            try await tables(of: application).withConnection { connection in
                 try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = 0")
                 let table = try await connection.query(
                     "select federation.users_table(\(application.schema))::text"

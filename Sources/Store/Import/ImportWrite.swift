@@ -24,7 +24,7 @@ extension Store {
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> ImportCounts {
         try await part(batch, in: application) { batch in
-            let verdicts = try await transaction(endingBy: "commit") { connection in
+            let verdicts = try await transaction(endingBy: "commit", of: application) { connection in
                 let columns = try await connection.importColumns(of: application)
                 for lacking in try await connection.stage(batch, columns, in: application, hashingBy: hash) {
                     _ = try await connection.query(Self.insertion(lacking: lacking, in: application))
@@ -51,7 +51,7 @@ extension Store {
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> (ImportCounts, [ImportRefusal]) {
         try await part(batch, in: application) { batch in
-            let verdicts = try await transaction(endingBy: "rollback") { connection in
+            let verdicts = try await transaction(endingBy: "rollback", of: application) { connection in
                 let columns = try await connection.importColumns(of: application)
                 let lacks = try await connection.stage(batch, columns, in: application, hashingBy: hash)
                 let copy = try await connection.query(Self.definition(ofCopy: "import_check", in: application))
@@ -71,9 +71,10 @@ extension Store {
     /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
     private func transaction(
         endingBy end: String,
+        of application: Application,
         _ body: @Sendable (PostgresConnection) async throws -> ImportVerdicts
     ) async throws -> ImportVerdicts {
-        try await postgres.withConnection { connection in
+        try await tables(of: application).withConnection { connection in
             try await connection.execute(script: "set statement_timeout = 0")
             _ = try await connection.query("begin")
             let verdicts = try await body(connection)

@@ -9,7 +9,8 @@ extension Store {
             """
             select content_key_id, count(*) from \(identifier: place.schema).mails where state in ('waiting', 'sending')
             group by 1 order by 1
-            """
+            """,
+            in: tables(of: place)
         )
         return try read { () throws(PostgresError) in
             var counts: [(keyID: String, count: Int)] = []
@@ -37,7 +38,8 @@ extension Store {
         limit: Int,
         reseal: @escaping @Sendable (SealedSecret, ObjectID) -> SealedSecret?
     ) async throws(Failure) -> Int {
-        try await transaction { connection in
+        let tables = tables(of: place)
+        return try await transaction(in: tables) { connection in
             let result = try await connection.query(
                 """
                 select id, content, content_key_id from \(identifier: place.schema).mails

@@ -99,14 +99,25 @@ extension Store {
         try await change(
             identity,
             set: "\(unsafeRaw: Self.noToken)",
-            where: """
-                exists (
-                    select from federation.applications
-                    where id = \(application.id.text) and revision = \(application.revision)
-                )
-                """,
+            where: try await isUnchanged(application),
             in: application
         )
+    }
+
+    /// The condition that an application has not been changed since it was read.
+    ///
+    /// Where its users are in a database of its own, which knows nothing of revisions, it has been looked at before.
+    func isUnchanged(_ application: Application) async throws(Failure) -> Statement {
+        let isUnchanged: Statement = """
+            exists (
+                select from federation.applications
+                where id = \(application.id.text) and revision = \(application.revision)
+            )
+            """
+        guard application.database != nil else { return isUnchanged }
+        let result = try await query("select \(isUnchanged)")
+        let answer = try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) }
+        return answer == true ? "true" : "false"
     }
 
     /// Puts a check off that came to nothing.

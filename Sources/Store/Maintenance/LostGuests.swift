@@ -59,7 +59,7 @@ extension Store {
         do {
             // The moment of the last login is looked at once the row is locked, so it tells of a session that this
             // statement does not see.
-            let result = try await postgres.query(
+            let result = try await tables(of: application).query(
                 """
                 with lost as (
                     select u.object_id from \(identifier: schema).users u

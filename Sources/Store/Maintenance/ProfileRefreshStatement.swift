@@ -94,7 +94,10 @@ extension Store {
     ) async throws(Failure) -> StatementOutcome<User?> {
         let refresh = ProfileRefresh(values: values, cleared: cleared, standing: standing, identity: identity)
         return try await current(statement.application) {
-            try await postgres.query(statement.filled(with: refresh), near: statement.application.affinity).first
+            try await tables(of: statement.application).query(
+                statement.filled(with: refresh),
+                near: statement.application.affinity
+            ).first
                 .map { row in try statement.columns.user(in: row, from: 0) }
         }
     }

@@ -123,14 +123,12 @@ extension Store {
         limit: Int
     ) async throws(Failure) -> Int {
         let identities = "\(quoted(application.schema)).identities"
+        let isUnchanged = try await isUnchanged(application)
         let result = try await query(
             """
             with kept as (
                 select provider, provider_app, subject from \(unsafeRaw: identities)
-                where token_key_id is not null and provider <> all (\(providers.map(\.text))) and exists (
-                    select from federation.applications
-                    where id = \(application.id.text) and revision = \(application.revision)
-                )
+                where token_key_id is not null and provider <> all (\(providers.map(\.text))) and \(isUnchanged)
                 limit \(limit) for no key update skip locked
             )
             update \(unsafeRaw: identities) i set \(unsafeRaw: Self.noToken) from kept

@@ -135,10 +135,11 @@ extension Store {
         let result = try await query(
             """
             with places as (
-                select schema_name as schema, t.name, t.rights from federation.applications,
+                select schema_name as schema, t.name, t.rights from federation.applications a,
                     (values ('users', 'select,insert,update,delete'), ('identities', 'select,insert,update,delete'),
                         ('sessions', 'select,insert,update,delete'), ('attempts', 'select,insert,update,delete'),
                         ('single_use', 'select,insert,update,delete')) t (name, rights)
+                where a.database is null
                 union all
                 select 'federation', 'applications', 'select'
                 union all

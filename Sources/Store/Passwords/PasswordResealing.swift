@@ -8,7 +8,8 @@ extension Store {
         of place: ApplicationPlace
     ) async throws(Failure) -> [(keyID: String, count: Int)] {
         let result = try await query(
-            "select hash_key_id, count(*) from \(identifier: place.schema).passwords group by 1 order by 1"
+            "select hash_key_id, count(*) from \(identifier: place.schema).passwords group by 1 order by 1",
+            in: tables(of: place)
         )
         return try read { () throws(PostgresError) in
             var counts: [(keyID: String, count: Int)] = []
@@ -51,7 +52,8 @@ extension Store {
         by actor: Actor,
         reseal: @escaping @Sendable (SealedSecret, ObjectID) throws -> SealedSecret
     ) async throws -> Int {
-        try await transaction { connection in
+        let tables = tables(of: place)
+        return try await transaction(in: tables) { connection in
             let result = try await connection.query(
                 """
                 select object_id, hash, hash_key_id from \(identifier: place.schema).passwords
@@ -83,7 +85,7 @@ extension Store {
                 from: .object(["keyIds": .array(former.sorted().map(JSONValue.string))]),
                 to: .object(["keyId": .string(keyID), "passwords": .integer(Int64(result.count))])
             )
-            try await connection.record([entry], by: actor)
+            try await tables.record([entry], by: actor, with: connection)
             return result.count
         }
     }

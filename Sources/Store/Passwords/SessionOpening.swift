@@ -74,7 +74,9 @@ extension Store {
         let columns = UserColumns(application: application)
         let statement = StatementTemplate(opening.text(of: application)).filled(with: opening)
         return try await current(application) {
-            guard let row = try await postgres.query(statement, near: application.affinity).first else { return nil }
+            guard let row = try await tables(of: application).query(statement, near: application.affinity).first else {
+                return nil
+            }
             let status = try row.decode(0, as: String.self)
             if try row.decode(2, as: UUID?.self) != nil { return try columns.user(in: row, from: 2) }
             switch UserStatus(rawValue: status) {

@@ -54,7 +54,9 @@ extension Store {
             statement.append("\(limit)")
             do throws(PostgresError) {
                 var users: [ExportedUser] = []
-                for row in try await postgres.query(statement, near: application.affinity, isRare: true).rows {
+                for row in try await tables(of: application).query(statement, near: application.affinity, isRare: true)
+                    .rows
+                {
                     users.append(try ExportedUser(row, columns))
                 }
                 return users

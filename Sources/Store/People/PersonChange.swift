@@ -52,7 +52,8 @@ extension Store {
         let reader = PersonReader(application: application)
         let work = PersonWork(id: id, application: application)
         do {
-            return try await postgres.withTransaction { connection in
+            let tables = tables(of: application)
+            return try await tables.withTransaction { connection in
                 @Sendable func current() async throws -> StoredPerson? {
                     let result = try await connection.query(reader.statement(for: id))
                     return try read { () throws(PostgresError) in try reader.person(in: result) }
@@ -63,8 +64,9 @@ extension Store {
                 guard let change = try plan(person) else { return unchanged }
                 let tokens = try await work.tokens(lostBy: change, connection)
                 guard let entry = try await work.carryOut(change, on: person, connection) else { return unchanged }
-                try await connection.record([entry], by: actor)
-                return ChangedPerson(person: try await current(), tokens: tokens, isRecorded: true)
+                let changed = ChangedPerson(person: try await current(), tokens: tokens, isRecorded: true)
+                try await tables.record([entry], by: actor, with: connection)
+                return changed
             }
         } catch let error as PostgresError {
             if case .server(let refusal) = error, ["23503", "23001"].contains(refusal.sqlState) {

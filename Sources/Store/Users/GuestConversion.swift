@@ -22,7 +22,7 @@ extension Store {
         let columns = UserColumns(application: application)
         let schema = application.schema
         return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
-            try await postgres.withTransaction { connection -> User? in
+            try await tables(of: application).withTransaction { connection -> User? in
                 guard let guest = try await connection.lockUser(ofSession: tokenHash, of: application),
                     guest.id == write.password.objectID, guest.status == .guest
                 else { throw Failure.guestInvalid }

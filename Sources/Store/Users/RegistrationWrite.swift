@@ -75,7 +75,7 @@ extension Store {
         let columns = UserColumns(application: application)
         return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
             do {
-                return try await postgres.withTransaction { connection in
+                return try await tables(of: application).withTransaction { connection in
                     var users: [User] = []
                     for (position, user) in new.enumerated() {
                         do {
@@ -98,7 +98,7 @@ extension Store {
                             to: nil
                         )
                     }
-                    try await connection.record(entries, by: actor)
+                    try await tables(of: application).record(entries, by: actor, with: connection)
                     return users
                 }
             } catch let refused as RefusedUser {
@@ -176,7 +176,7 @@ extension Store {
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User?> {
         try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
-            try await postgres.query(statement, near: application.affinity).first
+            try await tables(of: application).query(statement, near: application.affinity).first
                 .map { row in try columns.user(in: row, from: 0) }
         }
     }

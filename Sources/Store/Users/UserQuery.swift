@@ -97,7 +97,7 @@ extension Store {
             set local enable_seqscan = \(usesIndex ? "off" : "on")
             """
         do {
-            return try await postgres.withTransaction { connection in
+            return try await tables(of: application).withTransaction { connection in
                 try await connection.execute(script: settings)
                 let started = ContinuousClock.now
                 var milliseconds: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }

@@ -68,9 +68,10 @@ extension Store {
         by writer: RecordWriter,
         of application: Application
     ) async throws(Failure) -> StatementOutcome<User> {
-        let work = UserUpdateWork(update: update, writer: writer, application: application)
+        let tables = tables(of: application)
+        let work = UserUpdateWork(update: update, writer: writer, application: application, tables: tables)
         return try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
-            try await postgres.withTransaction { try await work.perform($0) }
+            try await tables.withTransaction { try await work.perform($0) }
         }
     }
 }
@@ -80,6 +81,7 @@ private struct UserUpdateWork: Sendable {
     let update: UserUpdate
     let writer: RecordWriter
     let application: Application
+    let tables: Tables
 
     private var schema: String { application.schema }
 
@@ -103,7 +105,7 @@ private struct UserUpdateWork: Sendable {
         // An operator may have edited one of them, which keeps nobody from changing the password.
         let login = update.login?.login ?? formerLogin
         if let login, hasNewIdentity || formerLogin?.hasSameBytes(as: login) != true { try check(login, of: user) }
-        if case .other(let actor) = writer { try await connection.record([entry], by: actor) }
+        if case .other(let actor) = writer { try await tables.record([entry], by: actor, with: connection) }
         return user
     }
 

@@ -1,0 +1,27 @@
+import FoundationEssentials
+import Logging
+import Postgres
+import Store
+import Vocabulary
+
+extension Databases {
+    /// The main database, and those of the applications whose variables are in the environment; all with the same
+    /// numbers.
+    convenience init(_ configuration: PostgresConfiguration, logger: Logger? = nil) {
+        self.init(main: PostgresClient(configuration: configuration)) { variable, problem in
+            guard let problem else {
+                logger?.info("database of applications in use", metadata: ["variable": "\(variable)"])
+                return
+            }
+            logger?.error(
+                "database of applications cannot be used: theirs are answered 503, all others go on",
+                metadata: ["variable": "\(variable)", "cause": "\(problem)"]
+            )
+        } configure: { (variable: DatabaseVariable) throws(DatabaseProblem) in
+            guard let url = ProcessInfo.processInfo.environment[variable.text], !url.isEmpty else {
+                throw .unset(variable)
+            }
+            do { return try configuration.elsewhere(url: url) } catch { throw .malformed(variable, "\(error)") }
+        }
+    }
+}

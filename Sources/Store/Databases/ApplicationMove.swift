@@ -1,0 +1,147 @@
+import Postgres
+import Vocabulary
+
+/// An application's place in a database of its own, and its way there and back (docs/scaling.md).
+extension ChangeTransaction {
+    /// What belongs to an application's users and is in the schema `federation` of their database.
+    private static let belongings = ["deletion_requests", "imports"]
+    /// Rows that are counted to see whether all have come along; of more it is only seen that there are more.
+    private static let mostCounted: Int64 = 100_000
+
+    /// Writes into an application's own database that it holds the application.
+    func enter(_ place: ApplicationPlace, at variable: DatabaseVariable) async throws {
+        let entered = try await tables.query(
+            """
+            insert into federation.applications as a (id, name, schema_name)
+            values (\(application.text), \(application.text), \(place.schema))
+            on conflict (id) do update set name = excluded.name where a.schema_name = excluded.schema_name
+            """
+        )
+        guard entered.affectedRows == 1 else {
+            throw Failure(
+                .conflict,
+                "The database of \(variable) holds the application \(application) already, in another schema."
+            )
+        }
+    }
+
+    /// Has the application's users in another database.
+    ///
+    /// They have been copied there, by dump and restore, while no instance ran; this looks whether they are there, takes
+    /// what belongs to them along, and gives the former schema another name, so that nobody writes to it any more.
+    mutating func move(to variable: DatabaseVariable?, from users: UsersTable) async throws {
+        guard users.adopted == nil else {
+            throw Failure(.conflict, "The users are in a table that was adopted, which stays where it is.")
+        }
+        let place = ApplicationPlace(id: application, schema: users.schema, database: variable)
+        switch (users.place.database, variable) {
+        case (nil, let variable?):
+            try await compare(connection, tables, place)
+            try await enter(place, at: variable)
+            try await carry(from: connection, to: tables)
+            try await retire(place.schema, on: connection)
+        case (.some, nil):
+            try await compare(tables, connection, place)
+            try await carry(from: tables, to: connection)
+            _ = try await tables.query("delete from federation.applications where id = \(application.text)")
+            try await retire(place.schema, on: tables)
+        case (.some, let variable?):
+            // From one of its own to another: that is a copy of the whole database, and says so.
+            let held: Statement = """
+                select from federation.applications where id = \(application.text) and schema_name = \(place.schema)
+                """
+            guard try await tables.query(held).count == 1 else {
+                throw DatabaseProblem.lacks(variable, application)
+            }
+        case (nil, nil): return
+        }
+        try await expectOne(
+            "update federation.applications set database = \(variable?.text) where id = \(application.text)",
+            "application"
+        )
+        self.place = place
+    }
+
+    /// Holds the users that are in a database against those that have come to the other.
+    private func compare(
+        _ source: PostgresConnection,
+        _ target: PostgresConnection,
+        _ place: ApplicationPlace
+    ) async throws {
+        let tables = ["users", "identities", "sessions", "passwords"]
+        let there = try await target.query(
+            "select from unnest(\(tables)) t where to_regclass(format('%I.%I', \(place.schema)::text, t)) is not null"
+        )
+        guard there.count == tables.count else {
+            throw Failure.notCopied(place.schema)
+        }
+        _ = try await target.query("select federation.create_application_schema(\(place.schema))")
+        for table in tables {
+            let count: Statement = """
+                select count(*) from (select from \(identifier: place.schema).\(identifier: table)
+                limit \(Self.mostCounted)) counted
+                """
+            let before = try await source.query(count).first?.decode(0, as: Int64.self)
+            let after = try await target.query(count).first?.decode(0, as: Int64.self)
+            guard before == after else {
+                throw Failure(
+                    .conflict,
+                    """
+                    \(place.schema).\(table) has \(before ?? 0) rows here and \(after ?? 0) in the other database. Stop the \
+                    instances, and copy the schema anew.
+                    """
+                )
+            }
+        }
+    }
+
+    private func carry(from source: PostgresConnection, to target: PostgresConnection) async throws {
+        for table in Self.belongings {
+            let rows = try await source.query(
+                """
+                select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text from federation.\(identifier: table) t
+                where application_id = \(application.text)
+                """
+            )
+            guard let row = rows.first else { continue }
+            _ = try await target.query(
+                """
+                insert into federation.\(identifier: table)
+                select * from jsonb_populate_recordset(
+                    null::federation.\(identifier: table), \(JSONText(try row.decode(0, as: String.self)))
+                )
+                on conflict do nothing
+                """
+            )
+            _ = try await source.query(
+                "delete from federation.\(identifier: table) where application_id = \(application.text)"
+            )
+        }
+    }
+
+    /// Gives the former schema a name under which nothing looks for it; the operator drops it.
+    private func retire(_ schema: String, on connection: PostgresConnection) async throws {
+        let retired = "moved_" + String(schema.prefix(57))
+        let taken = try await connection.query("select from pg_namespace where nspname = \(retired)")
+        guard taken.count == 0 else {
+            throw Failure(
+                .conflict,
+                "There is a schema \(retired) of an earlier move, which this one would need. Drop it if it is not needed."
+            )
+        }
+        _ = try await connection.query("alter schema \(identifier: schema) rename to \(identifier: retired)")
+    }
+}
+
+extension Failure {
+    /// The users are not where the application is to move.
+    static func notCopied(_ schema: String) -> Failure {
+        Failure(
+            .conflict,
+            """
+            The other database has no schema \(schema) with the application's users. Stop the instances and copy it there \
+            first: docs/scaling.md. Nothing has changed.
+            """
+        )
+    }
+}

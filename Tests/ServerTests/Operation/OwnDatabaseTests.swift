@@ -1,0 +1,393 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "An application with a database of its own",
+    .serialized,
+    .deployed(
+        Document(
+            application: "shop",
+            database: Deployment.OwnDatabase.variable,
+            options: #""keepTokens": true"#,
+            settings: #"{"registration": {"enabled": true}}"#,
+            properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
+            mapping: #"{"email": "email", "name": "name"}"#
+        ),
+        Document(application: "demo", mapping: #"{"email": "email"}"#),
+        hasOwnDatabase: true
+    )
+)
+struct OwnDatabaseTests {
+    let deployment: Deployment
+    let own: Deployment.OwnDatabase
+
+    init() throws {
+        deployment = try Deployment.current
+        own = try #require(deployment.own)
+    }
+
+    private var demo: Document { deployment.documents[1] }
+
+    /// The one value of a query in the application's own database.
+    private func value(_ sql: String) async throws -> String? {
+        try await own.database.psql(sql).first?.first.flatMap(\.self)
+    }
+
+    private func warnings() async throws -> String {
+        try await deployment.service.management.get("/health/ready").text
+    }
+
+    @Test("its users, their identities and sessions are there, and nothing of them is in the main database")
+    func login() async throws {
+        let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com"}"#)
+        let first = try await deployment.signIn(ann)
+        #expect(first.created)
+        let again = try await deployment.signIn(ann)
+        #expect(!again.created && again.objectID == first.objectID)
+        #expect(try await deployment.isValid(again.token))
+
+        let id = first.objectID
+        #expect(try await value("select count(*) from shop.users where object_id = '\(id)'") == "1")
+        #expect(try await value("select count(*) from shop.sessions where object_id = '\(id)'") == "2")
+        #expect(try await deployment.value("select to_regnamespace('shop') is null") == "t")
+        #expect(try await value("select count(*) from federation.api_keys") == "0", "no configuration is there")
+
+        let update = try await deployment.client.send(
+            "PUT",
+            deployment.path("users/\(id)"),
+            headers: [("user-token", again.token), ("Content-Type", "application/json")],
+            body: Array(#"{"city": "Ulm"}"#.utf8)
+        )
+        #expect(update.status == 200, "\(update.text)")
+        #expect(try await value("select city from shop.users where object_id = '\(id)'") == "Ulm")
+        let other = try await deployment.signIn(ann, to: demo)
+        #expect(other.created && other.objectID != id)
+    }
+
+    @Test("sixteen first logins of one person at once make one user")
+    func firstLogins() async throws {
+        let ann = try await deployment.newcomer()
+        let ids = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<16 { group.addTask { try await deployment.signIn(ann).objectID } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1)
+    }
+
+    @Test("an account with a password, its login, and its deletion by a session")
+    func password() async throws {
+        _ = try await deployment.register("eve.canary@example.com")
+        let eve = try await deployment.logIn("eve.canary@example.com")
+        #expect(try await value("select count(*) from shop.passwords where object_id = '\(eve.objectID)'") == "1")
+        let reply = try await deployment.client.send(
+            "DELETE",
+            deployment.path("users/\(eve.objectID)"),
+            headers: [("user-token", eve.token)]
+        )
+        #expect((200...204).contains(reply.status), "\(reply.text)")
+        try await eventually("the account is gone") {
+            try await value("select count(*) from shop.users where object_id = '\(eve.objectID)'") == "0"
+        }
+        #expect(try await value("select count(*) from federation.deletion_requests where done is not null") != "0")
+        #expect(try await deployment.value("select count(*) from federation.deletion_requests") == "0")
+    }
+
+    @Test("Facebook's call deletes a user there, its page says so, and the audit log has it")
+    func deletion() async throws {
+        let ann = try await deployment.newcomer()
+        let user = try await deployment.signIn(ann)
+        let entries = try await deployment.audited {
+            let reply = try await deployment.deliver("deletion", ann)
+            #expect(reply.status == 200, "\(reply.body)")
+            let url = try #require(JSON.object(reply.body)?["url"]?.string)
+            let page = try await deployment.client.get(String(url.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" }))
+            #expect(page.status == 200, "\(page.text)")
+        }
+        #expect(try await value("select count(*) from shop.users where object_id = '\(user.objectID)'") == "0")
+        let actions = entries.compactMap { $0["action"]?.string }
+        #expect(actions.contains("user.erase"), "\(entries)")
+        #expect(try await value("select count(*) from federation.audit_log") == "0")
+    }
+
+    @Test("operators read, disable and erase its users, and change its properties, as everywhere")
+    func administration() async throws {
+        let ann = try await deployment.newcomer()
+        let user = try await deployment.signIn(ann)
+        let owner = try await deployment.admin()
+        let path = "applications/shop/users/\(user.objectID)"
+        let entries = try await deployment.audited {
+            try await owner.get(path)
+            try await owner.ask("PATCH", path, #"{"user": {"userStatus": "DISABLED"}}"#)
+            try await owner.ask("POST", "applications/shop/properties", #"{"name": "points", "type": "INT"}"#)
+            try await owner.ask("PATCH", "applications/shop/properties/points", #"{"name": "score"}"#)
+            try await owner.ask(
+                "PATCH",
+                "applications/shop/properties/score",
+                #"{"type": "DOUBLE", "required": false}"#
+            )
+        }
+        let actions = entries.compactMap { $0["action"]?.string }
+        let expected = ["user.read", "user.disable", "property.declare", "property.rename", "property.widen"]
+        #expect(expected.allSatisfy(actions.contains), "\(actions)")
+        try expectProblem(try await deployment.login(ann), "account_disabled")
+        let type = """
+            select format_type(atttypid, null) from pg_attribute where attrelid = 'shop.users'::regclass and attname = 'score'
+            """
+        #expect(try await value(type) == "double precision")
+        try await owner.ask("DELETE", "applications/shop/properties/score?confirm=score")
+        #expect(try await value(type) == nil)
+        #expect(try await owner.get("applications/shop")["database"]?.object?["env"]?.string == "SHOP_DATABASE_URL")
+        let exported = try await deployment.command("export", "shop")
+        #expect(JSON.object(exported)?["database"]?.object?["env"]?.string == "SHOP_DATABASE_URL")
+        let users = try await deployment.command("user", "export", "shop")
+        #expect(users.contains(user.objectID))
+    }
+
+    @Test("a change that died between its two commits is finished by repeating it")
+    func halfDone() async throws {
+        let owner = try await deployment.admin()
+        let properties = "applications/shop/properties"
+        try await own.database.psql("alter table shop.users add column colour text")
+        try await owner.ask("POST", properties, #"{"name": "colour", "type": "STRING"}"#)
+        try await own.database.psql("alter table shop.users rename column colour to paint")
+        try await owner.ask("PATCH", "\(properties)/colour", #"{"name": "paint"}"#)
+        try await own.database.psql("alter table shop.users drop column paint")
+        try await owner.ask("DELETE", "\(properties)/paint?confirm=paint")
+        #expect(try await deployment.signIn(deployment.newcomer()).created)
+    }
+
+    @Test("what is sealed of its users comes under a new master key; where they cannot be reached, that is said")
+    func rotation() async throws {
+        let user = try await deployment.signIn(deployment.newcomer())
+        let token = "select token_key_id from shop.identities where object_id = '\(user.objectID)'"
+        let former = try #require(try await value(token))
+        let keys = [
+            "FEDERATION_MASTER_KEY": Data("canary-newer-key-of-32-bytes-!!!".utf8).base64EncodedString(),
+            "FEDERATION_MASTER_KEY_PREVIOUS": Canary.masterKey,
+        ]
+        let lost = try await deployment.federation(
+            "secrets",
+            "rotate",
+            environment: keys.merging([Deployment.OwnDatabase.variable: "postgres://x@127.0.0.1:1/x"]) { $1 }
+        )
+        #expect(lost.exitStatus == .exited(69), "\(lost.standardError)")
+        #expect(lost.standardError.contains("shop"), "\(lost.standardError)")
+        #expect(try await value(token) == former)
+        try await deployment.command("secrets", "rotate", environment: keys)
+        #expect(try await value(token) != former)
+        let back = [
+            "FEDERATION_MASTER_KEY": Canary.masterKey,
+            "FEDERATION_MASTER_KEY_PREVIOUS": keys["FEDERATION_MASTER_KEY"] ?? "",
+        ]
+        try await deployment.command("secrets", "rotate", environment: back)
+        #expect(try await value(token) == former)
+    }
+
+    @Test("while its database is away its users are answered 503 within a second, and all others go on")
+    func away() async throws {
+        let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
+        let session = try await deployment.signIn(ann)
+        try await own.proxy.admit(.refuse)
+        try await own.proxy.cutAll(.reset)
+        try await eventually("it is noticed") { try await warnings().contains("does not answer") }
+        #expect(try await warnings().contains("shop"))
+        let started = ContinuousClock.now
+        let refused = try await deployment.login(ann)
+        #expect(started.duration(to: .now) < .seconds(1))
+        let problem = try expectProblem(refused, "store_unavailable")
+        #expect(!refused.text.contains("DATABASE_URL"), "\(problem)")
+        #expect(refused.status == 503 && refused.header("Retry-After") != nil)
+        #expect(try await deployment.signIn(bob, to: demo).created)
+        // What is not about its users can be changed all the same.
+        let owner = try await deployment.admin()
+        try await owner.ask("PATCH", "applications/shop", #"{"name": "The shop"}"#)
+        let hindered = try await owner.send("POST", "applications/shop/properties", #"{"name": "late", "type": "INT"}"#)
+        #expect(hindered.status == 503, "\(hindered.text)")
+        try await own.proxy.heal()
+        try await eventually("it is used again") { try await deployment.login(ann).status == 200 }
+        #expect(try await deployment.isValid(session.token))
+        try await eventually("nothing is warned of") { try await !warnings().contains("does not answer") }
+    }
+
+    @Test("while its database hangs, a hundred of its logins take nobody else's place")
+    func hanging() async throws {
+        let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
+        _ = try await (deployment.signIn(ann), deployment.signIn(bob, to: demo))
+        own.proxy.swallow(.toClient)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    let reply = try await deployment.login(ann)
+                    #expect([200, 503].contains(reply.status), "\(reply.text)")
+                }
+            }
+            for _ in 0..<20 {
+                let reply = try await deployment.login(bob, to: demo)
+                #expect(reply.status == 200, "\(reply.text)")
+            }
+            try await group.waitForAll()
+        }
+        try expectProblem(try await deployment.login(ann), "store_unavailable")
+        try await own.proxy.cutAll(.reset)
+        try await own.proxy.heal()
+        try await eventually("it is used again") { try await deployment.login(ann).status == 200 }
+    }
+
+    /// Another instance, which takes something else for the application's database.
+    private func instance(
+        _ url: String?,
+        _ body: (ServiceProcess) async throws -> Void
+    ) async throws {
+        var environment = deployment.commandEnvironment
+        environment[Deployment.OwnDatabase.variable] = url
+        let service = try await ServiceProcess.start(environment: environment)
+        do { try await body(service) } catch {
+            try await service.process.kill()
+            throw error
+        }
+        #expect(try await service.process.terminate() == .exited(0))
+        #expect(service.process.standardOutput.contains("cannot be used"), "the log says it")
+    }
+
+    @Test("a wrong variable: nothing is read or written there, doctor and readiness name it, and the others go on")
+    func wrongVariable() async throws {
+        let ann = try await deployment.newcomer()
+        let body = #"{"accessToken": "\#(ann.token)"}"#
+        let path = deployment.path("users/loginWithFacebook")
+        try await deployment.database.withNeighbour("empty") { empty in
+            let cases: [(url: String?, cause: String)] = [
+                (nil, "SHOP_DATABASE_URL is not set"), ("mysql://x", "holds no usable URL"),
+                (deployment.database.url, "leads to the main database"), (empty.url, "has no tables of this service"),
+            ]
+            for (url, cause) in cases {
+                try await instance(url) { service in
+                    let reply = try await service.client.post(path, json: body)
+                    try expectProblem(reply, "store_unavailable", "\(cause)")
+                    let demo = try await service.client.post(
+                        deployment.path("users/loginWithFacebook", of: demo),
+                        json: body
+                    )
+                    #expect(demo.status == 200, "\(demo.text)")
+                    let ready = try await service.management.get("/health/ready")
+                    #expect(ready.status == 200 && ready.text.contains(cause), "\(ready.text)")
+                }
+                let doctor = try await runFederation(
+                    ["doctor", "--offline"],
+                    environment: deployment.commandEnvironment
+                        .merging([Deployment.OwnDatabase.variable: url ?? ""]) { $1 }
+                )
+                #expect(doctor.standardOutput.contains(cause), "\(doctor.standardOutput)")
+            }
+            #expect(try await empty.psql("select to_regnamespace('federation') is null") == [["t"]])
+        }
+    }
+
+    @Test("the database of another deployment is neither used nor migrated")
+    func foreign() async throws {
+        let ann = try await deployment.newcomer()
+        let ours = try #require(try await value("select id from federation.deployment"))
+        #expect(try await deployment.value("select id from federation.deployment") == ours)
+        try await own.database.psql("update federation.deployment set id = gen_random_uuid()")
+        try await eventually("it is noticed") { try await deployment.login(ann).status == 503 }
+        #expect(try await warnings().contains("another deployment"))
+        let migrated = try await deployment.federation("migrate")
+        #expect(migrated.exitStatus != .exited(0) && migrated.standardError.contains("another deployment"))
+        let document = Document(application: "stray", database: Deployment.OwnDatabase.variable)
+        let applied = try await Document.run(
+            "apply",
+            document.text,
+            environment: document.environment(database: deployment.database)
+                .merging(deployment.commandEnvironment) { $1 }
+        )
+        #expect(applied.exitStatus == .exited(65), "\(applied.standardError)")
+        #expect(try await deployment.value("select count(*) from federation.applications where id = 'stray'") == "0")
+        try await own.database.psql("update federation.deployment set id = '\(ours)'")
+        try await eventually("it is used again") { try await deployment.login(ann).status == 200 }
+        #expect(try await deployment.federation("migrate").exitStatus == .exited(0))
+    }
+
+    @Test("an application is made there and deleted by REST; names that are none are refused")
+    func life() async throws {
+        let owner = try await deployment.admin()
+        for name in ["DATABASE_URL", "FEDERATION_DATABASE_URL", "HOME", "shop_database_url", "FEDERATION_MASTER_KEY"] {
+            let refused = try await owner.send(
+                "POST",
+                "applications",
+                #"{"application": "odd", "database": {"env": "\#(name)"}}"#
+            )
+            try expectProblem(refused, "document_invalid", "\(name)")
+        }
+        let unset = try await owner.send(
+            "POST",
+            "applications",
+            #"{"application": "odd", "database": {"env": "ODD_DATABASE_URL"}}"#
+        )
+        #expect(unset.status == 409 && unset.text.contains("is not set"), "\(unset.text)")
+        try await owner.ask(
+            "POST",
+            "applications",
+            #"{"application": "brief", "database": {"env": "SHOP_DATABASE_URL"}}"#
+        )
+        #expect(try await value("select to_regclass('brief.users') is not null") == "t")
+        try await owner.ask("DELETE", "applications/brief?confirm=brief")
+        #expect(try await value("select to_regnamespace('brief') is null") == "t")
+        #expect(try await value("select count(*) from federation.applications where id = 'brief'") == "0")
+    }
+
+    @Test("an application moves to a database of its own and back, when its users have been copied and not before")
+    func move() async throws {
+        let main = deployment.database
+        let document = Document(application: "mover", mapping: #"{"email": "email"}"#)
+        try await document.apply(to: main)
+        let ann = try await deployment.newcomer()
+        let first = try await deployment.signIn(ann, to: document)
+        let move = ["application", "set", "mover", "--database", Deployment.OwnDatabase.variable]
+        let early = try await deployment.federation(move)
+        #expect(early.exitStatus == .exited(65) && early.standardError.contains("copy it there first"))
+
+        func copy(_ source: TestDatabase, _ target: TestDatabase) async throws {
+            let command = """
+                set -o pipefail
+                pg_dump --schema=mover '\(source.url)' | psql -q -v ON_ERROR_STOP=1 '\(target.url)'
+                """
+            let copied = try await run("bash", ["-c", command])
+            try #require(copied.exitStatus == .exited(0), "\(copied.standardError)")
+        }
+        try await copy(main, own.database)
+        let late = try await deployment.newcomer()
+        _ = try await deployment.signIn(late, to: document)
+        let behind = try await deployment.federation(move)
+        #expect(behind.exitStatus == .exited(65) && behind.standardError.contains("copy the schema anew"))
+        try await own.database.psql("drop schema mover cascade")
+        try await copy(main, own.database)
+        try await deployment.command("application", "set", "mover", "--database", Deployment.OwnDatabase.variable)
+        #expect(try await deployment.value("select to_regclass('mover.users') is null") == "t")
+        try await eventually("the service has heard of it") {
+            try await deployment.login(ann, to: document).status == 200
+        }
+        let moved = try await deployment.signIn(ann, to: document)
+        #expect(!moved.created && moved.objectID == first.objectID)
+        // A document that says nothing of it leaves the users where they are.
+        try await document.apply(to: main, own.environment)
+        #expect(try await deployment.value("select database from federation.applications where id = 'mover'") != nil)
+        #expect(try await deployment.federation("migrate").exitStatus == .exited(0))
+        #expect(try await deployment.value("select to_regnamespace('mover') is null") == "t", "it is not made anew")
+
+        try await copy(own.database, main)
+        try await main.psql("drop schema moved_mover cascade")
+        try await deployment.command("application", "set", "mover", "--main-database")
+        try await eventually("the service has heard of it") {
+            try await deployment.login(ann, to: document).status == 200
+        }
+        #expect(try await deployment.signIn(ann, to: document).objectID == first.objectID)
+        #expect(try await value("select count(*) from federation.applications where id = 'mover'") == "0")
+    }
+}
+
+extension Deployment.OwnDatabase {
+    fileprivate var environment: [String: String] { [Self.variable: database.url] }
+}
