@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Postgres
 package import Vocabulary
 
@@ -17,20 +18,38 @@ extension Store {
     package func migrate() async throws(Failure) {
         do {
             try await postgres.withConnection { try await Self.applySchema(to: $0) }
-        } catch let error as PostgresError {
-            // What schema.sql raises itself is written for who migrates, and repeats no value.
-            if case .server(let refusal) = error, ["P0001", "55P03"].contains(refusal.sqlState) {
-                throw Failure(.storeUnavailable, "The schema was not brought up to its end: \(refusal.message).")
-            }
-            throw await failure(of: error, in: nil)
         } catch {
-            throw Failure(.internal, "The schema could not be applied.", cause: "\(error)")
+            throw await migrationFailure(of: error)
         }
     }
 
+    /// What an error of schema.sql means to who migrates.
+    func migrationFailure(of error: any Error) async -> Failure {
+        guard let error = error as? PostgresError else {
+            return Failure(.internal, "The schema could not be applied.", cause: "\(error)")
+        }
+        // What schema.sql raises itself is written for who migrates, and repeats no value.
+        if case .server(let refusal) = error, ["P0001", "55P03"].contains(refusal.sqlState) {
+            return Failure(.storeUnavailable, "The schema was not brought up to its end: \(refusal.message).")
+        }
+        return await failure(of: error, in: nil)
+    }
+
     /// Sends schema.sql part by part.
-    static func applySchema(to connection: PostgresConnection) async throws {
-        let script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+    ///
+    /// - Parameters:
+    ///   - connection: To the database that gets it.
+    ///   - deployment: Whose own database that is to be; nil for the main one. The file's first transaction reads it,
+    ///     and it is set for that alone: a pooler may have another session for the next.
+    /// - Throws: `PostgresError`.
+    static func applySchema(to connection: PostgresConnection, of deployment: UUID? = nil) async throws {
+        var script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+        if let deployment, let begin = script.firstRange(of: "\nbegin;\n") {
+            script.insert(
+                contentsOf: "set local federation.deployment = '\(deployment.uuidString)';\n",
+                at: begin.upperBound
+            )
+        }
         for part in script.split(separator: divider) { try await connection.execute(script: String(part)) }
     }
 

@@ -80,9 +80,7 @@ extension ChangeTransaction {
     mutating func delete(_ place: ApplicationPlace) async throws {
         // First the row, which all that belongs to the application goes with; logins wait from the second statement on.
         try await expectOne("delete from federation.applications where id = \(application.text)", "application")
-        if place.database != nil {
-            _ = try await tables.query("delete from federation.applications where id = \(application.text)")
-        }
+        // A database of its own says that it holds the application until the main one has forgotten it (`Store.leave`).
         _ = try await tables.query("drop schema if exists \(identifier: place.schema) cascade")
         self.place = nil
     }

@@ -33,9 +33,11 @@ extension Store {
         do {
             while true {
                 do {
-                    return try await withShortLocks { connection in
+                    let (changed, left) = try await withShortLocks { connection in
                         try await change(id, by: actor, plan: plan, on: connection)
                     }
+                    if let left { try await leave(left) }
+                    return changed
                 } catch let unprepared as UnpreparedDatabase {
                     try await prepare(unprepared)
                 } catch let requirement as Requirement where !validated.contains(requirement) {
@@ -49,31 +51,35 @@ extension Store {
         }
     }
 
+    /// - Returns: The application as it is then, and the place of its own that its users are not in any more.
     private func change(
         _ id: ApplicationID,
         by actor: Actor,
         plan: @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange],
         on connection: PostgresConnection
-    ) async throws -> StoredApplication? {
+    ) async throws -> (changed: StoredApplication?, left: ApplicationPlace?) {
         try await Self.lock(id, on: connection)
         // A statement of its own: the one that waits for the lock sees the other tables as they were before the wait.
         let stored = try StoredApplication.all(in: try await connection.query(StoredApplication.statement(for: id)))
             .first
         if let column = stored?.unreadable.first { throw Failure.unreadable(column) }
         let planned = try plan(stored, try await columns(of: stored, on: connection))
-        guard !planned.isEmpty else { return stored }
+        guard !planned.isEmpty else { return (stored, nil) }
         let work = ChangeWork(application: id, actor: actor, stored: stored, planned: planned)
         guard planned.contains(where: \.change.touchesUsers),
             let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
-        else { return try await work.carryOut(on: connection, connection) }
+        else { return (try await work.carryOut(on: connection, connection), nil) }
         let comes = planned.contains { $0.change.otherDatabase != nil }
-        return try await withTables(
+        let changed = try await withTables(
             at: variable,
             holding: comes ? nil : stored?.id,
             copied: comes ? stored?.schema : nil
         ) { tables in
-            try await work.carryOut(on: connection, tables)
+            try await work.carryOut(on: connection, tables) { entries in
+                try await databases.main.withTransaction { try await $0.record(entries, by: actor) }
+            }
         }
+        return (changed, planned.contains(where: \.change.leavesOwnDatabase) ? stored?.place : nil)
     }
 
     /// The columns of the users table; none where there is none, and of a database that is away: what is not about
@@ -85,8 +91,12 @@ extension Store {
         guard let stored else { return [] }
         let statement = LiveColumn.statement(ofSchema: stored.schema)
         guard stored.database != nil else { return try LiveColumn.all(in: try await connection.query(statement)) }
-        guard let result = try? await tables(of: stored).query(statement) else { return [] }
-        return try LiveColumn.all(in: result)
+        do throws(PostgresError) {
+            return try LiveColumn.all(in: try await tables(of: stored).query(statement))
+        } catch {
+            guard case .withheld = error else { throw error }
+            return []
+        }
     }
 
     /// Locks the application's row; where there is none, its id against others who would make one.
@@ -101,24 +111,6 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Writes one entry of the audit log for each step.
-    fileprivate func log(
-        _ planned: [PlannedChange],
-        of application: ApplicationID,
-        by actor: Actor
-    ) async throws(PostgresError) {
-        let entries = planned.map { step in
-            AuditRecord(
-                application: application,
-                action: step.action,
-                target: step.target,
-                from: step.from,
-                to: step.to
-            )
-        }
-        try await record(entries, by: actor)
-    }
-
     /// Raises the configuration's revision, which every instance hears of at the commit, and notes it with the
     /// applications.
     ///
@@ -207,11 +199,14 @@ private struct ChangeWork: Sendable {
     /// - Parameters:
     ///   - connection: In a transaction of the main database.
     ///   - tables: In one of the database that the application's users are in; the same where that is the main one.
+    ///   - record: Commits the entries of the audit log by itself: where there are two transactions the users' one ends
+    ///     first, and nothing happens to users without its entry. Nil where one transaction has all.
     /// - Returns: The application as it is then.
     /// - Throws: What a step throws, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
-        _ tables: PostgresConnection
+        _ tables: PostgresConnection,
+        recordingBy record: (([AuditRecord]) async throws -> Void)? = nil
     ) async throws -> StoredApplication? {
         var adopted: String?
         if let stored, stored.database == nil { adopted = try await connection.adoptedTable(ofSchema: stored.schema) }
@@ -224,7 +219,16 @@ private struct ChangeWork: Sendable {
             adopted: adopted
         )
         for step in planned { try await transaction.perform(step.change) }
-        try await connection.log(planned, of: application, by: actor)
+        let entries = planned.map { step in
+            AuditRecord(
+                application: application,
+                action: step.action,
+                target: step.target,
+                from: step.from,
+                to: step.to
+            )
+        }
+        if let record { try await record(entries) } else { try await connection.record(entries, by: actor) }
         let result = try await connection.query(StoredApplication.statement(for: application))
         var changed = try StoredApplication.all(in: result).first
         let raised = try await connection.raiseRevision(of: [application])

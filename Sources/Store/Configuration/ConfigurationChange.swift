@@ -72,6 +72,14 @@ extension ConfigurationChange {
         }
     }
 
+    /// Whether the application's users are not in a database of its own behind it.
+    var leavesOwnDatabase: Bool {
+        switch self {
+        case .delete, .move(to: nil): true
+        default: false
+        }
+    }
+
     /// The database, not the main one, that an application comes to have by it.
     var otherDatabase: DatabaseVariable? {
         switch self {

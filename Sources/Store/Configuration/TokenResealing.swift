@@ -35,14 +35,13 @@ extension Store {
         return try read { () throws(PostgresError) in
             var places: [ApplicationPlace] = []
             for row in result.rows {
-                guard let id = ApplicationID(try row.decode(0, as: String.self)) else { continue }
-                places.append(
-                    ApplicationPlace(
-                        id: id,
-                        schema: try row.decode(1, as: String.self),
-                        database: try row.decode(2, as: String?.self).flatMap(DatabaseVariable.init)
-                    )
+                let (id, variable) = (
+                    ApplicationID(try row.decode(0, as: String.self)), try row.decode(2, as: String?.self)
                 )
+                let database = variable.flatMap(DatabaseVariable.init)
+                // A name that is none leads nowhere, and not to the main database.
+                guard let id, variable == nil || database != nil else { continue }
+                places.append(ApplicationPlace(id: id, schema: try row.decode(1, as: String.self), database: database))
             }
             return places
         }

@@ -4,7 +4,9 @@ import Vocabulary
 /// An application's place in a database of its own, and its way there and back (docs/scaling.md).
 extension ChangeTransaction {
     /// What belongs to an application's users and is in the schema `federation` of their database.
-    private static let belongings = ["deletion_requests", "imports"]
+    ///
+    /// Each refers to none behind it.
+    private static let belongings = ["deletion_requests", "imports", "import_refusals"]
     /// Rows that are counted to see whether all have come along; of more it is only seen that there are more.
     private static let mostCounted: Int64 = 100_000
 
@@ -39,12 +41,13 @@ extension ChangeTransaction {
             try await compare(connection, tables, place)
             try await enter(place, at: variable)
             try await carry(from: connection, to: tables)
-            try await retire(place.schema, on: connection)
+            try await Self.drop(application, from: connection)
+            try await Self.retire(place.schema, on: connection)
         case (.some, nil):
+            // What is there goes when the main database says where the users are (`Store.leave`).
+            try await Self.refuseTakenName(ofRetired: place.schema, on: tables)
             try await compare(tables, connection, place)
             try await carry(from: tables, to: connection)
-            _ = try await tables.query("delete from federation.applications where id = \(application.text)")
-            try await retire(place.schema, on: tables)
         case (.some, let variable?):
             // From one of its own to another: that is a copy of the whole database, and says so.
             let held: Statement = """
@@ -75,6 +78,9 @@ extension ChangeTransaction {
         guard there.count == tables.count else {
             throw Failure.notCopied(place.schema)
         }
+        // Nobody writes behind the count what would stay behind.
+        let names = tables.map { "\(Statement.quoted(identifier: place.schema)).\($0)" }.joined(separator: ", ")
+        try await source.execute(script: "lock table \(names) in share mode")
         _ = try await target.query("select federation.create_application_schema(\(place.schema))")
         for table in tables {
             let count: Statement = """
@@ -113,15 +119,41 @@ extension ChangeTransaction {
                 on conflict do nothing
                 """
             )
-            _ = try await source.query(
+        }
+    }
+
+    /// Removes what belongs to an application's users from the schema `federation` of a database that they have left.
+    private static func drop(_ application: ApplicationID, from connection: PostgresConnection) async throws {
+        for table in belongings.reversed() {
+            _ = try await connection.query(
                 "delete from federation.\(identifier: table) where application_id = \(application.text)"
             )
         }
     }
 
+    /// Takes an application away from a database of its own: its users are in the main one by now, or it is no more.
+    static func leave(_ place: ApplicationPlace, on connection: PostgresConnection) async throws {
+        let held: Statement = """
+            delete from federation.applications where id = \(place.id.text) and schema_name = \(place.schema)
+            """
+        guard try await connection.query(held).affectedRows == 1 else { return }
+        try await drop(place.id, from: connection)
+        let schema = try await connection.query("select from pg_namespace where nspname = \(place.schema)")
+        if schema.count > 0 { try await retire(place.schema, on: connection) }
+    }
+
     /// Gives the former schema a name under which nothing looks for it; the operator drops it.
-    private func retire(_ schema: String, on connection: PostgresConnection) async throws {
-        let retired = "moved_" + String(schema.prefix(57))
+    private static func retire(_ schema: String, on connection: PostgresConnection) async throws {
+        try await refuseTakenName(ofRetired: schema, on: connection)
+        _ = try await connection.query(
+            "alter schema \(identifier: schema) rename to \(identifier: retired(schema))"
+        )
+    }
+
+    private static func retired(_ schema: String) -> String { "moved_" + String(schema.prefix(57)) }
+
+    private static func refuseTakenName(ofRetired schema: String, on connection: PostgresConnection) async throws {
+        let retired = retired(schema)
         let taken = try await connection.query("select from pg_namespace where nspname = \(retired)")
         guard taken.count == 0 else {
             throw Failure(
@@ -129,7 +161,30 @@ extension ChangeTransaction {
                 "There is a schema \(retired) of an earlier move, which this one would need. Drop it if it is not needed."
             )
         }
-        _ = try await connection.query("alter schema \(identifier: schema) rename to \(identifier: retired)")
+    }
+}
+
+extension Store {
+    /// Takes an application away from a database of its own, once the main one says that its users are not there.
+    ///
+    /// - Throws: `store_unavailable` when that database cannot be used; nobody looks for anything there all the same.
+    func leave(_ place: ApplicationPlace) async throws {
+        guard let variable = place.database else { return }
+        do {
+            try await databases.database(variable).client.withTransaction { connection in
+                try await connection.execute(script: Self.changeSettings)
+                try await ChangeTransaction.leave(place, on: connection)
+            }
+        } catch {
+            throw Failure(
+                .storeUnavailable,
+                """
+                It is done, but the database of \(variable) still says that it holds \(place.id). Delete that row \
+                of its federation.applications, and its schema \(place.schema) if it is there.
+                """,
+                cause: "\(error)"
+            )
+        }
     }
 }
 

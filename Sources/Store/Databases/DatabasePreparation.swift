@@ -33,12 +33,15 @@ extension Store {
         } else {
             guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
             do {
-                _ = try await database.sign(of: deployment)
+                _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
             } catch DatabaseProblem.empty {
                 if let schema, try await !database.hasUsers(inSchema: schema) { throw Failure.notCopied(schema) }
                 throw UnpreparedDatabase(database: database)
-            } catch let error as PostgresError where error.handling != .other {
-                throw DatabaseProblem.away(variable)
+            } catch DatabaseProblem.outdated where schema == nil {
+                // Ours, by its own word: of before, or one whose tables were not made to their end.
+                throw UnpreparedDatabase(database: database)
+            } catch {
+                throw DatabaseProblem(error, of: variable)
             }
         }
         defer { database.looks.continuation.yield() }
@@ -55,11 +58,7 @@ extension Store {
     }
 
     private func apply(schemaOf deployment: UUID, to client: PostgresClient) async throws {
-        try await client.withConnection { connection in
-            // Read by schema.sql, in whose first transaction the database gets its tables and its name.
-            try await connection.execute(script: "set federation.deployment = '\(deployment.uuidString)'")
-            try await Self.applySchema(to: connection)
-        }
+        try await client.withConnection { try await Self.applySchema(to: $0, of: deployment) }
     }
 
     /// Why an application cannot have its users in a database; nil where it can.
@@ -75,15 +74,15 @@ extension Store {
                 _ = try await databases.client(at: variable, holding: stored.id)
             } else {
                 guard let deployment = await databases.deployment() else { return .away(variable) }
-                _ = try await database.sign(of: deployment)
+                _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
             }
             return nil
         } catch DatabaseProblem.empty {
             return nil
-        } catch let problem as DatabaseProblem {
-            return problem
+        } catch DatabaseProblem.outdated where stored == nil {
+            return nil
         } catch {
-            return .away(variable)
+            return DatabaseProblem(error, of: variable)
         }
     }
 
@@ -98,15 +97,20 @@ extension Store {
         for variable in variables {
             do {
                 let database = try databases.database(variable)
-                do { _ = try await database.sign(of: deployment) } catch DatabaseProblem.outdated {}
+                do {
+                    _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
+                } catch DatabaseProblem.outdated {
+                } catch {
+                    throw DatabaseProblem(error, of: variable).failure
+                }
                 try await apply(schemaOf: deployment, to: database.client)
                 outcomes.append((variable, nil))
+            } catch let failure as Failure {
+                outcomes.append((variable, failure))
             } catch let problem as DatabaseProblem {
                 outcomes.append((variable, problem.failure))
-            } catch let error as PostgresError {
-                outcomes.append((variable, await failure(of: error, in: nil)))
             } catch {
-                outcomes.append((variable, Failure(.internal, "The schema could not be applied.", cause: "\(error)")))
+                outcomes.append((variable, await migrationFailure(of: error)))
             }
         }
         return outcomes

@@ -1,3 +1,4 @@
+import Postgres
 package import Vocabulary
 
 /// Why the database that an application has of its own is not used.
@@ -10,6 +11,8 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
     case malformed(DatabaseVariable, String)
     /// The database does not answer.
     case away(DatabaseVariable)
+    /// It answers, and refuses what it is asked, with this SQLSTATE: 42501 where its role lacks rights.
+    case refused(DatabaseVariable, String)
     /// It has no tables of the service.
     case empty(DatabaseVariable)
     /// It is another deployment's, or of a version before deployments had names.
@@ -26,6 +29,8 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
         case .unset(let variable): "the environment variable \(variable) is not set"
         case .malformed(let variable, let reason): "the environment variable \(variable) holds no usable URL: \(reason)"
         case .away(let variable): "the database of \(variable) does not answer"
+        case .refused(let variable, let state):
+            "the database of \(variable) refuses what it is asked (SQLSTATE \(state)): has its role all rights?"
         case .empty(let variable):
             "the database of \(variable) has no tables of this service: is it the right one?"
         case .foreign(let variable): "the database of \(variable) is another deployment's"
@@ -49,5 +54,15 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
     private var sentence: String {
         let text = description
         return text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix("?") ? "" : ".")
+    }
+
+    /// What an error of asking it means.
+    init(_ error: any Error, of variable: DatabaseVariable) {
+        switch error {
+        case let problem as DatabaseProblem: self = problem
+        case PostgresError.server(let refusal) where refusal.sqlState.handling == .other:
+            self = .refused(variable, "\(refusal.sqlState)")
+        default: self = .away(variable)
+        }
     }
 }

@@ -27,6 +27,8 @@ package final class Databases: Sendable {
     static let interval: Duration = .seconds(2)
     /// How long a look may take, and how long somebody waits for the first one.
     static let patience: Duration = .milliseconds(900)
+    /// How long a look may take for which a person waits.
+    static let patienceOfOperators: Duration = .seconds(5)
 
     /// Of a deployment none of whose applications has a database of its own.
     package convenience init(main: PostgresClient) {
@@ -157,11 +159,19 @@ package final class Databases: Sendable {
         guard let ours = await deployment() else { return nil }
         let variable = database.variable
         do {
-            return try await within(Self.patience) { try await database.sign(of: ours) }
-        } catch let problem as DatabaseProblem {
-            return .unusable(problem)
+            let seen = try await database.sign(of: ours, within: Self.patience)
+            database.isLate.withLockedValue { $0 = false }
+            return seen
+        } catch PostgresError.cancelled {
+            // Behind many logins a look may come late once without anything being wrong.
+            let wasLate = database.isLate.withLockedValue { isLate in
+                defer { isLate = true }
+                return isLate
+            }
+            let isUsed = database.sight.withLockedValue { $0.map { $0.problem == nil } ?? false }
+            return isUsed && !wasLate ? nil : .unusable(.away(variable))
         } catch {
-            return .unusable(.away(variable))
+            return .unusable(DatabaseProblem(error, of: variable))
         }
     }
 
@@ -176,8 +186,8 @@ package final class Databases: Sendable {
 }
 
 /// Ends what takes too long.
-private func within<Value: Sendable>(
-    _ limit: Duration,
+private func ended<Value: Sendable>(
+    after limit: Duration,
     _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     try await withThrowingTaskGroup(of: Value.self) { group in
@@ -198,6 +208,8 @@ final class OwnDatabase: Sendable {
     let client: PostgresClient
     /// What was seen last; nil before the first look.
     let sight = NIOLockedValueBox<Sight?>(nil)
+    /// Whether the last look took too long.
+    let isLate = NIOLockedValueBox(false)
     /// Somebody has a reason to look.
     let looks = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -233,8 +245,13 @@ final class OwnDatabase: Sendable {
 
     /// What it says of itself.
     ///
-    /// - Throws: `DatabaseProblem` when it is none of the deployment's; `PostgresError`.
-    func sign(of deployment: UUID) async throws -> Seen {
+    /// - Throws: `DatabaseProblem` when it is none of the deployment's; `PostgresError`, `cancelled` when it has said
+    ///   nothing in that time.
+    func sign(of deployment: UUID, within limit: Duration) async throws -> Seen {
+        try await ended(after: limit) { try await self.sign(of: deployment) }
+    }
+
+    private func sign(of deployment: UUID) async throws -> Seen {
         let result: ResultSet
         do {
             result = try await client.query(Self.question)

@@ -338,6 +338,44 @@ struct OwnDatabaseTests {
         #expect(try await value("select count(*) from federation.applications where id = 'brief'") == "0")
     }
 
+    @Test("a deletion that died between its two commits is finished by repeating it, and has its entry")
+    func halfDeleted() async throws {
+        let owner = try await deployment.admin()
+        try await owner.ask(
+            "POST",
+            "applications",
+            #"{"application": "torn", "database": {"env": "SHOP_DATABASE_URL"}}"#
+        )
+        try await own.database.psql("drop schema torn cascade")
+        try await owner.ask("DELETE", "applications/torn?confirm=torn")
+        #expect(try await value("select count(*) from federation.applications where id = 'torn'") == "0")
+        let entries = "from federation.audit_log where application_id = 'torn' and action = 'application.delete'"
+        #expect(try await deployment.value("select count(*) \(entries)") == "1")
+    }
+
+    @Test("a database whose tables were not made to their end is finished by the next application that is made there")
+    func halfPrepared() async throws {
+        let owner = try await deployment.admin()
+        let newest = "(select max(version) from federation.schema_versions)"
+        try await own.database.psql("delete from federation.schema_versions where version = \(newest)")
+        try await eventually("it is noticed") { try await warnings().contains("older schema") }
+        try await owner.ask(
+            "POST",
+            "applications",
+            #"{"application": "next", "database": {"env": "SHOP_DATABASE_URL"}}"#
+        )
+        try await eventually("nothing is warned of") { try await !warnings().contains("older schema") }
+        try await owner.ask("DELETE", "applications/next?confirm=next")
+    }
+
+    @Test("what its role may not do there is said as that, and not as a database that is away")
+    func refused() async throws {
+        try await own.database.psql("alter table federation.deployment rename column main to other")
+        try await eventually("it is noticed") { try await warnings().contains("SQLSTATE 42703") }
+        try await own.database.psql("alter table federation.deployment rename column other to main")
+        try await eventually("nothing is warned of") { try await !warnings().contains("SQLSTATE") }
+    }
+
     @Test("an application moves to a database of its own and back, when its users have been copied and not before")
     func move() async throws {
         let main = deployment.database
