@@ -94,7 +94,8 @@ extension Store {
         do throws(PostgresError) {
             return try LiveColumn.all(in: try await tables(of: stored).query(statement))
         } catch {
-            guard case .withheld = error else { throw error }
+            // Away, whether that is known already or not.
+            guard error.handling == .wait || error.handling == .dropConnection else { throw error }
             return []
         }
     }
