@@ -25,7 +25,7 @@ extension FaultTests {
             let player = try await deployment.newcomer()
             _ = try await deployment.signIn(player, to: game)
             let statuses = Statuses()
-            try await deployment.database.holding("demo.users") {
+            try await deployment.database.whileLocked("lock table demo.users") {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for shopper in shoppers {
                         group.addTask {

@@ -92,7 +92,7 @@ extension FaultTests {
         func killedBetween(victim: Victim) async throws {
             try await withDatabase(.landed(8, schemas: ["first", "second", "third"])) { database in
                 let environment = Deployment.environment(database: database)
-                let migration = try await database.holding("second.users") {
+                let migration = try await database.whileLocked("lock table second.users") {
                     let migration = try await ManagedProcess.start(
                         try PackageLayout.executable("federation"),
                         ["migrate"],

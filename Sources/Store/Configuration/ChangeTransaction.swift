@@ -68,9 +68,12 @@ extension Store {
         let work = ChangeWork(application: id, actor: actor, stored: stored, planned: planned)
         guard planned.contains(where: \.change.touchesUsers),
             let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
-        else { return (try await work.carryOut(on: connection, connection), nil) }
+        else {
+            try await work.carryOut(on: connection, connection)
+            return (try await work.conclude(on: connection), nil)
+        }
         let comes = planned.contains { $0.change.otherDatabase != nil }
-        let changed = try await withTables(
+        try await withTables(
             at: variable,
             holding: comes ? nil : stored?.id,
             copied: comes ? stored?.schema : nil
@@ -79,6 +82,10 @@ extension Store {
                 try await databases.main.withTransaction { try await $0.record(entries, by: actor) }
             }
         }
+        // The users' commit is behind us: whoever holds the revision's row now is quick, and a lock that is not to be
+        // had would have it all done twice.
+        try await connection.execute(script: "set local lock_timeout = '\(Self.patienceForRevision)'")
+        let changed = try await work.conclude(on: connection)
         return (changed, planned.contains(where: \.change.leavesOwnDatabase) ? stored?.place : nil)
     }
 
@@ -141,6 +148,8 @@ extension Store {
     ///
     /// Logins queue behind whoever waits for an exclusive lock on their table, and give up after a second.
     private static let lockPatience = "300ms"
+    /// How long a change waits for the configuration's revision whose users are committed already.
+    private static let patienceForRevision = "5s"
     /// How often a change is tried before it gives up: for eight seconds in all.
     private static let tries = 20
 
@@ -195,20 +204,19 @@ private struct ChangeWork: Sendable {
     let stored: StoredApplication?
     let planned: [PlannedChange]
 
-    /// Does the steps, and writes the audit log and the new revision.
+    /// Does the steps, and writes the audit log.
     ///
     /// - Parameters:
     ///   - connection: In a transaction of the main database.
     ///   - tables: In one of the database that the application's users are in; the same where that is the main one.
     ///   - record: Commits the entries of the audit log by itself: where there are two transactions the users' one ends
     ///     first, and nothing happens to users without its entry. Nil where one transaction has all.
-    /// - Returns: The application as it is then.
     /// - Throws: What a step throws, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
         _ tables: PostgresConnection,
         recordingBy record: (([AuditRecord]) async throws -> Void)? = nil
-    ) async throws -> StoredApplication? {
+    ) async throws {
         var adopted: String?
         if let stored, stored.database == nil { adopted = try await connection.adoptedTable(ofSchema: stored.schema) }
         var transaction = ChangeTransaction(
@@ -230,6 +238,13 @@ private struct ChangeWork: Sendable {
             )
         }
         if let record { try await record(entries) } else { try await connection.record(entries, by: actor) }
+    }
+
+    /// Raises the revision, whose row is everybody's: behind the commit of the users' transaction where that is one of
+    /// its own, so that a database that hangs there holds up nobody's configuration but its applications'.
+    ///
+    /// - Returns: The application as it is then.
+    func conclude(on connection: PostgresConnection) async throws(PostgresError) -> StoredApplication? {
         let result = try await connection.query(StoredApplication.statement(for: application))
         var changed = try StoredApplication.all(in: result).first
         let raised = try await connection.raiseRevision(of: [application])
@@ -248,7 +263,7 @@ struct ChangeTransaction {
     let connection: PostgresConnection
     /// In the database that the application's users are in; the same one where that is the main database.
     ///
-    /// Its transaction is committed when that of `connection` has done all but its commit. When the service dies
+    /// Its transaction is committed when that of `connection` has done all but to raise the revision and its commit. When the service dies
     /// between both, the users table is ahead of the configuration: so every step about it does no harm twice.
     let tables: PostgresConnection
     let application: ApplicationID

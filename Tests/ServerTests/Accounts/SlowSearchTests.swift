@@ -29,29 +29,11 @@ struct SlowSearchTests {
         try await deployment.send("POST", "data/Users/find", body, key: Canary.serverAPIKey)
     }
 
-    /// Does something while nobody gets at the users table.
-    private func whileLocked<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        let database = deployment.database
-        async let lock = try? database.psql("begin; lock table demo.users; select pg_sleep(60)")
-        let locking = "from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
-        try await eventually("the table is locked") { try await database.psql("select 1 \(locking)").count == 1 }
-        do {
-            let result = try await body()
-            try await database.psql("select pg_terminate_backend(pid) \(locking)")
-            _ = await lock
-            return result
-        } catch {
-            try await database.psql("select pg_terminate_backend(pid) \(locking)")
-            _ = await lock
-            throw error
-        }
-    }
-
     @Test(
         "one beyond those under way is overloaded, and one that is not done in its time is ended, with what would help"
     )
     func bounds() async throws {
-        let (slow, refused) = try await whileLocked {
+        let (slow, refused) = try await deployment.database.whileLocked("lock table demo.users") {
             async let slow = find(#"{"where": "city = 'x' and age > 1", "offset": 7}"#)
             try await eventually("the search is under way") {
                 try await deployment.database.psql(

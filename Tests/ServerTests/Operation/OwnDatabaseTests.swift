@@ -160,6 +160,20 @@ struct OwnDatabaseTests {
         #expect(try await deployment.signIn(deployment.newcomer()).created)
     }
 
+    @Test("the row that all changes share is locked when its users are committed, so that they hold up nobody's change")
+    func revisionLast() async throws {
+        let owner = try await deployment.admin()
+        let column = "select attname from pg_attribute where attrelid = 'shop.users'::regclass and attname = 'height'"
+        let change = try await deployment.database.whileLocked("select from federation.configuration for update") {
+            unlock in
+            async let reply = owner.send("POST", "applications/shop/properties", #"{"name": "height", "type": "INT"}"#)
+            try await eventually("the users are committed") { try await value(column) == "height" }
+            try await unlock()
+            return try await reply
+        }
+        #expect(change.status == 201, "\(change.text)")
+    }
+
     @Test("what is sealed of its users comes under a new master key; where they cannot be reached, that is said")
     func rotation() async throws {
         let user = try await deployment.signIn(deployment.newcomer())

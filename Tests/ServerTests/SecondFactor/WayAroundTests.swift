@@ -252,8 +252,9 @@ struct WayAroundTests {
                 let answer = #"{"code": "\#(app.code())", "pending": "\#(waiting.pending)"}"#
                 confirmations.append((client, "users/factors/\(app.id)/confirm", answer))
             }
-            let replies = try await whileLocked("select from strict.users where object_id = '\(id)' for update") {
-                [confirmations, deployment, strict] unlock in
+            let replies = try await deployment.database.whileLocked(
+                "select from strict.users where object_id = '\(id)' for update"
+            ) { unlock in
                 try await withThrowingTaskGroup(of: HTTPReply.self) { group in
                     for (client, endpoint, answer) in confirmations {
                         group.addTask {
@@ -273,29 +274,6 @@ struct WayAroundTests {
         }
         let factors = "select count(*) from strict.factors where object_id = '\(id)' and kind = 'totp'"
         #expect(try await deployment.value(factors) == "1")
-    }
-
-    /// Does something while a statement holds what it has locked, until that is given up.
-    private func whileLocked<Result: Sendable>(
-        _ statement: String,
-        _ body: (_ unlock: @Sendable () async throws -> Void) async throws -> Result
-    ) async throws -> Result {
-        let database = deployment.database
-        async let lock = try? database.psql("begin; \(statement); select pg_sleep(60)")
-        let locking = "from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
-        try await eventually("it is locked") { try await database.psql("select 1 \(locking)").count == 1 }
-        let unlock: @Sendable () async throws -> Void = {
-            try await database.psql("select pg_terminate_backend(pid) \(locking)")
-        }
-        do {
-            let result = try await body(unlock)
-            _ = await lock
-            return result
-        } catch {
-            try await unlock()
-            _ = await lock
-            throw error
-        }
     }
 
     @Test("a login that is put off registers no name that its mapping makes up")
