@@ -97,6 +97,7 @@ final class Connection {
         let sending =
             switch request.work {
             case .statement(let statement): send(statement, of: request, parameters: &parameters)
+            case .description(let statement): describe(statement, of: request, parameters: &parameters)
             case .script(let text), .copy(let text, _): send(script: text, of: request)
             }
         if case .sent = sending { needsFlush = true }
@@ -143,6 +144,18 @@ final class Connection {
         }
         guard isSent == 1 else { return isPreparing ? .brokenMidway : .broken }
         return sync(request, isPreparing: isPreparing)
+    }
+
+    /// Has the server read a statement and tell of its columns.
+    private func describe(_ statement: Statement, of request: Request, parameters: inout ParameterBuffer) -> Sending {
+        guard parameters.load(statement.binds) else { return .refused(.invalidStatement(.tooManyOrTooLargeBinds)) }
+        guard !statement.sql.utf8.contains(0) else { return .refused(.invalidStatement(.nulInText)) }
+        let isPrepared = parameters.withArrays { count, types, _, _, _ in
+            PQsendPrepare(handle.pointer, "", statement.sql, count, types)
+        }
+        guard isPrepared == 1 else { return .broken }
+        guard PQsendDescribePrepared(handle.pointer, "") == 1 else { return .brokenMidway }
+        return sync(request, isPreparing: true)
     }
 
     private func sync(_ request: Request, isPreparing: Bool) -> Sending {

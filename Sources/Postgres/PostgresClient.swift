@@ -50,6 +50,15 @@ package final class PostgresClient: Sendable {
         return try await pool.perform(request)
     }
 
+    /// The types of the columns that a statement returns, as SQL writes them; none for one that returns nothing.
+    ///
+    /// The statement is read by the server, and not run.
+    package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
+        let described = try await pool.perform(Request(.description(statement)))
+        guard let names = described.questionOfTypes else { return [] }
+        return try await query(names).first?.decode(0, as: [String].self) ?? []
+    }
+
     /// Runs `body` inside a transaction, which is committed when it returns and rolled back when it throws.
     ///
     /// When the database says that the transaction collided with another one (40001, 40P01) or that a prepared

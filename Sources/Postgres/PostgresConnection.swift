@@ -1,20 +1,74 @@
+/// What becomes of statements on their way to the server, where they are not sent as they are written.
+package struct StatementDetour: Sendable {
+    /// The statement that is sent for another, with a connection on which its columns can be asked for.
+    package let rewrite: @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement
+    /// The error of the written statement for the one of the sent statement.
+    package let explain: @Sendable (PostgresError) -> PostgresError
+
+    package init(
+        rewrite: @escaping @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement,
+        explain: @escaping @Sendable (PostgresError) -> PostgresError
+    ) {
+        self.rewrite = rewrite
+        self.explain = explain
+    }
+}
+
+extension ResultSet {
+    /// Asks what the types of the columns are called; nil where there are no columns.
+    var questionOfTypes: Statement? {
+        guard columnCount > 0 else { return nil }
+        let types = columnTypes.map { String($0.oid) }
+        return """
+            select array(
+                select format_type(oid::oid, null) from unnest(\(types)) with ordinality t (oid, number) order by number
+            )
+            """
+    }
+}
+
 /// A connection that belongs to its holder alone, for as long as the closure runs that it was lent to.
 package final class PostgresConnection: Sendable {
     private let pool: ConnectionPool
     private let lease: Lease
     private let purpose: Lease.Purpose
+    private let detour: StatementDetour?
 
-    init(_ pool: ConnectionPool, _ lease: Lease, _ purpose: Lease.Purpose) {
+    init(_ pool: ConnectionPool, _ lease: Lease, _ purpose: Lease.Purpose, _ detour: StatementDetour? = nil) {
         self.pool = pool
         self.lease = lease
         self.purpose = purpose
+        self.detour = detour
+    }
+
+    /// The same connection, whose statements take a detour; scripts and rows that are copied go straight.
+    package func taking(_ detour: StatementDetour?) -> PostgresConnection {
+        PostgresConnection(pool, lease, purpose, detour)
     }
 
     /// Runs one statement and returns its rows.
     nonisolated(nonsending) package func query(_ statement: Statement) async throws(PostgresError) -> ResultSet {
+        guard let detour else { return try await send(statement) }
+        do {
+            return try await send(try await detour.rewrite(statement, taking(nil)))
+        } catch {
+            throw detour.explain(error)
+        }
+    }
+
+    nonisolated(nonsending) private func send(_ statement: Statement) async throws(PostgresError) -> ResultSet {
         try await pool.perform(
             Request(.statement(statement), lease: lease, isInTransaction: purpose == .transaction)
         )
+    }
+
+    /// The types of the columns that a statement returns; see ``PostgresClient/columnTypes(of:)``.
+    package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
+        let described = try await pool.perform(
+            Request(.description(statement), lease: lease, isInTransaction: purpose == .transaction)
+        )
+        guard let names = described.questionOfTypes else { return [] }
+        return try await send(names).first?.decode(0, as: [String].self) ?? []
     }
 
     /// Runs a text of one or more statements, without values, by the simple protocol.

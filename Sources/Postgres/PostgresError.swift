@@ -56,6 +56,22 @@ package struct ServerError: Sendable, Hashable {
     package let message: String
 }
 
+extension ServerError {
+    /// The same refusal, with the names of what it is about.
+    package func naming(schema: String, table: String, column: String?, constraint: String?) -> ServerError {
+        ServerError(
+            sqlState: sqlState,
+            schema: schema,
+            table: table,
+            column: column,
+            constraint: constraint,
+            dataType: dataType,
+            row: row,
+            message: message
+        )
+    }
+}
+
 /// A column that does not hold what was asked for.
 package struct DecodingFailure: Sendable, Hashable {
     /// Why.

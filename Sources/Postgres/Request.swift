@@ -8,6 +8,8 @@ final class Request: @unchecked Sendable {
 
     enum Work {
         case statement(Statement)
+        /// What the statement would return; nothing of it is run.
+        case description(Statement)
         /// Several statements in one text, by the simple protocol, without values.
         case script(String)
         /// A COPY from us, by the simple protocol, and its rows.

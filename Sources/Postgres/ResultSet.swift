@@ -48,6 +48,9 @@ package final class ResultSet: @unchecked Sendable {
         }
     }
 
+    /// The types of all columns.
+    var columnTypes: [SQLType] { (0..<columnCount).map { SQLType(oid: PQftype(result, Int32($0))) } }
+
     /// The names of all columns.
     package var columnNames: [String] { (0..<columnCount).map(columnName) }
 
