@@ -346,16 +346,35 @@ struct ChangeTransaction {
     ///   - advice: What to do when the table is too large for them.
     /// - Throws: A failure about the property, or `PostgresError`.
     mutating func exclusively(_ script: String, for property: PropertyName, orElse advice: String) async throws {
-        var limit = ""
+        try await exclusively(property, orElse: advice) { connection throws(PostgresError) in
+            try await connection.execute(script: script)
+        }
+    }
+
+    /// The same for one statement that writes rows.
+    mutating func exclusively(_ rows: Statement, for property: PropertyName, orElse advice: String) async throws {
+        try await exclusively(property, orElse: advice) { connection throws(PostgresError) in
+            _ = try await connection.query(rows)
+        }
+    }
+
+    private mutating func exclusively(
+        _ property: PropertyName,
+        orElse advice: String,
+        _ body: (PostgresConnection) async throws(PostgresError) -> Void
+    ) async throws {
+        var limit: String?
         if !isNew {
             let now = ContinuousClock.now
             let end = waitEnds ?? now + Self.loginsWait
             waitEnds = end
             // At least 1, since 0 is no limit at all.
-            limit = "set local statement_timeout = \(max(1, Int((end - now) / .milliseconds(1)))); "
+            limit = "set local statement_timeout = \(max(1, Int((end - now) / .milliseconds(1))))"
         }
-        try await explaining(property, orElse: advice) { connection throws(PostgresError) in
-            try await connection.execute(script: limit + script)
+        try await explaining(property, orElse: advice) { [limit] connection throws(PostgresError) in
+            // By itself: of a script Citus would hand all to the nodes.
+            if let limit { try await connection.execute(script: limit) }
+            try await body(connection)
         }
     }
 

@@ -25,11 +25,13 @@ struct DynamicValues {
     var some: Statement { Statement(sql: "select 1 from \(table) where dynamic ? \(key) limit 1") }
 
     /// Moves the values that fit.
-    var move: String {
-        """
-        update \(table) set \(quoted(property.name.text)) = \(value), dynamic = dynamic - \(key)
-        where dynamic ? \(key) and (jsonb_typeof(dynamic -> \(key)) = 'null' or \(fits))
-        """
+    var move: Statement {
+        Statement(
+            sql: """
+                update \(table) set \(quoted(property.name.text)) = \(value), dynamic = dynamic - \(key)
+                where dynamic ? \(key) and (jsonb_typeof(dynamic -> \(key)) = 'null' or \(fits))
+                """
+        )
     }
 
     /// Says that some values have not been moved.

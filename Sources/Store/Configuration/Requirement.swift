@@ -39,21 +39,18 @@ extension Store {
             guard let column = try name.first?.decode(0, as: String.self) else {
                 throw ChangeTransaction.columnMissing(requirement.property)
             }
-            try await connection.execute(
-                script: """
-                    alter table \(table) drop constraint if exists \(constraint),
-                        add constraint \(constraint) check (\(quoted(column)) is not null) not valid
-                    """
-            )
+            // One command at a time, since Citus takes no others.
+            let check = "check (\(quoted(column)) is not null) not valid"
+            try await connection.execute(script: "alter table \(table) drop constraint if exists \(constraint)")
+            try await connection.execute(script: "alter table \(table) add constraint \(constraint) \(check)")
         }
         do {
             try await tables(of: requirement.users.place).withConnection { connection in
                 try await connection.execute(
-                    script: """
-                        begin; set local statement_timeout = '10min'; set local lock_timeout = '1min';
-                        alter table \(table) validate constraint \(constraint); commit
-                        """
+                    script: "begin; set local statement_timeout = '10min'; set local lock_timeout = '1min'"
                 )
+                try await connection.execute(script: "alter table \(table) validate constraint \(constraint)")
+                try await connection.execute(script: "commit")
             }
         } catch let error as PostgresError {
             switch error.sqlState {

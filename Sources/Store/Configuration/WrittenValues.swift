@@ -23,19 +23,27 @@ struct WrittenValues {
     var some: Statement { Statement(sql: "select 1 from \(table) where written ? \(key) limit 1") }
 
     /// Brings the values under another name.
-    func move(to name: PropertyName) -> String {
-        """
-        update \(table) set written = (written - \(key)) || jsonb_build_object(\(literal(name)), written -> \(key))
-        where written ? \(key)
-        """
+    func move(to name: PropertyName) -> Statement {
+        Statement(
+            sql: """
+                update \(table) set written = (written - \(key)) || jsonb_build_object(\(literal(name)), written -> \(key))
+                where written ? \(key)
+                """
+        )
     }
 
     /// Brings the values into the form of another type.
-    func widen(_ widening: Widening) -> String {
+    func widen(_ widening: Widening) -> Statement {
         let value = widening.value(of: "(written ->> \(key))::\(widening.from.sqlType)")
-        return
-            "update \(table) set written = written || jsonb_build_object(\(key), to_jsonb(\(value))) where written ? \(key)"
+        return Statement(
+            sql: """
+                update \(table) set written = written || jsonb_build_object(\(key), to_jsonb(\(value)))
+                where written ? \(key)
+                """
+        )
     }
 
-    var remove: String { "update \(table) set written = written - \(key) where written ? \(key)" }
+    var remove: Statement {
+        Statement(sql: "update \(table) set written = written - \(key) where written ? \(key)")
+    }
 }
