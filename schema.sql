@@ -17,6 +17,8 @@ begin;
 set local client_min_messages = warning;
 set local lock_timeout = '60s';
 set local statement_timeout = '60s';
+-- On Citus what all applications share is on the coordinator, whatever the role's setting is.
+set local citus.enable_schema_based_sharding = off;
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 
 create schema if not exists federation;
@@ -467,6 +469,48 @@ $body$;
 create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$select federation.identity_hash('facebook', provider_app, subject)$body$;
 
+-- The name by which a function of a statement reaches a table of an application. On Citus it is called where the tables
+-- are, and their names there are those of their shards.
+create or replace function federation.table_name(schema_name text, name text) returns text
+language sql stable as $body$select format('%I.%I', schema_name, name)$body$;
+
+do $body$
+begin
+    if to_regclass('pg_catalog.pg_dist_shard') is not null then
+        create or replace function federation.table_name(schema_name text, name text) returns text
+        language sql stable as $name$
+            select coalesce(
+                (select shard_name(logicalrelid, shardid) from pg_dist_shard
+                    where logicalrelid = to_regclass(format('%I.%I', $1, $2))),
+                format('%I.%I', $1, $2)
+            )
+        $name$;
+    end if;
+end
+$body$;
+
+-- Runs a statement about an application's users on the node of Citus that has them: its text with the names of the
+-- shards, and its values as the array $1. Sessions there are Citus' own, so what the service sets for its sessions
+-- stands here.
+create or replace function federation.at_shard(command text, arguments text[]) returns setof record
+language plpgsql volatile set jit = off as $body$
+begin
+    return query execute command using arguments;
+end
+$body$;
+
+-- The same for a statement that returns no columns: a row for each that it has found or written.
+create or replace function federation.count_at_shard(command text, arguments text[]) returns setof boolean
+language plpgsql volatile set jit = off as $body$
+declare
+    found_rows bigint;
+begin
+    execute command using arguments;
+    get diagnostics found_rows = row_count;
+    return query select true from generate_series(1, found_rows);
+end
+$body$;
+
 -- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a
 -- login may have waited for an erasure that its own statement does not see.
 create or replace function federation.has_ended(schema_name text, identity bytea, moment timestamptz) returns boolean
@@ -474,8 +518,10 @@ language plpgsql volatile as $body$
 declare
     result boolean;
 begin
-    execute format('select exists (select from %I.single_use where kind = ''ended'' and hash = $1 and created >= $2)', schema_name)
-        into result using identity, moment;
+    execute format(
+        'select exists (select from %s where kind = ''ended'' and hash = $1 and created >= $2)',
+        federation.table_name(schema_name, 'single_use')
+    ) into result using identity, moment;
     return result;
 end
 $body$;
@@ -492,11 +538,11 @@ create or replace function federation.limit_sessions(
 language plpgsql volatile as $body$
 begin
     execute format($sql$
-        delete from %1$I.sessions where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
-            select token_hash from %1$I.sessions
+        delete from %1$s where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
+            select token_hash from %1$s
             where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
             order by created desc, token_hash offset $4 - 1
-        ))$sql$, schema_name)
+        ))$sql$, federation.table_name(schema_name, 'sessions'))
         using object_id, opened, previous, most;
 end
 $body$;
@@ -512,14 +558,14 @@ declare
     result boolean;
 begin
     execute format($sql$
-        select exists (select from %1$I.sessions where token_hash = $2 and object_id = $1) or $5 > (
+        select exists (select from %1$s where token_hash = $2 and object_id = $1) or $5 > (
             select count(*) from (
-                select from %1$I.sessions
+                select from %1$s
                 where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
                     and least(expires, last_seen + make_interval(secs => $4)) > now()
                 limit $5
             ) others
-        )$sql$, schema_name)
+        )$sql$, federation.table_name(schema_name, 'sessions'))
         into result using object_id, opened, previous, idle_seconds, most;
     return result;
 end
@@ -533,7 +579,8 @@ declare
     result boolean;
 begin
     execute format(
-        'select exists (select from %I.factors where object_id = $1 and removed is null and kind = any ($2))', schema_name
+        'select exists (select from %s where object_id = $1 and removed is null and kind = any ($2))',
+        federation.table_name(schema_name, 'factors')
     ) into result using object_id, kinds;
     return result;
 end
@@ -644,6 +691,8 @@ declare
     -- What refers to a user does so by this column.
     users text := format('%I.users', schema_name);
 begin
+    -- On Citus the tables are made as ordinary ones first (see `citus_schema_distribute`).
+    perform set_config('citus.enable_schema_based_sharding', 'off', true);
     execute format('create schema if not exists %I', schema_name);
 
     -- The users table that an operator works with. Declared properties follow as columns of their own name and type.

@@ -36,6 +36,12 @@ package struct AdoptionAdministration: Sendable {
                 "\(stored.id) has a database of its own; tables are adopted in the main database alone."
             )
         }
+        guard try await !store.isSharded(stored) else {
+            throw Failure(
+                .conflict,
+                "Citus has the tables of \(stored.id), and no table that was there before can be among them: docs/citus.md."
+            )
+        }
         if let adopted = try await store.adoptedTable(of: stored) {
             throw Failure(.conflict, "The users of \(stored.id) are in the table \(adopted) already.")
         }

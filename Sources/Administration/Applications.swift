@@ -1,6 +1,6 @@
 import Applications
 import Providers
-import Store
+package import Store
 package import Vocabulary
 
 /// Applications as resources.
@@ -30,11 +30,30 @@ package struct ApplicationAdministration: Sendable {
     /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "database"?,
     /// "settings"?}`.
     ///
-    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken.
-    package func create(_ document: JSONValue, by actor: Actor) async throws(Failure) -> Resource {
+    /// - Parameters:
+    ///   - document: What it shall be.
+    ///   - node: Where Citus shall have its tables; nil leaves that to Citus.
+    ///   - actor: Who does it.
+    /// - Returns: The application.
+    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken, or when there is no
+    ///   such node.
+    package func create(
+        _ document: JSONValue,
+        on node: CitusNode? = nil,
+        by actor: Actor
+    ) async throws(Failure) -> Resource {
         let desired: DesiredApplication
         do throws(DocumentProblems) { desired = try DesiredApplication(creating: document, kinds: kinds) } catch {
             throw error.failure
+        }
+        if let node {
+            guard desired.database == nil else {
+                throw Failure(
+                    .malformedRequest,
+                    "An application has a database of its own or a node of Citus, not both."
+                )
+            }
+            try await store.check(node)
         }
         let created = try await changing {
             try await changes.change(desired.id, by: actor) { stored, columns in
@@ -45,6 +64,7 @@ package struct ApplicationAdministration: Sendable {
             }
         }
         guard let created else { throw .noSuchApplication }
+        if let node { try await store.place(created, on: node) }
         return created.resource(.object(created.overview))
     }
 

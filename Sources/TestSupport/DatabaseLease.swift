@@ -7,6 +7,9 @@ import Glibc
 /// that tests running in parallel do not exhaust the server's connections; hence a test must not lease a second one
 /// while it holds the first.
 ///
+/// Where `FEDERATION_TEST_CITUS_WORKERS` has URLs of further servers, with commas between them, the cluster is a
+/// coordinator of Citus: each database is one on all of them, known to each other as nodes.
+///
 /// - Parameters:
 ///   - template: What it starts with.
 ///   - isolation: The caller's, where the closure runs too.
@@ -40,7 +43,7 @@ package func withDatabase<Result>(
 private actor DatabaseServer {
     static let shared = DatabaseServer()
 
-    private var free = 8
+    private var free = CitusWorkers.named == nil ? 8 : 4
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var server: Task<DatabaseURL, any Error>?
     private var templates: [String: Task<String, any Error>] = [:]
@@ -64,6 +67,13 @@ private actor DatabaseServer {
 
     func createDatabase(_ template: DatabaseTemplate) async throws -> TestDatabase {
         let server = try await connectServer()
+        if let workers = try CitusWorkers() {
+            created += 1
+            let name = "federation_test_\(getpid())_\(created)"
+            let database = try await workers.createDatabase(name, under: server)
+            try await template.prepare(database)
+            return database
+        }
         let source = try await prepare(template, on: server)
         created += 1
         let database = TestDatabase(name: "federation_test_\(getpid())_\(created)", server: server)
@@ -74,6 +84,7 @@ private actor DatabaseServer {
     func dropDatabase(_ database: TestDatabase) async throws {
         await database.endSessions()
         try await administer(try await connectServer(), "DROP DATABASE \(database.name) WITH (FORCE)")
+        try await CitusWorkers()?.dropDatabase(database.name)
     }
 
     private func connectServer() async throws -> DatabaseURL {

@@ -85,7 +85,7 @@ package struct UserImport: Sendable {
         by actor: Actor,
         telling listener: ImportListener = ImportListener()
     ) async throws -> ImportSummary {
-        let stored = try await changes.existing(job.application)
+        let stored = try await importable(job.application)
         let application = try Application(stored)
         let key = ImportKey(application: application.id, at: application.database, fileHash: job.fileHash)
         let source = job.source.rawValue
@@ -126,6 +126,21 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
 
+    /// The application, if users can be brought into it.
+    private func importable(_ id: String) async throws(Failure) -> StoredApplication {
+        let stored = try await changes.existing(id)
+        guard try await !store.isSharded(stored) else {
+            throw Failure(
+                .conflict,
+                """
+                Citus has the tables of \(stored.id), and an import needs ordinary ones. Take them back for the while: \
+                docs/citus.md#what-does-not-work-there.
+                """
+            )
+        }
+        return stored
+    }
+
     /// Says what would become of the records of a file; nothing is written.
     ///
     /// Beside what a run throws away with each batch, it keeps some bytes for each user, to see who is in the file
@@ -134,7 +149,7 @@ package struct UserImport: Sendable {
         _ job: ImportJob,
         telling listener: ImportListener = ImportListener()
     ) async throws -> ImportSummary {
-        let stored = try await changes.existing(job.application)
+        let stored = try await importable(job.application)
         let application = try Application(stored)
         var reading = try await reading(job, stored, application)
         // Where nobody is banned the key may not have been made, and is not made for a look.

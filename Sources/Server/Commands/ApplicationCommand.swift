@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Store
 import Vocabulary
 
 struct ApplicationCommand: ParsableCommand {
@@ -81,6 +82,18 @@ struct ApplicationCommand: ParsableCommand {
         )
         var database: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "The node of Citus that its users are on; Citus chooses one unless given.",
+                valueName: "host:port"
+            ),
+            transform: { text in
+                guard let node = CitusNode(text) else { throw ValidationError("Write the node as host:port.") }
+                return node
+            }
+        )
+        var node: CitusNode?
+
         @OptionGroup(title: "Settings") var settings: SettingsOptions
         @OptionGroup var output: OutputOptions
 
@@ -90,7 +103,7 @@ struct ApplicationCommand: ParsableCommand {
                 "schema": schema.map(JSONValue.string),
                 "database": database.map { .object(["env": .string($0)]) }, "settings": settings.document,
             ])
-            try output.show(try await administration.applications.create(.object(document), by: actor))
+            try output.show(try await administration.applications.create(.object(document), on: node, by: actor))
         }
     }
 

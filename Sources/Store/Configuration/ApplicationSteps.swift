@@ -35,6 +35,7 @@ extension ChangeTransaction {
         guard UserColumns.system.allSatisfy({ name in columns.contains { $0.name.hasSameBytes(as: name) } }) else {
             throw foreign(schema, cause: "columns are missing")
         }
+        if place.database == nil { try await tables.distribute(schema: schema) }
         self.place = place
         isNew = true
     }

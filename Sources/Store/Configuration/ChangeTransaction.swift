@@ -69,7 +69,8 @@ extension Store {
         guard planned.contains(where: \.change.touchesUsers),
             let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
         else {
-            try await work.carryOut(on: connection, connection)
+            let detour = try await tables(of: stored?.place).detour()
+            try await work.carryOut(on: connection, connection.taking(detour))
             return (try await work.conclude(on: connection), nil)
         }
         let comes = planned.contains { $0.change.otherDatabase != nil }

@@ -11,6 +11,8 @@ package import Vocabulary
 /// it has just said so nothing is asked of it, so what is away or another's costs whoever asks no time.
 package final class Databases: Sendable {
     package let main: PostgresClient
+    /// Where Citus has the tables of applications.
+    let sharding: Sharding
     private let configure: @Sendable (DatabaseVariable) throws(DatabaseProblem) -> PostgresConfiguration
     private let observer: @Sendable (DatabaseVariable, DatabaseProblem?) -> Void
     private let state = NIOLockedValueBox(State())
@@ -47,6 +49,7 @@ package final class Databases: Sendable {
         configure: @escaping @Sendable (DatabaseVariable) throws(DatabaseProblem) -> PostgresConfiguration
     ) {
         self.main = main
+        sharding = Sharding(main: main)
         self.configure = configure
         self.observer = observer
     }

@@ -10,20 +10,27 @@ struct Tables: Sendable {
     let databases: Databases
     /// Nil for the main database.
     private let place: (variable: DatabaseVariable, application: ApplicationID)?
+    /// The application's schema in the main database; nil for the configuration, and for another database.
+    private let schema: String?
 
     /// The tables of the configuration.
     init(ofConfigurationIn databases: Databases) {
         self.databases = databases
-        place = nil
+        (place, schema) = (nil, nil)
     }
 
-    init(of application: ApplicationID, at variable: DatabaseVariable?, in databases: Databases) {
+    /// What is in the schema `federation` of the database of an application's users.
+    init(besideUsersOf application: ApplicationID, at variable: DatabaseVariable?, in databases: Databases) {
         self.databases = databases
         place = variable.map { ($0, application) }
+        schema = nil
     }
 
-    /// Whether they are not where the configuration is.
-    var areElsewhere: Bool { place != nil }
+    init(of application: ApplicationPlace, in databases: Databases) {
+        self.databases = databases
+        place = application.database.map { ($0, application.id) }
+        schema = application.database == nil ? application.schema : nil
+    }
 
     /// The database, if it can be used now.
     private func client() async throws(PostgresError) -> TracedClient {
@@ -35,12 +42,36 @@ struct Tables: Sendable {
         }
     }
 
+    /// Whether Citus may have them, as long as nobody has looked.
+    private var mayBeSharded: Bool { schema != nil && !databases.sharding.isAbsent }
+
+    /// Whether no statement can be about them and about the configuration.
+    func areElsewhere() async throws(PostgresError) -> Bool {
+        if place != nil { return true }
+        return try await shards() != nil
+    }
+
+    /// The shards of the application's tables, where Citus has them.
+    func shards() async throws(PostgresError) -> Shards? {
+        guard let schema, mayBeSharded else { return nil }
+        return try await databases.sharding.shards(ofSchema: schema)
+    }
+
+    /// The way that their statements take; nil where they are sent as they are.
+    func detour() async throws(PostgresError) -> StatementDetour? {
+        guard let schema, mayBeSharded else { return nil }
+        return try await databases.sharding.detour(ofSchema: schema)
+    }
+
     func query(
         _ statement: Statement,
         near affinity: Affinity? = nil,
         isRare: Bool = false
     ) async throws(PostgresError) -> ResultSet {
         let client = try await client()
+        if mayBeSharded, let shards = try await shards() {
+            return try await query(statement, near: affinity, isRare: isRare, at: shards, by: client)
+        }
         do {
             return try await client.query(statement, near: affinity, isRare: isRare)
         } catch {
@@ -49,13 +80,31 @@ struct Tables: Sendable {
         }
     }
 
+    private func query(
+        _ statement: Statement,
+        near affinity: Affinity?,
+        isRare: Bool,
+        at shards: Shards,
+        by client: TracedClient
+    ) async throws(PostgresError) -> ResultSet {
+        let sharding = databases.sharding
+        do {
+            let sent = try await sharding.rewritten(statement, shards, describing: client.client.columnTypes)
+            return try await client.query(sent, near: affinity, isRare: isRare)
+        } catch {
+            throw sharding.explained(error, shards)
+        }
+    }
+
     func withTransaction<Result: Sendable>(
         isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
-        let client = try await client()
+        let (client, detour) = (try await client(), try await detour())
         do {
-            return try await client.withTransaction(isRepeated: isRepeated, body)
+            return try await client.withTransaction(isRepeated: isRepeated) { connection in
+                try await body(detour.map(connection.taking) ?? connection)
+            }
         } catch let error as PostgresError {
             doubt(error)
             throw error
@@ -94,16 +143,12 @@ extension Store {
     var configuration: Tables { Tables(ofConfigurationIn: databases) }
 
     /// Where the users of an application are.
-    func tables(of application: Application) -> Tables {
-        Tables(of: application.id, at: application.database, in: databases)
-    }
+    func tables(of application: Application) -> Tables { tables(of: application.place) }
 
-    func tables(of stored: StoredApplication) -> Tables {
-        Tables(of: stored.id, at: stored.database, in: databases)
-    }
+    func tables(of stored: StoredApplication) -> Tables { tables(of: stored.place) }
 
     /// Those of operators when there is no application.
     func tables(of place: ApplicationPlace?) -> Tables {
-        place.map { Tables(of: $0.id, at: $0.database, in: databases) } ?? configuration
+        place.map { Tables(of: $0, in: databases) } ?? configuration
     }
 }

@@ -28,7 +28,7 @@ package struct ImportProgress: Sendable {
 
 extension Store {
     private func tables(of key: ImportKey) -> Tables {
-        Tables(of: key.application, at: key.database, in: databases)
+        Tables(besideUsersOf: key.application, at: key.database, in: databases)
     }
 
     /// How far the import of a file is; nil when there was none.

@@ -106,7 +106,8 @@ extension Store {
 
     /// The condition that an application has not been changed since it was read.
     ///
-    /// Where its users are in a database of its own, which knows nothing of revisions, it has been looked at before.
+    /// Where its users are in a database of its own or on a node of Citus, which know nothing of revisions, it has been
+    /// looked at before.
     func isUnchanged(_ application: Application) async throws(Failure) -> Statement {
         let isUnchanged: Statement = """
             exists (
@@ -114,7 +115,11 @@ extension Store {
                 where id = \(application.id.text) and revision = \(application.revision)
             )
             """
-        guard application.database != nil else { return isUnchanged }
+        let areElsewhere: Bool
+        do { areElsewhere = try await tables(of: application).areElsewhere() } catch {
+            throw await failure(of: error, in: nil)
+        }
+        guard areElsewhere else { return isUnchanged }
         let result = try await query("select \(isUnchanged)")
         let answer = try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) }
         return answer == true ? "true" : "false"

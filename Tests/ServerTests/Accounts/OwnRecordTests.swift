@@ -273,7 +273,7 @@ struct OwnRecordTests {
         // The fifth brings a delay, which a slow machine is to find still there.
         let delayed = try await deployment.value(
             """
-            with delayed as (update demo.attempts set blocked_until = blocked_until + interval '20 s'
+            with delayed as (update demo.attempts set blocked_until = now() + interval '20 s'
                 where failures >= 5 and blocked_until > last returning 1)
             select count(*) from delayed
             """

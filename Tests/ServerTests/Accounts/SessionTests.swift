@@ -179,20 +179,16 @@ struct SessionTests {
             token: try await deployment.logIn(email).token
         )
         try #require(linked.status == 200, "\(linked.text)")
+        try await deployment.database.psql("delete from demo.sessions where object_id = '\(user)'")
         try await deployment.database.psql(
-            """
-            delete from demo.sessions where object_id = '\(user)';
-            alter table demo.users add constraint late check (nick is null or nick <> 'Never')
-            """
+            "alter table demo.users add constraint late check (nick is null or nick <> 'Never')"
         )
         try await deployment.simulator.patch(person: visitor.key, #"{"first_name": "Never"}"#)
         try expectProblem(try await deployment.login(visitor), "constraint_violation")
         try await deployment.simulator.patch(person: visitor.key, #"{"first_name": "Late"}"#)
+        try await deployment.database.psql("alter table demo.users drop constraint late")
         try await deployment.database.psql(
-            """
-            alter table demo.users drop constraint late;
-            update demo.users set user_status = 'DISABLED' where object_id = '\(user)'
-            """
+            "update demo.users set user_status = 'DISABLED' where object_id = '\(user)'"
         )
         try expectProblem(try await deployment.login(visitor), "account_disabled")
         let password = #"{"login": "\#(email)", "password": "\#(Deployment.password)"}"#

@@ -79,7 +79,7 @@ struct IDTokenReplayTests {
             try expectProblem(try await login(key, #""fieldsMapping": {"name": "nick"}"#), "credential_replayed")
             try expectProblem(try await login(key, #""appId": "1234567890""#), "credential_replayed")
         }
-        try await deployment.database.psql("update demo.single_use set used = used - interval '61 seconds'")
+        try await deployment.database.psql("update demo.single_use set used = now() - interval '61 seconds'")
         try await deployment.expectNothingWritten { try expectProblem(try await login(key), "credential_replayed") }
     }
 

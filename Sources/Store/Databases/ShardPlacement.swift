@@ -1,0 +1,107 @@
+import Postgres
+package import Vocabulary
+
+/// A node of Citus, by the name and the port that Citus knows it by.
+package struct CitusNode: Sendable, Hashable {
+    package let host: String
+    package let port: Int
+
+    /// Reads `host:port`; a host may be an IPv6 address in brackets.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (1...65_535).contains(port)
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty, host.utf8.count <= 255 else { return nil }
+        self.host = String(host)
+        self.port = port
+    }
+}
+
+extension CitusNode: CustomStringConvertible {
+    package var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+}
+
+extension Store {
+    /// Whether Citus has the tables of an application.
+    package func isSharded(_ stored: StoredApplication) async throws(Failure) -> Bool {
+        do { return try await tables(of: stored).shards() != nil } catch { throw await failure(of: error, in: nil) }
+    }
+
+    /// The same of an application as it is served.
+    package func isSharded(_ application: Application) async throws(Failure) -> Bool {
+        do { return try await tables(of: application).shards() != nil } catch {
+            throw await failure(of: error, in: nil)
+        }
+    }
+
+    /// Holds a node that is named for a new application against those that take any.
+    ///
+    /// - Throws: `conflict` with the nodes that there are.
+    package func check(_ node: CitusNode) async throws(Failure) {
+        let isCitus: Bool
+        do { isCitus = try await databases.sharding.isThere() } catch { throw await failure(of: error, in: nil) }
+        guard isCitus else {
+            throw Failure(.conflict, "The main database is no coordinator of Citus, so there is no node to choose.")
+        }
+        let result = try await query(
+            """
+            select nodename, nodeport::bigint from pg_dist_node
+            where isactive and shouldhaveshards and noderole = 'primary' order by 1, 2
+            """
+        )
+        let nodes = try read { () throws(PostgresError) in
+            try result.rows.map { row throws(PostgresError) in
+                (host: try row.decode(0, as: String.self), port: try row.decode(1, as: Int.self))
+            }
+        }
+        guard nodes.contains(where: { $0.host.hasSameBytes(as: node.host) && $0.port == node.port }) else {
+            let known = nodes.map { "\($0.host):\($0.port)" }.joined(separator: ", ")
+            throw Failure(
+                .conflict,
+                "Citus has no node \(node) that takes tables. There are: \(known.isEmpty ? "none" : known)."
+            )
+        }
+    }
+
+    /// Has the tables of a new application on a node.
+    ///
+    /// - Throws: `store_unavailable` and its like; the application is there then, on the node that Citus has chosen.
+    package func place(_ stored: StoredApplication, on node: CitusNode) async throws(Failure) {
+        do {
+            try await postgres.withConnection { connection in
+                try await connection.execute(script: "set statement_timeout = 0; set lock_timeout = '1min'")
+                _ = try await connection.query(
+                    """
+                    select citus_schema_move(to_regnamespace(quote_ident(\(stored.schema))), \(node.host),
+                        \(node.port)::integer, 'block_writes')
+                    where not exists (
+                        select from citus_shards s join pg_class c on c.oid = s.table_name
+                        where c.relnamespace = to_regnamespace(quote_ident(\(stored.schema)))
+                            and s.nodename = \(node.host) and s.nodeport = \(node.port)
+                    )
+                    """
+                )
+            }
+        } catch {
+            throw Failure(
+                .storeUnavailable,
+                """
+                The application \(stored.id) is there, but not on \(node): Citus has not moved it. See its log, and move the schema \
+                \(stored.schema) by citus_schema_move.
+                """,
+                cause: "\(error)"
+            )
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// Gives the tables of a new application to Citus, if this is a coordinator; it chooses a node.
+    func distribute(schema: String) async throws(PostgresError) {
+        let isCitus = try await query("select to_regclass('pg_catalog.pg_dist_shard') is not null")
+        guard try isCitus.first?.decode(0, as: Bool.self) == true else { return }
+        _ = try await query("select citus_schema_distribute(to_regnamespace(quote_ident(\(schema))))")
+    }
+}

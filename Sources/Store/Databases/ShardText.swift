@@ -1,0 +1,153 @@
+import Postgres
+
+/// The shards of an application's tables: with sharding by schema one for each table, all on one node of Citus.
+struct Shards: Sendable {
+    let schema: String
+    /// The number of the shard of each table.
+    let numbers: [String: Int64]
+
+    /// How a statement about these tables is run: in one piece, on the node that has them (decision D25).
+    ///
+    /// Citus itself would take a statement of several parts apart: each part that inserts becomes a statement of its
+    /// own, a foreign key fails between two of them, and most of what such a part may call is refused. So the statement
+    /// is handed to a function, `federation.at_shard` of schema.sql, which runs it there as it is, but for the names of
+    /// its tables, which are those of the shards.
+    ///
+    /// The function stands beside a part that deletes nothing from one of the tables. By that part Citus knows where to
+    /// call it, counts it among what writes, and lets it and a move of the tables (`citus_schema_move`) wait for each
+    /// other: so nothing is written to a shard that has been moved away. Beside what only reads, nothing is read from it.
+    struct Text: Sendable {
+        private let wrapper: String
+        private let command: String
+
+        /// - Parameters:
+        ///   - command: The statement for the shards.
+        ///   - values: How many values it has.
+        ///   - columns: The types of the columns that it returns; where there are none its rows are counted.
+        ///   - reads: Whether it writes nothing and locks nothing.
+        ///   - schema: The application's schema.
+        init(_ command: String, values: Int, columns: [String], reads: Bool, schema: String) {
+            self.command = command
+            let values = (0..<values).map { "$\($0 + 2)::text" }.joined(separator: ", ")
+            // What a function returns that returns nothing is no column.
+            let columns = columns.allSatisfy { $0 == "void" } ? [] : columns
+            let names = columns.enumerated().map { "c\($0.offset) \($0.element)" }.joined(separator: ", ")
+            let function = columns.isEmpty ? "count_at_shard" : "at_shard"
+            let call = "federation.\(function)($1, array[\(values)]::text[]) as r (\(columns.isEmpty ? "c0" : names))"
+            let nothing = "from \(quoted(schema)).single_use where kind = ''"
+            wrapper =
+                reads
+                ? "select r.* from \(call) where not exists (select true \(nothing))"
+                : "with held as (delete \(nothing) returning true) select r.* from \(call)"
+        }
+
+        func statement(with binds: [Bind]) -> Statement {
+            Statement(sql: wrapper, binds: [.text(command)] + binds)
+        }
+    }
+
+    /// Functions of schema `federation` that statements about users call.
+    ///
+    /// They are on every node; all else of the schema is on the coordinator.
+    private static let functions = [
+        "identity_hash", "json_member", "has_ended", "limit_sessions", "has_room_for_session", "has_factor",
+    ]
+
+    /// Whether a statement writes nothing and locks nothing, by how it is written.
+    static func onlyReads(_ statement: Statement) -> Bool {
+        statement.sql.hasPrefix("select") && !statement.sql.contains(/\bfor (no key )?(update|share)\b/)
+    }
+
+    /// A statement with the names of the shards, and with its values as elements of one array of texts, `$1`.
+    ///
+    /// - Parameter statement: A statement of ours: its strings and names are in plain quotes.
+    /// - Returns: The text; nil for one that is about none of the tables, or about the configuration, too.
+    func command(of statement: Statement) -> String? {
+        let (text, types) = (Array(statement.sql.utf8), statement.binds.map { "\($0)" })
+        let (schema, federation) = (Array("\(quoted(schema)).".utf8), Array("federation.".utf8))
+        var command: [UInt8] = []
+        command.reserveCapacity(text.count + 16 * types.count)
+        var isAboutTables = false
+        var position = 0
+        while position < text.count {
+            let rest = text[position...]
+            switch rest[position] {
+            case UInt8(ascii: "\"") where rest.starts(with: schema):
+                let name = rest.dropFirst(schema.count).name
+                command += schema + name
+                if let number = numbers[String(decoding: name, as: UTF8.self)] {
+                    command += Array("_\(number)".utf8)
+                    isAboutTables = true
+                }
+                position = name.endIndex
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                let end = rest.dropFirst().firstIndex(of: rest[position]) ?? text.endIndex - 1
+                command += text[position...end]
+                position = end + 1
+            case UInt8(ascii: "$"):
+                let digits = rest.dropFirst().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+                guard let number = Int(String(decoding: digits, as: UTF8.self)), types.indices.contains(number - 1)
+                else { return nil }
+                command += Array("($1)[\(number)]::\(types[number - 1])".utf8)
+                position = digits.endIndex
+            case UInt8(ascii: "f") where rest.starts(with: federation):
+                let name = rest.dropFirst(federation.count).name
+                guard Self.functions.contains(String(decoding: name, as: UTF8.self)) else { return nil }
+                command += federation + name
+                position = name.endIndex
+            default:
+                command.append(rest[position])
+                position += 1
+            }
+        }
+        return isAboutTables ? String(decoding: command, as: UTF8.self) : nil
+    }
+
+    /// An error as it would be without shards: Citus passes on its code and its message, and no names but those in the
+    /// message.
+    func explained(_ error: PostgresError) -> PostgresError {
+        guard case .server(let server) = error, server.table == nil,
+            let subject = subject(of: server.message, isColumn: server.sqlState == "23502")
+        else { return error }
+        return .server(
+            server.naming(
+                schema: schema,
+                table: subject.table,
+                column: subject.column,
+                constraint: subject.constraint
+            )
+        )
+    }
+
+    /// What a message is about, such as `null value in column "nick" of relation "users_7"`; it has names in quotes,
+    /// whatever the language.
+    ///
+    /// Of two tables it is about the last one, whose rows refer to those of the other. That one may be the operator's.
+    ///
+    /// - Parameters:
+    ///   - message: The message of an error of a shard.
+    ///   - isColumn: Whether it names a column beside the table, else a constraint if anything.
+    /// - Returns: The names as they are without shards; nil where none is a shard's.
+    func subject(of message: String, isColumn: Bool) -> (table: String, column: String?, constraint: String?)? {
+        let names = message.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
+            .compactMap { $0.offset.isMultiple(of: 2) ? nil : String($0.element) }
+        let owners = names.map { name in numbers.first { name.hasSuffix("_\($0.value)") }?.key }
+        guard let owner = owners.compactMap(\.self).last else { return nil }
+        let plain = names.map { $0.replacing(/_[0-9]{6,}$/, with: "") }
+        if names.count == 3 { return (plain[2], nil, plain[1]) }
+        let other = zip(names, plain).first { $0.1 != owner }.map { isColumn ? $0.0 : $0.1 }
+        return (owner, isColumn ? other : nil, isColumn ? nil : other)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The name without quotes that it begins with.
+    fileprivate var name: ArraySlice<UInt8> {
+        prefix { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Glibc
+
+/// The workers of the coordinator of Citus that databases are leased from.
+package struct CitusWorkers: Sendable {
+    private let servers: [DatabaseURL]
+
+    /// The URLs of the workers' superusers, as `scripts/test` sets them; nil where tests run on an ordinary server.
+    package static var named: String? { getenv("FEDERATION_TEST_CITUS_WORKERS").map { String(cString: $0) } }
+
+    /// Nil where tests run on an ordinary server.
+    ///
+    /// - Throws: ``NotADatabaseURL``.
+    init?() throws {
+        guard let named = Self.named else { return nil }
+        servers = try named.split(separator: ",").map { try DatabaseURL(String($0)) }
+    }
+
+    /// A database of a name on every node; the workers are known to the coordinator.
+    func createDatabase(_ name: String, under coordinator: DatabaseURL) async throws -> TestDatabase {
+        for server in [coordinator] + servers {
+            try await TestDatabase(name: "postgres", server: server).psql("CREATE DATABASE \(name)")
+            try await TestDatabase(name: name, server: server).psql("CREATE EXTENSION citus")
+        }
+        let database = TestDatabase(name: name, server: coordinator)
+        try await database.psql("SELECT citus_set_coordinator_host('127.0.0.1', \(coordinator.port))")
+        for server in servers { try await database.psql("SELECT citus_add_node('127.0.0.1', \(server.port))") }
+        return database
+    }
+
+    func dropDatabase(_ name: String) async throws {
+        for server in servers {
+            await TestDatabase(name: name, server: server).endSessions()
+            try await TestDatabase(name: "postgres", server: server).psql("DROP DATABASE \(name) WITH (FORCE)")
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+/// On a coordinator with workers, which `scripts/test --citus` starts where PostgreSQL offers the extension.
+@Suite(
+    "Applications on nodes of Citus",
+    .enabled(if: CitusWorkers.named != nil, "scripts/test --citus runs it"),
+    .serialized,
+    .deployed(
+        Document(
+            application: "shop",
+            options: #""keepTokens": true"#,
+            hasServerKey: true,
+            settings: #"""
+                {"registration": {"enabled": true}, "multipleLogins": true, "mostSessions": 3,
+                 "dynamicProperties": true}
+                """#,
+            properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
+            mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name", "sync": "untilEdited"}]"#
+        ),
+        Document(application: "demo", mapping: #"{"email": "email"}"#)
+    )
+)
+struct CitusTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private var demo: Document { deployment.documents[1] }
+
+    /// The ports of the nodes that have tables of an application.
+    private func ports(of application: String) async throws -> Set<String> {
+        let rows = try await deployment.database.psql(
+            "select distinct nodeport from citus_shards where table_name::text like '\(application).%'"
+        )
+        return Set(rows.compactMap { $0.first ?? nil })
+    }
+
+    private var workers: [String] {
+        get async throws {
+            try await deployment.database.psql("select nodeport from pg_dist_node where shouldhaveshards order by 1")
+                .compactMap { $0.first ?? nil }
+        }
+    }
+
+    /// How many users of the shop have an id.
+    private func users(_ id: String) async throws -> String? {
+        try await deployment.value("select count(*) from shop.users where object_id = '\(id)'")
+    }
+
+    @Test("an application's tables are on one worker, the configuration on the coordinator")
+    func places() async throws {
+        let workers = Set(try await workers)
+        #expect(workers.count == 2)
+        for application in ["shop", "demo"] {
+            let ports = try await ports(of: application)
+            #expect(ports.count == 1 && ports.isSubset(of: workers), "\(application): \(ports)")
+        }
+        let given = "select count(*) from pg_dist_partition where logicalrelid::text like 'federation.%'"
+        #expect(try await deployment.value(given) == "0")
+        #expect(try await ports(of: "shop") != ports(of: "demo"), "Citus takes the nodes in turn")
+    }
+
+    @Test("a first login, a repeated one, and a session")
+    func login() async throws {
+        let ann = try await deployment.newcomer(#"{"email": "ann.canary@example.com", "name": "Ann"}"#)
+        let first = try await deployment.signIn(ann)
+        #expect(first.created && first.user["name"]?.string == "Ann")
+        let again = try await deployment.signIn(ann)
+        #expect(!again.created && again.objectID == first.objectID)
+        #expect(try await deployment.isValid(again.token))
+        #expect(try await deployment.get("users/logout", token: again.token).status == 200)
+        #expect(try await !deployment.isValid(again.token))
+        #expect(try await deployment.isValid(first.token))
+        #expect(try await users(first.objectID) == "1")
+    }
+
+    @Test("sixteen first logins of one person at once make one user, who has three sessions at most")
+    func firstLogins() async throws {
+        let ann = try await deployment.newcomer()
+        let ids = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<16 { group.addTask { try await deployment.signIn(ann).objectID } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1)
+        let sessions = "select count(*) from shop.sessions where object_id = '\(ids.first ?? "")'"
+        #expect(try await deployment.value(sessions) == "3")
+    }
+
+    @Test("registration, a login by password, linking, and the deletion of the account")
+    func account() async throws {
+        _ = try await deployment.register("eve.canary@example.com")
+        let taken = try await deployment.send(
+            "POST",
+            "users/register",
+            #"{"email": "eve.canary@example.com", "password": "\#(Deployment.password)"}"#
+        )
+        try expectProblem(taken, "login_taken")
+        let eve = try await deployment.logIn("eve.canary@example.com")
+        let visitor = try await deployment.newcomer()
+        let linked = try await deployment.send(
+            "POST",
+            "users/identities/facebook",
+            #"{"accessToken": "\#(visitor.token)"}"#,
+            token: eve.token
+        )
+        #expect(linked.status == 200, "\(linked.text)")
+        #expect(try await deployment.signIn(visitor).objectID == eve.objectID)
+        let reply = try await deployment.send("DELETE", "users/\(eve.objectID)", token: eve.token)
+        #expect((200...204).contains(reply.status), "\(reply.text)")
+        try await eventually("the account is gone") {
+            try await users(eve.objectID) == "0"
+        }
+    }
+
+    @Test("Facebook's call deletes a user, and operators read, disable and export users")
+    func administration() async throws {
+        let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
+        let (erased, kept) = (try await deployment.signIn(ann), try await deployment.signIn(bob))
+        #expect(try await deployment.deliver("deletion", ann).status == 200)
+        #expect(try await users(erased.objectID) == "0")
+        let owner = try await deployment.admin()
+        try await owner.get("applications/shop/users/\(kept.objectID)")
+        #expect(try await deployment.command("user", "export", "shop").contains(kept.objectID))
+        try await owner.ask(
+            "PATCH",
+            "applications/shop/users/\(kept.objectID)",
+            #"{"user": {"userStatus": "DISABLED"}}"#
+        )
+        try expectProblem(try await deployment.login(bob), "account_disabled")
+    }
+
+    @Test("properties are declared with what clients brought, renamed, widened, indexed and removed")
+    func properties() async throws {
+        let ann = try await deployment.newcomer()
+        let user = try await deployment.signIn(ann, mapping: #"{"id": "shoe"}"#)
+        let owner = try await deployment.admin()
+        let properties = "applications/shop/properties"
+        try await owner.ask("POST", properties, #"{"name": "shoe", "type": "INT"}"#)
+        let shoe = "select shoe from shop.users where object_id = '\(user.objectID)'"
+        #expect(try await deployment.value(shoe) == ann.id)
+        try await owner.ask("PATCH", "\(properties)/shoe", #"{"name": "boot", "indexed": true}"#)
+        try await owner.ask("PATCH", "\(properties)/boot", #"{"type": "STRING"}"#)
+        try await eventually("the index is there") {
+            try await deployment.value(
+                "select count(*) from pg_indexes where schemaname = 'shop' and indexdef like '%boot%'"
+            ) == "1"
+        }
+        try await owner.ask("DELETE", "\(properties)/boot?confirm=boot")
+        #expect(try await deployment.signIn(deployment.newcomer()).created)
+    }
+
+    @Test("a property that is required is asked of everybody, and one that somebody lacks cannot be")
+    func required() async throws {
+        let user = try await deployment.signIn(deployment.newcomer())
+        let owner = try await deployment.admin()
+        let name = "applications/shop/properties/name"
+        try await deployment.database.psql("update shop.users set name = null where object_id = '\(user.objectID)'")
+        let lacking = try await owner.send("PATCH", name, #"{"required": true}"#)
+        #expect(JSON.object(lacking.text)?["errorData"]?.object?["reason"]?.string == "constraint_violation")
+        try await deployment.database.psql("update shop.users set name = 'x' where name is null")
+        try await owner.ask("PATCH", name, #"{"required": true}"#)
+        let nameless = try await deployment.send(
+            "POST",
+            "users/register",
+            #"{"email": "nameless.canary@example.com", "password": "\#(Deployment.password)"}"#
+        )
+        let problem = try expectProblem(nameless, "property_missing")
+        #expect(problem["property"]?.string == "name", "\(nameless.text)")
+        try await owner.ask("PATCH", name, #"{"required": false}"#)
+    }
+
+    @Test("an application is made on the node that is named, and on no other")
+    func node() async throws {
+        for port in try await workers {
+            try await deployment.command("application", "create", "app\(port)", "--node", "127.0.0.1:\(port)")
+            #expect(try await ports(of: "app\(port)") == [port])
+            try await deployment.command("application", "delete", "app\(port)", "--confirm", "app\(port)")
+        }
+        let refused = try await deployment.federation("application", "create", "nowhere", "--node", "127.0.0.1:1")
+        #expect(refused.exitStatus != .exited(0))
+        #expect(refused.standardError.contains("127.0.0.1:1"), "\(refused.standardError)")
+        #expect(try await deployment.value("select count(*) from federation.applications where id = 'nowhere'") == "0")
+    }
+
+    @Test("a table that was there before is not adopted, and no file is imported")
+    func refusals() async throws {
+        let adopted = try await deployment.federation("adopt", "demo", "--table", "public.customers", "--id", "id")
+        #expect(adopted.exitStatus != .exited(0) && adopted.standardError.contains("Citus"), "\(adopted.standardError)")
+    }
+
+    @Test("an application moves from node to node and back while people log in; no login fails, no session is lost")
+    func move() async throws {
+        let (from, people) = (
+            try #require(try await ports(of: "shop").first),
+            try await (0..<6).asyncMap { _ in try await deployment.newcomer() }
+        )
+        let to = try #require(try await workers.first { $0 != from })
+        let isOver = Flag()
+        let sessions = try await withThrowingTaskGroup(of: [SignedIn].self) { group in
+            for person in people {
+                group.addTask {
+                    var sessions: [SignedIn] = []
+                    while await !isOver.isSet { sessions.append(try await deployment.signIn(person)) }
+                    return sessions
+                }
+            }
+            for port in [to, from] {
+                try await deployment.database.psql(
+                    "select citus_schema_move('shop', '127.0.0.1', \(port), 'force_logical')"
+                )
+                #expect(try await ports(of: "shop") == [port])
+            }
+            await isOver.set()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for ofOne in sessions {
+            #expect(ofOne.count > 1)
+            #expect(Set(ofOne.map(\.objectID)).count == 1 && ofOne.filter(\.created).count == 1)
+            // Of one who logs in again and again the last three sessions are left.
+            for session in ofOne.suffix(3) { #expect(try await deployment.isValid(session.token)) }
+        }
+    }
+}
+
+private actor Flag {
+    private(set) var isSet = false
+    func set() { isSet = true }
+}
+
+extension Range<Int> {
+    fileprivate func asyncMap<Value>(_ transform: (Int) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for number in self { values.append(try await transform(number)) }
+        return values
+    }
+}
