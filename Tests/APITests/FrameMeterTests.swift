@@ -83,9 +83,10 @@ struct FrameMeterTests {
         _ path: String?,
         _ fields: [(String, String)] = [],
         method: HTTPRequest.Method = .get,
-        authority: String? = "a.example"
+        authority: String? = "a.example",
+        scheme: String? = "https"
     ) -> HTTPRequest {
-        var request = HTTPRequest(method: method, scheme: "https", authority: authority, path: path)
+        var request = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
         for (name, value) in fields { request.headerFields.append(HTTPField(name: .init(known: name), value: value)) }
         return request
     }
@@ -99,7 +100,8 @@ struct FrameMeterTests {
             (Self.head("/a", authority: "a@b"), .host), (Self.head("/a", authority: "a/b"), .host),
             (Self.head(nil), .longTarget), (Self.head("/" + String(repeating: "a", count: 8000)), .longTarget),
             (Self.head("*"), .target), (Self.head("a"), .target), (Self.head("/a#b"), .target),
-            (Self.head(""), .target),
+            (Self.head(""), .target), (Self.head("/a", scheme: "http"), nil), (Self.head("/a", scheme: nil), .target),
+            (Self.head("/a", scheme: "javascript"), .target), (Self.head("/a", scheme: ""), .target),
             (Self.head("/a", method: .connect), .target), (Self.head("host"), .target),
             (Self.head("/a", [("Content-Length", "12")]), nil), (Self.head("/a", [("Content-Length", "+12")]), .length),
             (Self.head("/a", [("Content-Length", "")]), .length),

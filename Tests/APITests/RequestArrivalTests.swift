@@ -96,6 +96,22 @@ struct RequestArrivalTests {
         #expect(!behind.stands(after: 1))
     }
 
+    @Test("trailers are not heeded, and those that would be break the body, behind which nothing is read")
+    func trailers() throws {
+        let chunked = Self.post + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+        for field in ["X: y", "Host: z", "Authorization: z", "Upgrade: h2c", "Expect: 100-continue"] {
+            let connection = try Connection()
+            #expect(try connection.send(chunked + "\(field)\r\n\r\n" + Self.get) == "/bx./a.", "\(field)")
+        }
+        for field in ["Connection: close", "connection: x", "Proxy-Connection: close", "Transfer-Encoding: chunked"]
+            + ["Content-Length: 1", "Content-Length: +50"]
+        {
+            let connection = try Connection()
+            #expect(try connection.send(chunked + "\(field)\r\n\r\n") == "!/bx", "\(field)")
+            #expect(try !connection.send(Self.get).contains("/a"), "\(field)")
+        }
+    }
+
     @Test("extensions of chunks are bounded, chunks of one byte are not")
     func chunks() throws {
         let bytes = try Connection()

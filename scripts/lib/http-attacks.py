@@ -9,14 +9,14 @@ import concurrent.futures
 import json
 import os
 import re
-import select
 import sys
 import threading
 import time
 
+from http_garbage import Garbage, Memory
 from http_wire import (
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PREFACE, PRIORITY,
-    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, WITH_PRIORITY, WOULD_BLOCK, Wire, block, field, frame,
+    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, WITH_PRIORITY, Wire, block, field, frame,
     frames, headers, hello, integer, request_fields, settings, status_of, statuses,
 )
 
@@ -25,6 +25,8 @@ from http_wire import (
 SECONDS, IDLE, PATIENCE = 1.5, 12, 20
 # More memory than before, and the longest that health may take, while attacks are under way.
 MOST_MEMORY, MOST_SECONDS = 96 << 20, 5
+# Garbage: bytes a second, and how much more memory later on than in the first quarter.
+GARBAGE_RATE, MOST_GROWTH = 24_000_000, 32 << 20
 FLOOD = 20_000
 
 # Behind each attack by HTTP/1.1: if the connection is still in order, it is answered with a status that nothing else
@@ -46,6 +48,15 @@ def request(*lines, method=b"POST", target=TARGET, version=b"HTTP/1.1", body=b""
 def chunked(*parts, lines=(), **more):
     return request(b"Transfer-Encoding: chunked", *lines, body=b"".join(parts), **more)
 
+
+# What is no length, though something in it may read as 5.
+LENGTHS = (
+    ("+5", b"+5"), ("-5", b"-5"), ("-0", b"-0"), ("+50", b"+50"), ("5 5", b"5 5"), ("5, 5", b"5, 5"), ("5, 6", b"5, 6"),
+    ("5,", b"5,"), (",5", b",5"), ("0x5", b"0x5"), ("5e0", b"5e0"), ("5.0", b"5.0"), ("5;", b"5;"), ("empty", b""),
+    ("a word", b"five"), ("a NUL behind", b"5\0"), ("a vertical tab before", b"\x0b5"), ("1_0", b"1_0"),
+    ("digits of another script", "५".encode()), ("wide digits", "５".encode()),
+    ("2^64 + 5", b"18446744073709551621"), ("10^40", b"1" + b"0" * 40), ("in quotes", b'"5"'),
+)
 
 REFUSED = "400"
 SERVED = "404 414"
@@ -99,15 +110,7 @@ def framing():
         yield f"framing: {name.decode()}", request(name + b": chunked", body=chunk + HIDDEN), "404 400"
     yield "framing: TE by HTTP/1.0", chunked(chunk, HIDDEN, version=b"HTTP/1.0"), REFUSED
     five = b"hello"
-    for name, value in (
-        ("+5", b"+5"), ("-5", b"-5"), ("-0", b"-0"), ("+50", b"+50"), ("5 5", b"5 5"), ("5, 5", b"5, 5"),
-        ("5, 6", b"5, 6"),
-        ("5,", b"5,"), (",5", b",5"), ("0x5", b"0x5"), ("5e0", b"5e0"), ("5.0", b"5.0"), ("5;", b"5;"), ("empty", b""),
-        ("a word", b"five"), ("a NUL behind", b"5\0"), ("a vertical tab before", b"\x0b5"), ("1_0", b"1_0"),
-        ("digits of another script", "५".encode()),
-        ("2^64 + 5", b"18446744073709551621"), ("10^40", b"1" + b"0" * 40),
-        ("in quotes", b'"5"'),
-    ):
+    for name, value in LENGTHS:
         yield f"length: {name}", request(b"Content-Length: " + value, body=five + HIDDEN), REFUSED
     for name, lines in (
         ("two that agree", (b"Content-Length: 5", b"Content-Length: 5")),
@@ -155,14 +158,17 @@ def chunks():
         yield f"chunks: {name}", chunked(part, end, HIDDEN), ENDED
     for name, part in (("a bare LF behind", b"5\nhello\r\n"), ("white space behind", b"5 \r\nhello\r\n")):
         yield f"chunks: {name}", chunked(part, end), f"{SERVED}|{ENDED}"
-    # Trailers change nothing of what has been read.
-    for name, trailer in (
-        ("Content-Length", b"Content-Length: 100"), ("Transfer-Encoding", b"Transfer-Encoding: chunked"),
-        ("Connection", b"Connection: close"), ("Host", b"Host: b.example"), ("Upgrade", b"Upgrade: h2c"),
-        ("X", b"X: y"),
-        ("Content-Length: +50", b"Content-Length: +50"),
+    # Trailers change nothing of what has been read; behind those that would, nothing is read, and so nothing refused.
+    for trailer in (
+        b"Host: b.example", b"Upgrade: h2c", b"Authorization: b", b"Expect: 100-continue", b"Trailer: Host", b"X: y",
     ):
-        yield f"trailers: {name}", chunked(end[:-2], trailer, b"\r\n\r\n"), f"{SERVED}|{ENDED}"
+        yield f"trailers: {trailer.decode()}", chunked(end[:-2], trailer, b"\r\n\r\n"), SERVED
+    for trailer in (
+        b"Connection: close", b"Connection: keep-alive", b"Connection: Upgrade\r\nUpgrade: h2c",
+        b"Proxy-Connection: close", b"Content-Length: 100", b"Content-Length: 0", b"Content-Length: +50",
+        b"Transfer-Encoding: chunked",
+    ):
+        yield f"trailers: {trailer.decode()!r}", chunked(end[:-2], trailer, b"\r\n\r\n", HIDDEN), "404|"
     for name, trailer in (
         ("a NUL", b"X: \0"), ("no colon", b"X"), ("white space before the colon", b"X : y"),
         ("a bare CR", b"X: y\rZ: a"),
@@ -334,7 +340,7 @@ def http2():
     def replaced(name, *values):
         return [pair for pair in good if pair[0] != name] + [(name, value) for value in values]
 
-    yield "a request", headers(1, good), "4xx", ()
+    yield "a request", headers(1, good), "served", ()
     # § 4 to 6: frames.
     for name, data in (
         ("a frame that is too long", frame(DATA, stream=1, length=1 << 20)),
@@ -379,9 +385,9 @@ def http2():
         ("HEADERS behind the end", headers(1, good) + headers(1, good)),
     ):
         yield f"frames: {name}", data, ANY + "|served", ()
-    yield "frames: an unknown kind", frame(0xFA, 0xFF, 1, b"x" * 100) + headers(1, good), "4xx", ()
-    yield "frames: unknown settings", settings((0xFFFF, 1), (0, 5)) + headers(1, good), "4xx", ()
-    yield "frames: flags that nobody knows", frame(HEADERS, 0xD2 | 5, 1, block(good)), ANY, ()
+    yield "frames: an unknown kind", frame(0xFA, 0xFF, 1, b"x" * 100) + headers(1, good), "served", ()
+    yield "frames: unknown settings", settings((0xFFFF, 1), (0, 5)) + headers(1, good), "served", ()
+    yield "frames: flags that nobody knows", frame(HEADERS, 0xD2 | 5, 1, block(good)), "served", ()
     # RFC 7541: compression.
     for name, data in (
         ("index 0", b"\x80"), ("an index beyond the tables", b"\xff\x80\x01"),
@@ -457,18 +463,25 @@ def http2():
         ("more, in two frames", (
             headers(1, post + [("content-length", "5")], 4) + frame(DATA, 0, 1, b"hello") + frame(DATA, 1, 1, b"x")
         )),
-        ("+5", headers(1, post + [("content-length", "+5")], 4) + frame(DATA, 1, 1, b"hello")),
-        ("two lengths", headers(1, post + [("content-length", "5")] * 2, 4) + frame(DATA, 1, 1, b"hello")),
+        *((f"a length: {name}", (
+            headers(1, block(post) + field("content-length", value), 4) + frame(DATA, 1, 1, b"hello")
+        )) for name, value in LENGTHS),
+        *((f"lengths {first} and {second}", (
+            headers(1, post + [("content-length", first), ("content-length", second)], 4) + frame(DATA, 1, 1, b"hello")
+        )) for first, second in (("5", "5"), ("5", "6"), ("6", "5"))),
     ):
         yield f"body: {name}", data, STREAM, ()
     begun = headers(1, post, END_HEADERS)
     for name, fields in (
+        ("host", [("host", "b.example")]), ("content-length", [("content-length", "100")]),
+        ("content-length +50", [("content-length", "+50")]), ("authorization", [("authorization", "b")]),
+        ("expect", [("expect", "100-continue")]), ("a usual one", [("x", "y")]),
+    ):
+        yield f"trailers: {name}", begun + headers(1, fields), "served", ()
+    for name, fields in (
         ("a pseudo-header", [(":path", "/hidden")]), ("connection", [("connection", "close")]),
-        ("host", [("host", "b.example")]),
-        ("transfer-encoding", [("transfer-encoding", "chunked")]), ("content-length", [("content-length", "100")]),
-        ("content-length +50", [("content-length", "+50")]), ("capitals", [("X", "y")]),
-        ("a line break", [("x", "y\r\nz: a")]),
-        ("a usual one", [("x", "y")]),
+        ("transfer-encoding", [("transfer-encoding", "chunked")]), ("upgrade", [("upgrade", "h2c")]),
+        ("capitals", [("X", "y")]), ("a line break", [("x", "y\r\nz: a")]),
     ):
         yield f"trailers: {name}", begun + headers(1, fields), ANY, ()
     yield "trailers: connection, without an end", begun + headers(1, [("connection", "close")], END_HEADERS), ANY, ()
@@ -478,8 +491,9 @@ def http2():
     bomb = b"\x40" + integer(1, 7) + b"x" + integer(4000, 7) + b"y" * 4000
     yield "bomb: a field of the table", headers(1, block(good) + bomb + b"\xbe" * 4000), ANY, ()
     yield "bomb: fields of a static table", headers(1, block(good) + b"\x90" * 16_000), ANY, ()
-    huffman = b"\0" + integer(1, 7) + b"x" + integer(10_000, 7, 0x80) + b"\0" * 10_000
-    yield "bomb: a text that grows", headers(1, block(good) + huffman), ANY, ()
+    for size, fate in ((10_000, "served"), (16_000, ANY)):
+        huffman = b"\0" + integer(1, 7) + b"x" + integer(size, 7, 0x80) + b"\0" * size
+        yield f"bomb: a text that grows to {size * 8 // 5}", headers(1, block(good) + huffman), fate, ()
 
 
 def floods():
@@ -530,8 +544,10 @@ def floods():
     )
 
 
-# What has come together with the end of a request before it has the time of an idle connection, until more comes.
+# What has the time of an idle connection: what has come together with the end of a request before it, until more
+# comes; and a connection on which nothing is asked for, whatever it was asked before.
 BEHIND = "a request, and half the head of another"
+QUIET = "nothing further behind"
 
 
 def slow():
@@ -559,6 +575,19 @@ def slow():
     ):
         yield f"{name}, by HTTP/2", "h2", data
 
+    def reset(stream):
+        return frame(RST_STREAM, 0, stream, b"\0\0\0\x08")
+
+    malformed = good + field("connection", "close")
+    for name, data in (
+        ("a request", headers(1, good)), ("a request that is malformed", headers(1, malformed)),
+        ("150 of those", b"".join(headers(2 * n + 1, malformed) for n in range(150))),
+        ("a request that is reset", headers(1, good) + reset(1)),
+        ("a body that is reset", headers(1, post, END_HEADERS) + reset(1)),
+        ("150 that are reset", b"".join(headers(2 * n + 1, good) + reset(2 * n + 1) for n in range(150))),
+    ):
+        yield f"{QUIET} {name}, by HTTP/2", "h2", hello() + data
+
 
 class Service:
     """The process under attack, by its id and listeners."""
@@ -567,6 +596,9 @@ class Service:
         facts = json.loads(text)
         self.name, self.pid = facts["name"], facts["pid"]
         self.public, self.management = facts["public"], facts["management"]
+
+    def listeners(self):
+        return ("public", self.public), ("management", self.management)
 
     def memory(self):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
@@ -618,9 +650,8 @@ class Attacks:
         took = time.monotonic() - began
         print(f"{what}: {self.count - count} attacks, {took:.1f} s, {grown[0]:+} and {grown[1]:+} MiB", flush=True)
 
-    def wire(self, port, protocol):
-        folder = self.options.certificates
-        return Wire(port, protocol, f"{folder}/ca.pem")
+    def wire(self, port, protocol, **more):
+        return Wire(port, protocol, f"{self.options.certificates}/ca.pem", **more)
 
     def body(self, name, data, expected):
         """By a route that reads the body: what is whole is not what it takes, 400, and so is what is broken."""
@@ -661,12 +692,13 @@ class Attacks:
 
     @staticmethod
     def fate(received, stream):
-        """What has become of a stream: nothing yet, `reset`, `4xx`, `served`, another status; or `goaway`."""
+        """What has become of a stream: nothing yet, `reset`, `served`, `4xx`, another status; or `goaway`."""
         found = None
         for kind, _, of, payload in frames(received):
             if kind == HEADERS and of == stream and found is None:
                 status = status_of(payload[1:] if payload[:1] == b"\x20" else payload)
-                found = "4xx" if status.startswith("4") else "served" if status.startswith("2") else status
+                # There is no such path, which is 404, as with HTTP/1.1.
+                found = "served" if status in ("200", "404") else "4xx" if status.startswith("4") else status
             elif kind == RST_STREAM and of == stream and found is None:
                 # NO_ERROR is how a reply says that it needs no more of the request.
                 found = "reset"
@@ -702,28 +734,20 @@ class Attacks:
         self.note(f"{listener}: answers to a pipeline", "all", what)
 
     def stalled(self, listener, port, protocol):
-        """As many requests for long replies, none of which is taken from the socket: the connection ends."""
-        path = b"/openapi.json" if listener == "public" else b"/metrics"
-        ask = request(method=b"GET", target=path) * 100
-        with self.wire(port, protocol) as wire:
+        """Replies that fill what the kernel keeps, none of which is taken from the socket: the connection ends."""
+        path = "/openapi.json" if listener == "public" else "/metrics"
+        with self.wire(port, protocol, window=2048) as wire:
+            # In one piece, and each of them whole: nothing else has a limit of time.
             if protocol == "h2":
                 windows = hello((4, 0x7FFF_FFFF)) + frame(WINDOW_UPDATE, payload=b"\x7f\xf0\0\0")
                 head = request_fields(path=path)
-                ask = windows + b"".join(headers(2 * number + 1, head) for number in range(100))
-            end, what = time.monotonic() + SECONDS + PATIENCE, "goes on"
-            wire.socket.send(ask)
-            # Nothing is received, so the end of the connection does not show in what comes. It shows in what is sent.
-            poll = select.poll()
-            poll.register(wire.socket, select.POLLRDHUP | select.POLLHUP | select.POLLERR)
-            while what == "goes on" and time.monotonic() < end:
-                try:
-                    if poll.poll(100):
-                        what = "closed"
-                    wire.socket.send(frame(PING, payload=b"\0" * 8) if protocol == "h2" else ask)
-                except WOULD_BLOCK:
-                    pass
-                except OSError:
-                    what = "closed"
+                wire.socket.send(windows + b"".join(headers(2 * number + 1, head) for number in range(20)))
+            else:
+                wire.socket.send(request(method=b"GET", target=path.encode()) * 20)
+            end = time.monotonic() + SECONDS + MOST_SECONDS
+            while not wire.is_left() and time.monotonic() < end:
+                time.sleep(0.1)
+            what = "closed" if wire.is_left() else "goes on"
         self.note(f"{listener}: replies that nobody reads, by {protocol or 'http/1.1'}", "closed", what)
 
     def rubbish(self, listener, port, name, data):
@@ -776,9 +800,9 @@ class Attacks:
             wire.send(data)
 
             def is_over():
-                return protocol == "h2" and self.is_cut(wire.received)
+                return protocol == "h2" and self.is_cut(wire.received) and not name.startswith(QUIET)
 
-            limit = IDLE if name.startswith(BEHIND) else SECONDS
+            limit = IDLE if name.startswith((BEHIND, QUIET)) else SECONDS
             what = "ended" if wire.receive(is_over, seconds=limit + PATIENCE) else "goes on"
             took = time.monotonic() - began
         self.note(f"{listener}: slow: {name}", "ended", what)
@@ -835,6 +859,27 @@ class Watch:
         self.thread.join()
 
 
+def garbage(attacks, seconds):
+    """Garbage for so long: it is taken at that rate, nothing of it is answered by 5xx, and memory stays what it is."""
+    services = attacks.plain, attacks.secure
+    memory = Memory(services)
+    heap = Garbage(*services, f"{attacks.options.certificates}/ca.pem", attacks.options.target.encode(), GARBAGE_RATE)
+    heap.pour(seconds)
+    memory.end()
+    for problem in heap.wrong[:10]:
+        attacks.fail(problem)
+    rate = heap.taken / seconds
+    if rate < 0.9 * GARBAGE_RATE:
+        attacks.fail(f"{rate / 1e6:.1f} MB/s of garbage were taken, and not {GARBAGE_RATE / 1e6:.0f}")
+    print(f"{heap.connections} connections, {heap.taken >> 20} MiB of garbage in {seconds} s: {rate / 1e6:.1f} MB/s")
+    for name, samples in memory.samples.items():
+        early, late = max(samples[: len(samples) // 4]), max(samples[len(samples) // 4 :])
+        print(f"{name}: {samples[0] >> 20} MiB at first, {early >> 20} at most in the first quarter, "
+              f"{late >> 20} later, {samples[-1] >> 20} at last")
+        if late - early > MOST_GROWTH:
+            attacks.fail(f"{name} grows under garbage")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", required=True)
@@ -842,19 +887,29 @@ def main():
     parser.add_argument("--certificates", required=True)
     parser.add_argument("--target", required=True, help="a path that reads a body")
     parser.add_argument("--all", action="store_true", help="print what becomes of each attack")
+    parser.add_argument("--garbage", type=int, metavar="SECONDS", help="garbage for so long in place of the attacks")
     options = parser.parse_args()
     attacks = Attacks(options)
-    plain, secure = attacks.plain, attacks.secure
-    plain_listeners = [("public", plain.public, None), ("management", plain.management, None)]
-    secure_listeners = [("public", secure.public), ("management", secure.management)]
-
     # What is made once, is made now.
-    for listener, port, _ in plain_listeners:
+    for listener, port in attacks.plain.listeners():
         attacks.http1(listener, port, None, "a request", HIDDEN, SERVED)
     watch = Watch(attacks)
+    if options.garbage:
+        garbage(attacks, options.garbage)
+    else:
+        attack(attacks)
+    watch.end()
+    print(f"{attacks.count} attacks, {len(attacks.problems)} problems; health was asked for {watch.asked} times, "
+          f"and took {watch.longest:.2f} s at most")
+    sys.exit(1 if attacks.problems else 0)
+
+
+def attack(attacks):
+    """All attacks, on both listeners of both services."""
+    plain_listeners, secure_listeners = attacks.plain.listeners(), attacks.secure.listeners()
+    secure = attacks.secure
     attacks.together("HTTP/1.1", [
-        (attacks.http1, listener, port, protocol, *attack)
-        for listener, port, protocol in plain_listeners for attack in http1()
+        (attacks.http1, listener, port, None, *attack) for listener, port in plain_listeners for attack in http1()
     ])
     attacks.together("bodies", [
         (attacks.body, *attack) for attack in (*framing(), *chunks()) if not attack[1].startswith(b"GET")
@@ -878,22 +933,18 @@ def main():
         (attacks.rubbish, "public", secure.public, name, data) for name, data in errors.items()
     ], workers=3)
     attacks.together("readers", [
-        *((attacks.pipeline, listener, port) for listener, port, _ in plain_listeners),
-        *((attacks.stalled, listener, port, None) for listener, port, _ in plain_listeners),
+        *((attacks.pipeline, listener, port) for listener, port in plain_listeners),
+        *((attacks.stalled, listener, port, None) for listener, port in plain_listeners),
         *((attacks.stalled, listener, port, "h2") for listener, port in secure_listeners),
         *((attacks.drip, listener, port) for listener, port in secure_listeners),
     ])
     lazy = [
         (attacks.slow, listener, secure_port if protocol else port, protocol, name, data)
-        for (listener, port, _), (_, secure_port) in zip(plain_listeners, secure_listeners)
+        for (listener, port), (_, secure_port) in zip(plain_listeners, secure_listeners)
         for name, protocol, data in slow()
     ]
-    lazy += [(attacks.trickle, listener, port, LAST[:-2]) for listener, port, _ in plain_listeners]
+    lazy += [(attacks.trickle, listener, port, LAST[:-2]) for listener, port in plain_listeners]
     attacks.together("slow clients", lazy * 3, workers=300)
-    watch.end()
-    print(f"{attacks.count} attacks, {len(attacks.problems)} problems; health was asked for {watch.asked} times, "
-          f"and took {watch.longest:.2f} s at most")
-    sys.exit(1 if attacks.problems else 0)
 
 
 main()

@@ -14,11 +14,17 @@ WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 class Wire:
     """A connection that sends and receives at the same time, so that neither side waits for the other."""
 
-    def __init__(self, port, protocol=None, authority=None, certificate=None, seconds=20):
+    def __init__(self, port, protocol=None, authority=None, certificate=None, seconds=20, window=None):
         self.received = bytearray()
         self.is_closed = False
-        # What fills the window of a connection that nobody reads shall not be megabytes of ours.
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=seconds)
+        self.socket = socket.socket()
+        self.socket.settimeout(seconds)
+        if window:
+            # Small segments keep the other end's buffer small as well.
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+        self.socket.connect(("127.0.0.1", port))
+        self.ports = self.socket.getsockname()[1], port
         if protocol:
             context = ssl.create_default_context(cafile=authority)
             if certificate:
@@ -50,6 +56,14 @@ class Wire:
                 return False
             self._wait(writing=False)
         return True
+
+    def is_left(self):
+        """Whether the other end has closed, which who receives nothing is not told: as the kernel of both knows it."""
+        ours, theirs = (f":{port:04X}" for port in self.ports)
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+        # 01 is ESTABLISHED.
+        return not any(row[1].endswith(theirs) and row[2].endswith(ours) and row[3] == "01" for row in rows)
 
     def _wait(self, writing):
         select.select([self.socket], [self.socket] if writing else [], [], 0.05)

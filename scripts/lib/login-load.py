@@ -15,6 +15,7 @@ import json
 import pathlib
 import random
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -58,13 +59,14 @@ class BadReply(Exception):
 class Pool:
     """HTTP/1.1 connections to one listener, kept open; as many as there are requests at once."""
 
-    def __init__(self, url):
+    def __init__(self, url, authority):
         scheme, _, rest = url.partition("://")
         address, _, base = rest.partition("/")
         self.host, _, port = address.partition(":")
         self.port, self.base, self.url = int(port), "/" + base, url
-        if scheme != "http":
-            raise SystemExit(f"{url} is not http://host:port/base")
+        if scheme not in ("http", "https"):
+            raise SystemExit(f"{url} is neither http://host:port/base nor https://…")
+        self.tls = ssl.create_default_context(cafile=authority) if scheme == "https" else None
         self.idle = []
 
     async def request(self, method, path, body=None, application=None):
@@ -72,7 +74,7 @@ class Pool:
         base = self.base if application is None else self.base.replace("/demo/", f"/{application}/", 1)
         while True:
             if not self.idle:
-                connection = await asyncio.open_connection(self.host, self.port)
+                connection = await asyncio.open_connection(self.host, self.port, ssl=self.tls)
                 break
             connection = self.idle.pop()
             # The service closes what has been idle for a minute.
@@ -104,7 +106,7 @@ class Load:
     """Logins that are due at fixed moments, whatever becomes of those before."""
 
     def __init__(self, arguments):
-        self.pools = [Pool(url) for url in arguments.at]
+        self.pools = [Pool(url, arguments.authority) for url in arguments.at]
         self.rate, self.count, self.applications = arguments.rate, arguments.count, arguments.applications
         self.random = random.Random(arguments.seed)
         # One login of five is somebody's first; the others are of people who come again and again.
@@ -223,7 +225,7 @@ class Check:
 
     async def sessions(self):
         """Every session that was given out counts, at every instance; of a restored database, those from before."""
-        pools = [Pool(url) for url in self.arguments.at]
+        pools = [Pool(url, self.arguments.authority) for url in self.arguments.at]
         queue = iter(enumerate(self.given))
         lost, risen = [], []
 
@@ -307,10 +309,12 @@ def main():
     running.add_argument("--journal", type=pathlib.Path, required=True)
     running.add_argument("--applications", nargs="*", default=[], help="in place of the base's: people take turns")
     running.add_argument("--at", nargs="+", required=True, help="base of the application at each instance")
+    running.add_argument("--authority", help="of the certificates of those with TLS")
     checking = commands.add_parser("check")
     checking.add_argument("--journal", type=pathlib.Path, required=True)
     checking.add_argument("--applications", nargs="*", default=[], help="in place of the base's: people take turns")
     checking.add_argument("--at", nargs="+", required=True)
+    checking.add_argument("--authority")
     checking.add_argument("--names", nargs="+", default=[], help="what to call the instances")
     checking.add_argument("--database", required=True, help="URL")
     checking.add_argument("--may-fail", nargs="*", default=[], help="reasons for which logins may fail")

@@ -6,6 +6,7 @@
 instances=() # bases of the application `demo`, one for each instance
 load_people=4000
 load_applications=() # where people log in to others than `demo`
+load_authority=      # whose certificates instances with TLS have: a file in PEM form
 
 # In front of a command: what does not run as root runs under the account of PostgreSQL's server, and ends with the
 # script.
@@ -58,7 +59,8 @@ start_instance() {
 # start_load RATE SEED: logins a second at all instances in turns, from now on.
 start_load() {
     start_process login-load "$state/load.log" python3 "$here/lib/login-load.py" run --count "$load_people" --rate "$1" \
-        --seed "$2" --journal "$state/journal" --applications "${load_applications[@]}" --at "${instances[@]}"
+        --seed "$2" --journal "$state/journal" --applications "${load_applications[@]}" --at "${instances[@]}" \
+        ${load_authority:+--authority "$load_authority"}
 }
 
 # stop_load: no more logins begin; those under way are waited for.
@@ -89,7 +91,7 @@ check_load() {
     local database=$1
     shift
     python3 "$here/lib/login-load.py" check --journal "$state/journal" --applications "${load_applications[@]}" \
-        --at "${instances[@]}" --database "$database" "$@"
+        --at "${instances[@]}" ${load_authority:+--authority "$load_authority"} --database "$database" "$@"
 }
 
 # ask DATABASE_URL SQL: its rows, columns between bars.

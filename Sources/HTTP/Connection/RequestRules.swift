@@ -30,7 +30,13 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body:
             context.fireChannelRead(data)
-        case .end:
+        case .end(let trailers):
+            // RFC 9110 §6.5.1: no trailer is about the connection. The parser heeds these and refuses what comes behind,
+            // which may be another client's request; so they break the body, as framing in a trailer does.
+            if let trailers, trailers.contains(name: "connection") || trailers.contains(name: "proxy-connection") {
+                isOver = true
+                return context.fireErrorCaught(BrokenBody())
+            }
             isUnderWay = false
             context.fireChannelRead(data)
         }

@@ -144,6 +144,23 @@ struct ListenerTests {
         }
     }
 
+    @Test("T-99: trailers change nothing; those about connection or framing end it, and nothing behind is refused")
+    func trailers() async throws {
+        for (client, path) in listeners {
+            let chunked = "GET \(path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+            let last = "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            for field in ["A: b", "Host: b", "Authorization: b", "Upgrade: h2c"] {
+                let answers = try await answers(of: client, to: "\(chunked)\(field)\r\n\r\n\(last)")
+                #expect(answers == "200 200", "\(field)")
+            }
+            for field in ["Connection: close", "Proxy-Connection: x", "Content-Length: 1", "Transfer-Encoding: x"] {
+                let answers = try await answers(of: client, to: "\(chunked)\(field)\r\n\r\n\(last)")
+                // Who reads no body may have answered before it breaks.
+                #expect(["", "200"].contains(answers), "\(field): \(answers)")
+            }
+        }
+    }
+
     @Test("who waits to be told to send a body is told, once, and who has none is not")
     func expectation() async throws {
         let login = deployment.path("users/loginWithFacebook")

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -43,6 +44,22 @@ final class TLSWire: Sendable {
 
     /// Whether the server has ended the connection.
     var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+
+    /// Whether the server has closed the connection, which a client who takes nothing is not told: as the kernel has it
+    /// of both ends.
+    var isLeft: Bool {
+        get throws {
+            // Neither port is so low that its hexadecimal number would have fewer than four digits.
+            guard let client = channel.localAddress?.port, let server = channel.remoteAddress?.port else { return true }
+            let ends = [server, client].map { ":" + String($0, radix: 16, uppercase: true) }
+            let table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+            return !table.split(separator: "\n").contains { line in
+                let row = line.split(separator: " ")
+                // Local and remote address, and the state: 01 is ESTABLISHED.
+                return row.count > 3 && row[1].hasSuffix(ends[0]) && row[2].hasSuffix(ends[1]) && row[3] == "01"
+            }
+        }
+    }
 
     /// Sends bytes, and waits until the kernel has taken them.
     ///

@@ -43,6 +43,9 @@ struct HTTP2Connections: Sendable {
         }
         try pipeline.addHandler(HTTP2Faults(gate))
         try pipeline.addHandler(manager)
+        // Idle time begins when a connection becomes active, which this one has done before the handshake; or when the
+        // last stream ends, which never is where NIO refuses each before it makes one.
+        manager.channelActive(context: try pipeline.context(handler: manager))
         return Value(channel: channel, streams: streams)
     }
 

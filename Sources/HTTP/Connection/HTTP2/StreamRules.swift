@@ -48,6 +48,9 @@ extension HTTPRequest {
         else { return .host }
         authority = host
         headerFields[.hostField] = nil
+        guard let scheme, scheme.utf8.elementsEqual("https".utf8) || scheme.utf8.elementsEqual("http".utf8) else {
+            return .target
+        }
         guard method != .connect, !path.utf8.contains(UInt8(ascii: "#")),
             path.utf8.first == UInt8(ascii: "/") || path.utf8.elementsEqual("*".utf8) && method == .options
         else { return .target }
