@@ -1,6 +1,6 @@
 import Applications
 import ArgumentParser
-import Glibc
+import Curl
 import Logging
 import Observability
 import ServiceLifecycle
@@ -29,11 +29,21 @@ struct ServeCommand: AsyncParsableCommand {
     )
 
     func run() async throws {
-        let configuration: ServerConfiguration
+        var configuration: ServerConfiguration
         do { configuration = try await ConfigurationReader.read() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
-        Self.raiseFileLimit()
+        let limit = FileLimit.raised()
+        guard limit.files >= FileLimit.least else {
+            throw Exit.saying(
+                """
+                federation: this process may open \(limit.files) files, and needs \(FileLimit.least) at least: raise the \
+                limit (ulimit -n, or LimitNOFILE of the unit)
+                """,
+                Exit.configuration
+            )
+        }
+        let hasTooFewFiles = configuration.fit(limit)
         let telemetry = Telemetry(configuration)
         telemetry.start()
         let output = telemetry.output
@@ -51,6 +61,15 @@ struct ServeCommand: AsyncParsableCommand {
         groupConfiguration.maximumGracefulShutdownDuration = configuration.drain
         let group = ServiceGroup(configuration: groupConfiguration)
         logger.info("starting", metadata: ["version": "\(FederationCommand.version)", "mode": "\(configuration.mode)"])
+        if hasTooFewFiles {
+            logger.warning(
+                "the limit of open files bounds the connections",
+                metadata: [
+                    "files": "\(limit.files)", "connections": "\(configuration.httpConnections)",
+                    "connections to providers": "\(configuration.curl.maxConnections)",
+                ]
+            )
+        }
         MailConfiguration.announce(configuration.mail, to: logger)
         do {
             try await group.run()
@@ -67,13 +86,5 @@ struct ServeCommand: AsyncParsableCommand {
         logger.info("stopped")
         telemetry.notices.report()
         output.flush()
-    }
-
-    /// Every connection is a file descriptor; the soft limit of most systems, 1024, is less than one busy moment needs.
-    private static func raiseFileLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
