@@ -22,6 +22,8 @@ package final class LineOutput: Sendable {
     private let queue = DispatchQueue(label: "log")
 
     private static let gathering = DispatchTimeInterval.milliseconds(20)
+    /// How long the end of the process waits for a reader.
+    private static let patience = DispatchTimeInterval.seconds(2)
 
     /// Standard output, with room for some thousand lines.
     package static let standard = LineOutput(descriptor: STDOUT_FILENO, capacity: 1_048_576)
@@ -49,9 +51,15 @@ package final class LineOutput: Sendable {
         if mustSchedule { queue.asyncAfter(deadline: .now() + Self.gathering) { self.drain() } }
     }
 
-    /// Returns when everything that was put down before has been written.
+    /// Returns when everything that was put down before has been written, or after two seconds: a reader that has
+    /// stopped reading must not keep the process from ending.
     package func flush() {
-        queue.sync { drain() }
+        let written = DispatchSemaphore(value: 0)
+        queue.async {
+            self.drain()
+            written.signal()
+        }
+        _ = written.wait(timeout: .now() + Self.patience)
     }
 
     private func drain() {
