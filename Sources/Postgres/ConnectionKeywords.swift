@@ -47,11 +47,22 @@ extension PostgresConfiguration {
             // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a
             // table has no statistics, and spends a second on what takes a millisecond.
             let options =
-                ["jit=off"] + settings.map { "\($0.name)=\($0.value)" }
+                ["jit=off"] + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
             keywords.append(("options", options.map { "-c " + $0 }.joined(separator: " ")))
         }
         return keywords
+    }
+
+    /// By which PostgreSQL notices that we are gone as soon as we notice that it is.
+    ///
+    /// Where the network goes without a word, its processes would otherwise stay for hours, and count as connections. It
+    /// ignores them on a socket.
+    private var serverKeepalives: [String] {
+        [
+            "tcp_keepalives_idle=10", "tcp_keepalives_interval=3", "tcp_keepalives_count=3",
+            "tcp_user_timeout=\(tcpUserTimeout.milliseconds)",
+        ]
     }
 
     /// The time limits of a session, in milliseconds; zero is PostgreSQL's own word for none.
