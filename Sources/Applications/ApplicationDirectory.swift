@@ -23,6 +23,7 @@ package final class ApplicationDirectory: Sendable {
     private let looks = Looks<Sight>()
     /// When the copy was last known to be what the database has.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
+    private let clockOffset = NIOLockedValueBox<Int64?>(nil)
     /// At most one look is due: it sees everything that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -38,6 +39,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// A change whose announcement was lost is seen after this at the latest.
     private static let interval = Duration.seconds(5)
+    /// Milliseconds by which this machine's clock and the database's may differ before somebody is told.
+    private static let clockTolerance: Int64 = 10_000
     /// How long the reading of a change that this process has made is tried before the application is not served.
     private static let patience = Duration.seconds(2)
 
@@ -181,11 +184,18 @@ package final class ApplicationDirectory: Sendable {
         package let applications: Int
         /// Since it was last known to be what the database has.
         package let age: Duration?
+        /// How far this machine's clock was ahead of the database's when that was last asked; nil before.
+        package let clockOffset: Duration?
     }
 
     package var statistics: Statistics {
         let (revision, count) = memory.withLockedValue { ($0.copy?.revision, $0.copy?.applications.count ?? 0) }
-        return Statistics(revision: revision, applications: count, age: seen.withLockedValue { $0?.duration(to: .now) })
+        return Statistics(
+            revision: revision,
+            applications: count,
+            age: seen.withLockedValue { $0?.duration(to: .now) },
+            clockOffset: clockOffset.withLockedValue { $0.map { .milliseconds($0) } }
+        )
     }
 
     /// Whether a copy of the configuration is in memory.
@@ -217,6 +227,7 @@ package final class ApplicationDirectory: Sendable {
         var day = clock.today
         for await _ in due.stream {
             try await refresh()
+            await compareClocks()
             if warning == nil, isLoaded { warning = Task { await warnOfPasswords() } }
             // Settings that nobody changes come to their end, too.
             if day != clock.today {
@@ -277,6 +288,21 @@ package final class ApplicationDirectory: Sendable {
         }
         take(read, of: look)
         return current()
+    }
+
+    /// Sessions end by the database's clock, what providers sign by this machine's, and operators hear when they differ.
+    private func compareClocks() async {
+        guard let theirs = try? await store.time() else { return }
+        let offset = clock.milliseconds - theirs
+        let former = clockOffset.withLockedValue { known in
+            defer { known = offset }
+            return known
+        }
+        guard offset.magnitude > Self.clockTolerance, (former ?? 0).magnitude <= Self.clockTolerance else { return }
+        logger.error(
+            "the clock of this machine differs from the database's, so that what providers sign is judged wrongly",
+            metadata: ["seconds": "\(offset / 1000)"]
+        )
     }
 
     private func current() -> Sight {

@@ -250,6 +250,12 @@ extension MetricFamily {
             isRead: true
         ),
         MetricFamily(
+            "federation_clock_offset_seconds",
+            .gauge,
+            "How far the clock of this machine was ahead of the database's when that was last asked.",
+            isRead: true
+        ),
+        MetricFamily(
             "federation_log_lines_dropped_total",
             .counter,
             "Lines of the log that were not written.",

@@ -43,6 +43,9 @@ struct ServiceStatistics: Sendable {
         if let age = statistics.age {
             samples.append(MetricSample("federation_configuration_age_seconds", [], seconds: age))
         }
+        if let offset = statistics.clockOffset {
+            samples.append(MetricSample("federation_clock_offset_seconds", [], seconds: offset))
+        }
         return samples
     }
 

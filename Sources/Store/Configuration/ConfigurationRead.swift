@@ -8,6 +8,12 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) } ?? 0
     }
 
+    /// The database's clock: milliseconds since 1970 UTC.
+    package func time() async throws(Failure) -> Int64 {
+        let result = try await query("select (extract(epoch from clock_timestamp()) * 1000)::bigint")
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) } ?? 0
+    }
+
     /// One application; nil when there is none.
     ///
     /// - Throws: `stored_value_unreadable` when not all of it can be read.
