@@ -96,6 +96,22 @@ struct RequestArrivalTests {
         #expect(!behind.stands(after: 1))
     }
 
+    @Test("behind a request that ends the connection nothing is read, and nothing is refused")
+    func last() throws {
+        let close = "Connection: close\r\n\r\n"
+        for last in [
+            "GET /z HTTP/1.1\r\nHost: x\r\n\(close)", "GET /z HTTP/1.0\r\n\r\n",
+            "GET /z HTTP/1.1\r\nHost: x\r\nConnection: X, Close\r\n\r\n",
+            Self.post.replacing("/b", with: "/z") + "Content-Length: 0\r\n\(close)",
+        ] {
+            for behind in [Self.get, Self.get + Self.get, "GET /a HT", "rubbish\r\n\r\n"] {
+                let connection = try Connection()
+                #expect(try connection.send(Self.get + last + behind) == "/a./z.", "\(last)\(behind)")
+                #expect(try connection.send(Self.get) == "", "\(last)\(behind)")
+            }
+        }
+    }
+
     @Test("trailers are not heeded, and those that would be break the body, behind which nothing is read")
     func trailers() throws {
         let chunked = Self.post + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
@@ -155,8 +171,9 @@ struct RequestArrivalTests {
         let upgrade = try Connection()
         #expect(try upgrade.send("GET /u HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n") == "/u.")
         let filler = String(repeating: "x\n", count: 4096)
-        let read = try (0..<9).map { _ in try upgrade.send(filler) }
-        #expect(read.last == "unreadable.")
+        for _ in 0..<9 { #expect(try upgrade.send(filler) == "", "it was the last request") }
+        for _ in 0..<30 where upgrade.stands(after: 0) { _ = try upgrade.send(filler) }
+        #expect(!upgrade.stands(after: 0), "who goes on is cut off")
     }
 
     @Test("a target that is too long is told from a head that is, whatever of it has come")

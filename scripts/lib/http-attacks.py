@@ -579,6 +579,16 @@ def slow():
         return frame(RST_STREAM, 0, stream, b"\0\0\0\x08")
 
     malformed = good + field("connection", "close")
+    last = request(b"Connection: close", method=b"GET")
+    for name, data in (
+        ("a last request", last), ("a last request and three more", last + HIDDEN * 3),
+        ("a last request and 20,000 more", last + HIDDEN * 20_000),
+        ("a last request and rubbish", last + b"\xaa" * 1000),
+        ("a request of HTTP/1.0 and three more", request(method=b"GET", version=b"HTTP/1.0") + HIDDEN * 3),
+        ("a fault and three requests", request(method=b"GET", host=None) + HIDDEN * 3),
+    ):
+        yield f"{QUIET} {name}", None, data
+        yield f"{QUIET} {name}, by TLS", "http/1.1", data
     for name, data in (
         ("a request", headers(1, good)), ("a request that is malformed", headers(1, malformed)),
         ("150 of those", b"".join(headers(2 * n + 1, malformed) for n in range(150))),
@@ -744,7 +754,8 @@ class Attacks:
                 wire.socket.send(windows + b"".join(headers(2 * number + 1, head) for number in range(20)))
             else:
                 wire.socket.send(request(method=b"GET", target=path.encode()) * 20)
-            end = time.monotonic() + SECONDS + MOST_SECONDS
+            # Before a connection without requests has its end.
+            end = time.monotonic() + IDLE - 1
             while not wire.is_left() and time.monotonic() < end:
                 time.sleep(0.1)
             what = "closed" if wire.is_left() else "goes on"
@@ -800,10 +811,17 @@ class Attacks:
             wire.send(data)
 
             def is_over():
-                return protocol == "h2" and self.is_cut(wire.received) and not name.startswith(QUIET)
+                return protocol == "h2" and self.is_cut(wire.received)
 
             limit = IDLE if name.startswith((BEHIND, QUIET)) else SECONDS
-            what = "ended" if wire.receive(is_over, seconds=limit + PATIENCE) else "goes on"
+            if name.startswith(QUIET):
+                # An end that is heard is not enough.
+                while not wire.is_left() and time.monotonic() < began + limit + PATIENCE:
+                    wire.receive(lambda: True)
+                    time.sleep(0.2)
+                what = "ended" if wire.is_left() else "goes on"
+            else:
+                what = "ended" if wire.receive(is_over, seconds=limit + PATIENCE) else "goes on"
             took = time.monotonic() - began
         self.note(f"{listener}: slow: {name}", "ended", what)
         if took > limit + MOST_SECONDS:
@@ -932,10 +950,12 @@ def attack(attacks):
     attacks.together("rubbish behind an error", [
         (attacks.rubbish, "public", secure.public, name, data) for name, data in errors.items()
     ], workers=3)
-    attacks.together("readers", [
-        *((attacks.pipeline, listener, port) for listener, port in plain_listeners),
+    attacks.together("readers who take nothing", [
         *((attacks.stalled, listener, port, None) for listener, port in plain_listeners),
         *((attacks.stalled, listener, port, "h2") for listener, port in secure_listeners),
+    ])
+    attacks.together("readers of much, and of little", [
+        *((attacks.pipeline, listener, port) for listener, port in plain_listeners),
         *((attacks.drip, listener, port) for listener, port in secure_listeners),
     ])
     lazy = [

@@ -5,7 +5,8 @@ import NIOHTTP1
 /// place of anything else.
 ///
 /// Behind a fault the connection ends: where the next request begins is not known, or not what a proxy in front takes
-/// for it.
+/// for it. Behind a request that ends the connection nothing is a request either (RFC 9112 §9.6): nobody would answer
+/// it, and the connection would wait for that answer for good.
 final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -13,6 +14,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     private let arrival: RequestArrival
     /// Between the head of a request and its end.
     private var isUnderWay = false
+    /// Whether that request is the last one.
+    private var isLast = false
     private var isOver = false
 
     init(_ arrival: RequestArrival) {
@@ -27,6 +30,7 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
         case .head(var head):
             if let fault = head.settle() { return refuse(fault, method: head.method, context) }
             isUnderWay = true
+            isLast = head.headers.first(name: "connection") == "close"
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body:
             context.fireChannelRead(data)
@@ -38,6 +42,7 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
                 return context.fireErrorCaught(BrokenBody())
             }
             isUnderWay = false
+            isOver = isLast
             context.fireChannelRead(data)
         }
     }

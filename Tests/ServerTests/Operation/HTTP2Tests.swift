@@ -227,13 +227,11 @@ struct HTTP2Tests {
             for isHTTP2 in [true, false] {
                 let before = try service.process.usage().residentBytes
                 let wire = try await TLSWire.open(port: service.port, protocols: [isHTTP2 ? "h2" : "http/1.1"])
-                if isHTTP2 { await wire.send(Frame.preface + Self.openWindows) }
+                let get = Array("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+                await wire.send(isHTTP2 ? Frame.preface + Self.openWindows : get)
                 try await wire.stopReading()
                 for number in UInt32(0)..<100 {
-                    let request =
-                        isHTTP2
-                        ? Frame.request("/openapi.json", stream: number * 2 + 1).bytes
-                        : Array("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+                    let request = isHTTP2 ? Frame.request("/openapi.json", stream: number * 2 + 1).bytes : get
                     guard await wire.send(request) else { break }
                 }
                 try await eventually("it has ended", within: .seconds(30)) { try wire.isLeft }
