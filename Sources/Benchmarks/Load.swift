@@ -12,9 +12,34 @@ struct Load: Sendable {
         var replies: [Int: Int] = [:]
         /// Microseconds from when a call was due to its last byte.
         var latency = Histogram<UInt32>(highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: .three)
+        /// Microseconds from when a call was sent to its last byte, by its status.
+        var service: [Int: Histogram<UInt32>] = [:]
         var seconds = 0.0
 
         var count: Int { replies.values.reduce(0, +) }
+
+        /// Adds a call.
+        mutating func note(_ status: Int, sinceDue: Duration, sinceSent: Duration) {
+            replies[status, default: 0] += 1
+            latency.record(UInt64(max(0, sinceDue / .microseconds(1))))
+            service[status, default: Self.emptyHistogram].record(UInt64(max(0, sinceSent / .microseconds(1))))
+        }
+
+        /// Adds what came of another part of the run.
+        mutating func add(_ part: Outcome) {
+            replies.merge(part.replies, uniquingKeysWith: +)
+            Self.add(part.latency, to: &latency)
+            for (status, times) in part.service { Self.add(times, to: &service[status, default: Self.emptyHistogram]) }
+        }
+
+        private static let emptyHistogram = Histogram<UInt32>(
+            highestTrackableValue: 60_000_000,
+            numberOfSignificantValueDigits: .three
+        )
+
+        private static func add(_ part: Histogram<UInt32>, to all: inout Histogram<UInt32>) {
+            for value in part.recordedValues() { all.record(UInt64(value.value), count: value.count) }
+        }
     }
 
     /// Each connection calls again as soon as it has its reply.
@@ -55,12 +80,7 @@ struct Load: Sendable {
                 }
             }
             var total = Outcome()
-            for await part in group {
-                total.replies.merge(part.replies, uniquingKeysWith: +)
-                for value in part.latency.recordedValues() {
-                    total.latency.record(UInt64(value.value), count: value.count)
-                }
-            }
+            for await part in group { total.add(part) }
             return total
         }
         outcome.seconds = (ContinuousClock.now - started) / .seconds(1)
@@ -81,11 +101,12 @@ struct Load: Sendable {
             guard let moment = due(index) else { return outcome }
             let wait = (moment - .now) / .seconds(1)
             if wait > 0 { Thread.sleep(forTimeInterval: wait) }
+            let sent = ContinuousClock.now
             let status = (try? connection?.exchange(requests[index % requests.count])) ?? 0
             // Status 0 counts calls that got no reply.
             if status == 0 { connection = try? Connection(port: port) }
-            outcome.replies[status, default: 0] += 1
-            outcome.latency.record(UInt64(max(0, (ContinuousClock.now - moment) / .microseconds(1))))
+            let now = ContinuousClock.now
+            outcome.note(status, sinceDue: now - moment, sinceSent: now - sent)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Histogram
+import TestSupport
 
 /// Prints figures as they come, for people.
 struct Report {
@@ -205,6 +206,27 @@ struct Report {
             Graph hanging: \(outcome.count) logins at once, statuses \(outcome.replies), slowest \
             \(figure(Double(outcome.latency.max) / 1_000_000, 2)) s; meanwhile \(healthReplies) health replies; \
             memory at its peak \(figure(Double(peakBytes) / 1_048_576, 1)) MB (aim: at most 120)
+            """
+        )
+    }
+
+    /// What came of too many logins, and when all was as before.
+    func overload(
+        _ outcome: Load.Outcome,
+        peak: Double,
+        goodput: Double,
+        accepted: Duration,
+        refused: Duration,
+        recovery: Duration?
+    ) {
+        let replies = outcome.replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
+        print(
+            """
+            peak: \(figure(peak, 0)) logins/s of 64 connections
+            overload: \(figure(outcome.offered, 0)) a second for \(figure(outcome.seconds, 0)) s, statuses \
+            \(replies.joined(separator: ", ")); goodput \(figure(100 * goodput, 0)) % of the peak (aim: 80), p99 of accepted \
+            \(accepted.figure) (aim: 5 s), of refusals \(refused.figure) (aim: 50 ms)
+            half load: as before after \(recovery?.figure ?? "more than 15 s") (aim: 10 s)
             """
         )
     }

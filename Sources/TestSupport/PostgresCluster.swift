@@ -21,15 +21,17 @@ package struct PostgresCluster: Sendable {
 
     /// Creates and starts a cluster.
     ///
-    /// - Parameter settings: Server settings, such as `["max_connections": "10"]`.
+    /// - Parameters:
+    ///   - settings: Server settings, such as `["max_connections": "10"]`.
+    ///   - disk: Mebibytes of a file system of its own, which can be filled; for root alone.
     /// - Returns: The running cluster.
     /// - Throws: ``ProcessEnded`` with what `scripts/postgres` says.
-    package static func start(settings: [String: String] = [:]) async throws -> PostgresCluster {
+    package static func start(settings: [String: String] = [:], disk: Int? = nil) async throws -> PostgresCluster {
         let directory = "/tmp/federation-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let port = try freePort()
         try await script(
             ["start", directory, "\(port)", "--fast", "--owner", "\(getpid())"]
-                + settings.flatMap { ["--set", "\($0.key)=\($0.value)"] }
+                + (disk.map { ["--disk", "\($0)"] } ?? []) + settings.flatMap { ["--set", "\($0.key)=\($0.value)"] }
         )
         let url = try await script(["url", directory])
         return PostgresCluster(port: port, directory: directory, server: try DatabaseURL(url))
@@ -97,6 +99,23 @@ package struct PostgresCluster: Sendable {
         try await signalAll(SIGCONT)
     }
 
+    /// Fills the disk that the cluster was given, to its last byte.
+    package func fillDisk() async throws {
+        // It ends when there is no room for more, which it calls a failure.
+        let filling = try await run("dd", ["if=/dev/zero", "of=\(try ballast)", "bs=64k"])
+        guard filling.standardError.contains("No space left on device") else { throw try await filling.ended() }
+    }
+
+    /// Gives back what ``fillDisk()`` has taken.
+    package func freeDisk() throws { unlink(try ballast) }
+
+    private var ballast: String {
+        get throws {
+            let home = try String(contentsOfFile: "\(directory)/home", encoding: .utf8)
+            return home.prefix { $0 != "\n" } + "/ballast"
+        }
+    }
+
     /// Process id of the server's main process, for ``ProcessUsage``.
     package func postmaster() async throws -> Int32 {
         let text = try await Self.script(["pid", directory])
@@ -132,16 +151,18 @@ package struct NotAProcessID: Error {
 ///
 /// - Parameters:
 ///   - settings: Server settings.
+///   - disk: Mebibytes of a file system of its own; for root alone.
 ///   - isolation: The caller's, where the closure runs too.
 ///   - body: What to do with it.
 /// - Returns: What the body returns.
 /// - Throws: What the body throws; ``ProcessEnded`` when the cluster fails.
 package func withPostgresCluster<Result>(
     settings: [String: String] = [:],
+    disk: Int? = nil,
     isolation: isolated (any Actor)? = #isolation,
     _ body: (PostgresCluster) async throws -> Result
 ) async throws -> Result {
-    let cluster = try await PostgresCluster.start(settings: settings)
+    let cluster = try await PostgresCluster.start(settings: settings, disk: disk)
     do {
         let result = try await body(cluster)
         try await cluster.delete()

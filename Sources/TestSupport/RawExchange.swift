@@ -111,3 +111,21 @@ private struct RawExchange: ~Copyable {
         }
     }
 }
+
+/// A connection on which something was sent and nothing is read, with as little room for replies as the kernel gives.
+package struct UnreadConnection: Sendable {
+    private let descriptor: Int32
+
+    /// Connects and sends as much of a text as goes out at once.
+    package init(to client: HTTPClient, sending text: String) {
+        descriptor = loopbackSocket()
+        var room: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        _ = withLoopbackAddress(UInt16(clamping: client.port)) { connect(descriptor, $0, $1) }
+        let bytes = Array(text.utf8)
+        _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    }
+
+    /// Ends it; what came is lost.
+    package func close() { _ = Glibc.close(descriptor) }
+}

@@ -31,6 +31,23 @@ struct CitationTests {
     }
 }
 
+@Suite("The fault matrix")
+struct FaultMatrixTests {
+    /// Rows of the table, each as its name, what breaks, and what is promised.
+    private static func rows(of path: String) throws -> [[String]] {
+        try Document(path: path).text.split(separator: "\n").filter { $0.hasPrefix("| F-") }.map { line in
+            line.split(separator: "|").prefix(3).map { $0.split(separator: " ").joined(separator: " ") }
+        }
+    }
+
+    @Test("docs/reliability.md has the rows of docs/security.md, and no other: scripts/reliability-page writes it")
+    func reliability() throws {
+        let rows = try Self.rows(of: "docs/security.md")
+        #expect(rows.count > 30)
+        #expect(try Self.rows(of: "docs/reliability.md") == rows)
+    }
+}
+
 /// A text of the repository that may cite another one.
 struct CitingFile: Sendable, CustomTestStringConvertible {
     /// From the root of the repository.
@@ -43,6 +60,14 @@ struct CitingFile: Sendable, CustomTestStringConvertible {
     var name: String {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return name.hasSuffix(".swift") ? String(name.dropLast(6)) : name
+    }
+
+    /// What a Swift source has in quotes.
+    var literals: [String] { SwiftText(text).tokens.filter { $0.kind == .literal }.map(\.text) }
+
+    /// The comment with which a script begins.
+    var heading: String {
+        text.split(separator: "\n").prefix { $0.hasPrefix("#") }.joined(separator: "\n")
     }
 
     var citations: Citations {
@@ -80,7 +105,7 @@ struct CitedPages: Sendable {
     /// By their paths from the root of the repository.
     private let pages: [String: Document]
     private let decisions: Set<String>
-    /// Names of tests, as titles have them.
+    /// Names of tests, as titles have them, and as scripts that are tests begin with them.
     private let titles: Set<String>
     /// Names of tests that docs/security.md explains.
     private let explained: Set<String>
@@ -91,10 +116,12 @@ struct CitedPages: Sendable {
         let pages = files.filter { $0.path.hasSuffix(".md") }.map { Document(path: $0.path, text: $0.text) }
         self.pages = Dictionary(pages.map { ($0.path, $0) }) { first, _ in first }
         decisions = Set(self.pages["docs/decisions.md"]?.decisions.map { "D\($0.number)" } ?? [])
-        titles = Self.tests(
-            in: files.filter { $0.path.hasPrefix("Tests/") && $0.path.hasSuffix("Tests.swift") }
-                .flatMap { SwiftText($0.text).tokens }.filter { $0.kind == .literal }.map(\.text)
-        )
+        let programs = files.filter { file in
+            file.path.hasPrefix("Tests/") && file.path.hasSuffix("Tests.swift")
+                || file.path.hasPrefix("Sources/Benchmarks/")
+        }
+        let scripts = files.filter { $0.path.hasPrefix("scripts/") && $0.path.hasSuffix("-test") }
+        titles = Self.tests(in: programs.flatMap(\.literals) + scripts.map(\.heading))
         explained = Self.tests(in: [self.pages["docs/security.md"]?.text ?? ""])
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import Vocabulary
@@ -32,13 +33,15 @@ extension FaultTests {
                 }
             }
             expectOnlyStoreFailures(attempts)
+            noteMeasured("F-20", "three backends killed: \(attempts.figure)")
             try await faults.checkInvariants()
         }
 
         @Test("F-21: kill -9 of the server and restarts as in a crash, under load: no session that was given is lost")
         func crashes() async throws {
+            let crashes = getenv("FEDERATION_TEST_LONG") == nil ? 4 : 20
             let attempts = try await faults.underLoad {
-                for round in 0..<4 {
+                for round in 0..<crashes {
                     if round.isMultiple(of: 2) {
                         try await cluster.killPostmaster()
                         try await cluster.start()
@@ -52,6 +55,7 @@ extension FaultTests {
                 }
             }
             expectOnlyStoreFailures(attempts)
+            noteMeasured("F-21", "\(crashes) crashes: \(attempts.figure), no session lost")
             try await faults.checkInvariants()
         }
 
@@ -100,6 +104,8 @@ extension FaultTests {
             for _ in 0..<2 {
                 let attempts = try await faults.logIn(visitors)
                 faults.expectAllRefused(attempts, ["store_unavailable"], within: limit)
+                let slowest = attempts.map(\.elapsed).max() ?? .zero
+                noteMeasured("F-23", "forty logins at once refused after at most \(slowest.figure)")
             }
             for instance in faults.instances {
                 let start = ContinuousClock.now

@@ -20,6 +20,7 @@ extension FaultTests {
                 try await expectSessionsAnswer(session.token, within: .seconds(1))
                 faults.expectAllSignedIn(try await attempts)
                 for attempt in try await attempts { #expect(attempt.elapsed < .seconds(5)) }
+                noteMeasured("F-01", try await attempts.figure)
             }
             try await faults.checkInvariants()
         }
@@ -43,6 +44,7 @@ extension FaultTests {
             try await expectSessionsAnswer(session.token, within: .seconds(1))
             faults.expectAllSignedIn(try await faults.logIn([regular, regular]))
             faults.expectAllRefused(try await attempts, ["provider_timeout"])
+            noteMeasured("F-02", "refused after at most \((try await attempts.map(\.elapsed).max() ?? .zero).figure)")
             try await expectAbsent(hung)
             try await faults.checkInvariants()
         }
@@ -83,6 +85,8 @@ extension FaultTests {
                 // Once the circuit breaker is open, only a probe takes longer than our own work.
                 let late = attempts.suffix(100).map(\.elapsed).sorted()
                 #expect(late[50] < .milliseconds(200))
+                let half = late[50].figure
+                noteMeasured("F-03", "\(asked) calls for \(attempts.count) logins, half refused within \(half)")
                 try await expectAbsent(visitors)
             }
             try await faults.checkInvariants()
@@ -103,6 +107,7 @@ extension FaultTests {
                 #expect(Set(problems.keys).isSubset(of: ["provider_unavailable"]), "seed \(seed)")
                 #expect(problems.values.reduce(0, +) * 1000 <= attempts.count * 15, "seed \(seed)")
                 #expect(asked * 100 <= attempts.count * 2 * 115, "seed \(seed)")
+                noteMeasured("F-04", "\(attempts.figure), \(asked) calls for \(attempts.count * 2)")
             }
             try await faults.checkInvariants()
         }

@@ -61,6 +61,7 @@ extension FaultTests {
             #expect(Set(signedIn.map(\.objectID)).count == 1)
             #expect(signedIn.filter(\.created).count == 1)
             #expect(Set(signedIn.map(\.token)).count == signedIn.count)
+            noteMeasured("F-31", attempts.figure)
             try await faults.checkInvariants()
         }
 
@@ -73,6 +74,7 @@ extension FaultTests {
             #expect(after.users - before.users == 1000)
             #expect(after.identities - before.identities == 1000)
             #expect(Set(attempts.compactMap(\.signedIn?.objectID)).count == 1000)
+            noteMeasured("F-32", attempts.figure)
             try await faults.checkInvariants()
         }
 

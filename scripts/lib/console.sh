@@ -25,6 +25,12 @@ fail() {
     exit "$status"
 }
 
+# measured ROW FIGURE: writes down what was measured of a row of the fault matrix, for scripts/reliability-page; nothing
+# happens unless FEDERATION_RELIABILITY_FILE names the file.
+measured() {
+    if [[ ${FEDERATION_RELIABILITY_FILE:-} ]]; then printf '%s\t%s\n' "$1" "$2" >>"$FEDERATION_RELIABILITY_FILE"; fi
+}
+
 # usage: prints the comment that opens the calling script, without its marks, and ends the script.
 usage() {
     sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2

@@ -21,6 +21,7 @@ curl has_command:curl
 jq has_command:jq
 util-linux has_command:setpriv'
     local test='nginx-light has_command:nginx
+nftables has_command:nft
 pgbouncer has_command:pgbouncer
 openssl has_command:openssl
 shellcheck has_command:shellcheck

@@ -92,6 +92,19 @@ choose_home() {
     printf '%s\n' "$home"
 }
 
+# make_disk DIR MIB: a home on a file system of its own, which is full once so much is on it. For root alone.
+make_disk() {
+    local home
+    home=$(choose_home "$1")
+    mount -t tmpfs -o "size=$2m,mode=0700,uid=$SERVER_ACCOUNT,gid=$SERVER_ACCOUNT" federation-postgres "$home"
+    printf '%s\n' "$home" >"$1/home"
+}
+
+# remove_disk HOME: takes that file system away, if it is one.
+remove_disk() {
+    ! mountpoint --quiet "$1" || umount "$1" 2>/dev/null
+}
+
 # free_memory: how much the memory file system can still take without the machine running short, in KiB; 0 where there
 # is none.
 free_memory() {

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import TestSupport
 import Testing
 import Vocabulary
@@ -50,6 +52,7 @@ struct FaultDeployment: Sendable {
 /// Gives a suite its ``FaultDeployment``.
 struct FaultDeploymentTrait: SuiteTrait, TestScoping {
     let hasOwnServer: Bool
+    let disk: Int?
     let environment: [String: String]
 
     func provideScope(
@@ -61,7 +64,9 @@ struct FaultDeploymentTrait: SuiteTrait, TestScoping {
             try await withDatabase { try await run(function, on: $0, of: nil) }
             return
         }
-        try await withPostgresCluster { cluster in
+        // Little of the write-ahead log is kept, where there may be little room for it.
+        let settings = disk == nil ? [:] : ["max_wal_size": "48MB", "min_wal_size": "32MB"]
+        try await withPostgresCluster(settings: settings, disk: disk) { cluster in
             try await run(function, on: try await cluster.createDatabase("faults"), of: cluster)
         }
     }
@@ -93,10 +98,15 @@ extension Trait where Self == FaultDeploymentTrait {
     ///
     /// - Parameters:
     ///   - ownServer: Whether they are on a PostgreSQL server of their own, because that is what the tests break.
+    ///   - disk: Mebibytes of a file system of its own for that server, which the tests fill.
     ///   - environment: Further variables of both.
     /// - Returns: The trait.
-    static func faulty(ownServer: Bool = false, environment: [String: String] = [:]) -> FaultDeploymentTrait {
-        FaultDeploymentTrait(hasOwnServer: ownServer, environment: environment)
+    static func faulty(
+        ownServer: Bool = false,
+        disk: Int? = nil,
+        environment: [String: String] = [:]
+    ) -> FaultDeploymentTrait {
+        FaultDeploymentTrait(hasOwnServer: ownServer, disk: disk, environment: environment)
     }
 }
 
@@ -161,9 +171,11 @@ extension Deployment {
     static func start(
         on database: TestDatabase,
         simulator: SimulatorProcess,
+        program: String? = nil,
         environment: [String: String]
     ) async throws -> Deployment {
         let service = try await ServiceProcess.start(
+            program: program,
             environment: Deployment.environment(database: database)
                 .merging(simulator.environment) { _, new in new }
                 .merging(environment) { _, new in new }
@@ -175,6 +187,20 @@ extension Deployment {
             documents: [FaultDeployment.document]
         )
     }
+}
+
+/// Lends a program that a line of the shell stands for.
+///
+/// - Parameters:
+///   - line: Such as `exec prlimit --nofile=256:256 federation "$@"`.
+///   - body: Gets its path.
+/// - Throws: What the body throws.
+func withProgram(_ line: String, _ body: (String) async throws -> Void) async throws {
+    let path = "/tmp/federation-program-\(UUID())"
+    try "#!/bin/sh\n\(line)\n".write(toFile: path, atomically: false, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    chmod(path, 0o700)
+    try await body(path)
 }
 
 // MARK: - People

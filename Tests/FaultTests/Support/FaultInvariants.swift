@@ -11,6 +11,9 @@ extension FaultDeployment {
     /// - I1: there is one user for each identity and the reverse, and none is half-written.
     /// - I2: every session that a client was given with 200 is valid at both instances, for the user that the client
     ///   was told; since ``ledger`` was last checked.
+    /// - I3: for each of them Facebook was asked about the token, and for the profile with a proof, and said yes.
+    /// - I4: what clients were told has an order: one login makes a user, and none of that user's was over before it.
+    /// - I5: no secret and no token can be read in the database; logs are searched when an instance has ended.
     /// - I6: both are the same processes, with memory, descriptors and database sessions within bounds.
     ///
     /// I8, that every reply is a documented one, is checked at each reply.
@@ -26,7 +29,11 @@ extension FaultDeployment {
         try await simulator.heal()
         try await expectRecovery(sourceLocation: sourceLocation)
         try await expectWholeUsers(sourceLocation: sourceLocation)
-        try await expectLiveSessions(sourceLocation: sourceLocation)
+        let sessions = await ledger.take()
+        try await expectLive(sessions, sourceLocation: sourceLocation)
+        try await expectVerified(sessions, sourceLocation: sourceLocation)
+        expectOrder(of: sessions, sourceLocation: sourceLocation)
+        try await expectNoSecrets(sourceLocation: sourceLocation)
         try await expectBoundedResources(extraMemory: extraMemory, sourceLocation: sourceLocation)
     }
 
@@ -71,8 +78,7 @@ extension FaultDeployment {
     }
 
     /// I2.
-    private func expectLiveSessions(sourceLocation: SourceLocation) async throws {
-        let sessions = await ledger.take()
+    private func expectLive(_ sessions: [Ledger.Session], sourceLocation: SourceLocation) async throws {
         let identities = try await database.psql("select subject, upper(object_id::text) from demo.identities")
         let users = Dictionary(identities.map { ($0.first ?? nil, $0.last ?? nil) }) { first, _ in first }
         let strangers = sessions.filter { users[$0.visitor.id] != $0.objectID }
@@ -102,6 +108,53 @@ extension FaultDeployment {
         let reply = try await instance.get("users/isvalidusertoken/\(token)")
         try #require(reply.status == 200, "\(reply.text)")
         return reply.text == "true"
+    }
+
+    /// I3.
+    private func expectVerified(_ sessions: [Ledger.Session], sourceLocation: SourceLocation) async throws {
+        var asked: [String: Set<String>] = ["debug_token": [], "me": []]
+        let since = await ledger.lastRequest
+        for path in asked.keys {
+            let log = try await simulator.control.get("/requests?path=\(path)&since=\(since)")
+            let requests = try #require(JSON.value(log.text)?.array).compactMap(\.object)
+            // It remembers 10,000; what is beyond cannot be looked up.
+            guard requests.count < 4000 else { return }
+            for request in requests where request["status"]?.integer == 200 {
+                func value(_ name: String, in list: String) -> String? {
+                    (request[list]?.array ?? []).compactMap(\.array).first { $0.first?.string == name }?.last?.string
+                }
+                guard value("appsecret_proof", in: "parameters") != nil else { continue }
+                let token =
+                    path == "me"
+                    ? value("Authorization", in: "headers").map { String($0.dropFirst("Bearer ".count)) }
+                    : value("input_token", in: "parameters")
+                if let token { asked[path]?.insert(token) }
+            }
+        }
+        for path in asked.keys {
+            let unverified = sessions.count { asked[path]?.contains($0.visitor.token) == false }
+            #expect(unverified == 0, "sessions without a yes of \(path)", sourceLocation: sourceLocation)
+        }
+        await ledger.noteRequest(try await simulator.counter("requests"))
+    }
+
+    /// I4.
+    private func expectOrder(of sessions: [Ledger.Session], sourceLocation: SourceLocation) {
+        for (user, sessions) in Dictionary(grouping: sessions, by: \.objectID) {
+            let makers = sessions.filter(\.created)
+            #expect(makers.count <= 1, "\(user) was made more than once", sourceLocation: sourceLocation)
+            guard let maker = makers.first else { continue }
+            let before = sessions.count { !$0.created && $0.period.upperBound < maker.period.lowerBound }
+            #expect(before == 0, "\(user) was there before it was made", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// I5.
+    private func expectNoSecrets(sourceLocation: SourceLocation) async throws {
+        let columns = try await database.psql(
+            "select canaries('canary-secret-of', 'canary_key', 'canary-master-key', 'EAAcanary')"
+        )
+        #expect(columns == [], "a secret in the database", sourceLocation: sourceLocation)
     }
 
     /// I6.

@@ -38,6 +38,12 @@ struct LoginAttempt: Sendable {
 extension [LoginAttempt] {
     /// How many ended in each problem.
     var problems: [String: Int] { compactMap(\.problem).reduce(into: [:]) { $0[$1, default: 0] += 1 } }
+
+    /// What came of them, for docs/reliability.md.
+    var figure: String {
+        "\(compactMap(\.signedIn).count) of \(count) logins succeeded, none took longer than "
+            + (map(\.elapsed).max() ?? .zero).figure
+    }
 }
 
 /// Sessions that clients hold because a login was answered with 200.
@@ -46,9 +52,15 @@ actor Ledger {
         let visitor: Visitor
         let objectID: String
         let token: String
+        /// Whether the client was told that its login had made the user.
+        let created: Bool
+        /// When the client sent the login, and when it had the reply.
+        let period: ClosedRange<ContinuousClock.Instant>
     }
 
     private(set) var all: [Session] = []
+    /// The number of Facebook's request up to which sessions were held to what it had been asked.
+    private(set) var lastRequest = 0
 
     func note(_ session: Session) { all.append(session) }
 
@@ -57,6 +69,8 @@ actor Ledger {
         defer { all = [] }
         return all
     }
+
+    func noteRequest(_ number: Int) { lastRequest = max(lastRequest, number) }
 
     /// Forgets the sessions of a user whom the test itself has removed or disabled.
     func forget(objectID: String) { all.removeAll { $0.objectID == objectID } }
@@ -93,7 +107,13 @@ extension FaultDeployment {
             return attempt(.refused(data["reason"]?.string ?? ""))
         }
         let signedIn = try instance.signedIn(reply)
-        let session = Ledger.Session(visitor: visitor, objectID: signedIn.objectID, token: signedIn.token)
+        let session = Ledger.Session(
+            visitor: visitor,
+            objectID: signedIn.objectID,
+            token: signedIn.token,
+            created: signedIn.created,
+            period: start...ContinuousClock.now
+        )
         await ledger.note(session)
         return attempt(.signedIn(signedIn))
     }

@@ -18,16 +18,32 @@ actor SteadyLoad {
         var description: String { "\(at): \(what)" }
     }
 
+    /// A login that was answered with 200.
+    struct Accepted: Sendable {
+        /// When it ended, since the load began.
+        let ended: Duration
+        let elapsed: Duration
+    }
+
     /// What came of all logins.
     struct Outcome: Sendable {
         var count = 0
         var failed: [Failed] = []
+        var accepted: [Accepted] = []
         var slowest = Duration.zero
         /// How long the load went on.
         var length = Duration.zero
 
         /// Logins a second.
         var rate: Double { Double(count) / max(length / .seconds(1), 0.001) }
+
+        /// Logins a second that were answered with 200 while the load went on.
+        var goodput: Double {
+            Double(accepted.count { $0.ended <= length }) / max(length / .seconds(1), 0.001)
+        }
+
+        /// What at least so many of a hundred accepted logins took at most.
+        func percentile(_ percent: Int) -> Duration { accepted.map(\.elapsed).percentile(percent) }
     }
 
     private var instances: [Deployment]
@@ -123,14 +139,27 @@ actor SteadyLoad {
         await note(
             at: instance,
             failure.map { Failed(visitor: visitor, at: start - begin, what: $0) },
+            ended: ContinuousClock.now - begin,
             elapsed: ContinuousClock.now - start
         )
     }
 
-    private func note(at instance: Deployment, _ failed: Failed?, elapsed: Duration) {
+    private func note(at instance: Deployment, _ failed: Failed?, ended: Duration, elapsed: Duration) {
         underWay[instance.client.port, default: 0] -= 1
         outcome.count += 1
         outcome.slowest = max(outcome.slowest, elapsed)
-        if let failed { outcome.failed.append(failed) }
+        if let failed {
+            outcome.failed.append(failed)
+        } else {
+            outcome.accepted.append(Accepted(ended: ended, elapsed: elapsed))
+        }
+    }
+}
+
+extension [Duration] {
+    /// What at least so many of a hundred are at most; zero when there are none.
+    func percentile(_ percent: Int) -> Duration {
+        guard !isEmpty else { return .zero }
+        return sorted()[Swift.min(count - 1, count * percent / 100)]
     }
 }

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Histogram
+import TestSupport
+
+/// What becomes of logins when many times more come than there is room for, and afterwards.
+struct OverloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "overload",
+        abstract: "F-40: goodput under many times the capacity, the time of a refusal, and how soon all is as before.",
+        discussion: """
+            The load comes from the same processors as the service, so what it takes itself counts as lost goodput. Exit 1 \
+            when less than 80 % of the peak gets through, what is accepted takes longer than 5 s, logins are not as before \
+            within 10 s, or the process is another one.
+            """
+    )
+
+    @Option(help: "People who log in again and again.")
+    var people = 500
+    @Option(help: "Seconds of the overload.")
+    var seconds = 120.0
+    @Option(help: "How many times the capacity comes.")
+    var times = 10.0
+    @Option(help: "Connections of the overload.")
+    var connections = 2000
+
+    func run() async throws {
+        let setting = try Setting()
+        let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
+        let service = try await Programs.startService(setting)
+        let load = Load(port: service.client.port, requests: world.logins())
+        let target = Target(name: "service", process: service.process, load: load)
+        try target.check(await load.closedLoop(connections: 16, seconds: 3))
+
+        let calm = await load.closedLoop(connections: 64, seconds: 10)
+        try target.check(calm)
+        let peak = Double(calm.count) / calm.seconds
+        let flood = await load.openLoop(rate: times * peak, connections: connections, seconds: seconds)
+        let recovery = await self.recovery(load, rate: peak / 2)
+
+        let goodput = Double(flood.replies[200] ?? 0) / flood.seconds / peak
+        let accepted = flood.percentile(99, of: 200)
+        let refused = flood.percentile(99, of: 503)
+        Report().overload(flood, peak: peak, goodput: goodput, accepted: accepted, refused: refused, recovery: recovery)
+        noteMeasured(
+            "F-40",
+            """
+            \(Int(flood.offered / peak)) times the capacity of \(Int(peak)) logins/s for \(Int(seconds)) s: \
+            \(Int(goodput * 100)) % of it, p99 of accepted \(accepted.figure), of refusals \(refused.figure); \
+            as before \(recovery.map { $0.figure } ?? "not") after
+            """
+        )
+        guard goodput >= 0.8, accepted <= .seconds(5), (recovery ?? .seconds(60)) <= .seconds(10),
+            service.process.isRunning, Set(flood.replies.keys).isSubset(of: [0, 200, 503])
+        else { throw ExitCode.failure }
+        _ = try await service.process.terminate()
+    }
+
+    /// How long after the overload the first second begins from which all logins succeed within a second each.
+    private func recovery(_ load: Load, rate: Double) async -> Duration? {
+        let end = ContinuousClock.now
+        var normal: ContinuousClock.Instant?
+        for _ in 0..<15 {
+            let start = ContinuousClock.now
+            let second = await load.openLoop(rate: rate, connections: 256, seconds: 1)
+            let isNormal = Array(second.replies.keys) == [200] && second.latency.valueAtPercentile(99) < 1_000_000
+            normal = isNormal ? normal ?? start : nil
+        }
+        return normal.map { $0 - end }
+    }
+}
+
+extension Load.Outcome {
+    /// Calls a second that were sent.
+    var offered: Double { Double(count) / seconds }
+
+    /// What so many of a hundred calls that ended in a status took at most, from the sending.
+    func percentile(_ percent: Double, of status: Int) -> Duration {
+        .microseconds(service[status].map { Int64($0.valueAtPercentile(percent)) } ?? 0)
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// Writes down a figure for a row of the fault matrix, as it was measured, for `scripts/reliability-page`.
+///
+/// Nothing happens unless `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
+///
+/// - Parameters:
+///   - row: The row's name, such as `F-26`.
+///   - figure: What was measured, in words, on one line.
+package func noteMeasured(_ row: String, _ figure: String) {
+    guard let path = getenv("FEDERATION_RELIABILITY_FILE") else { return }
+    // Processes and scripts add to one file: a line is one write behind what there is.
+    let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { return }
+    let line = Array("\(row)\t\(figure)\n".utf8)
+    _ = write(descriptor, line, line.count)
+    close(descriptor)
+}
+
+extension Duration {
+    /// Seconds with two digits behind the point, or whole milliseconds below one second, for people.
+    package var figure: String {
+        let milliseconds = Int(self / .milliseconds(1))
+        guard milliseconds >= 1000 else { return "\(milliseconds) ms" }
+        let hundredths = milliseconds / 10 % 100
+        return "\(milliseconds / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) s"
+    }
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+extension FaultTests {
+    @Suite("Nobody reads what an instance has to tell")
+    struct Output {
+        let faults: FaultDeployment
+
+        init() throws { faults = try FaultDeployment.current }
+
+        @Test("F-41: a log that nobody reads: logins go on as before, lost lines are counted, and it ends when told")
+        func log() async throws {
+            let visitors = try await faults.regulars(40)
+            try await withUnreadLog { program, read in
+                // Every line there is, so that they come to more than is kept.
+                let instance = try await Deployment.start(
+                    on: faults.database,
+                    simulator: faults.simulator,
+                    program: program,
+                    environment: ["FEDERATION_LOG_LEVEL": "trace"]
+                )
+                let before = try await times(of: visitors, at: instance)
+                try await eventually("lines are dropped", within: .seconds(120)) {
+                    faults.expectAllSignedIn(try await faults.logIn(visitors, at: instance))
+                    return try await instance.metric(Self.dropped, Self.reason) > 0
+                }
+                let after = try await times(of: visitors, at: instance)
+                // Both hold what is beside them on the machine; the rest is for what comes by chance.
+                #expect(after <= before * 2 + .seconds(1))
+                let dropped = Int(try await instance.metric(Self.dropped, Self.reason))
+                noteMeasured(
+                    "F-41",
+                    "p99 of logins \(before.figure), with a log that nobody reads \(after.figure), \(dropped) lines lost"
+                )
+                #expect(try await instance.service.process.terminate() == .exited(0), "with the log as it is")
+                #expect(read().contains("message"), "what was written before is there to be read")
+            }
+            try await faults.checkInvariants()
+        }
+
+        @Test("F-41: scrapers that ask for metrics and do not read them: logins go on as before")
+        func scrapers() async throws {
+            let visitors = try await faults.regulars(40)
+            try await faults.withInstance { instance in
+                let before = try await times(of: visitors, at: instance)
+                // More pages than all buffers on the way take, on each of twenty connections.
+                let ask = String(repeating: "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", count: 400)
+                let scrapers = (0..<20).map { _ in UnreadConnection(to: instance.service.management, sending: ask) }
+                defer { for scraper in scrapers { scraper.close() } }
+                let after = try await times(of: visitors, at: instance)
+                #expect(after <= before * 2 + .seconds(1))
+                #expect(try await instance.service.management.get("/metrics").status == 200)
+                #expect(try await instance.service.management.get("/health/ready").status == 200)
+                noteMeasured(
+                    "F-41",
+                    "p99 of logins \(before.figure), beside twenty scrapers that do not read \(after.figure)"
+                )
+            }
+            try await faults.checkInvariants()
+        }
+
+        private static let dropped = "federation_log_lines_dropped_total"
+        private static let reason = #"reason="reader_too_slow""#
+
+        /// What 99 of a hundred of 400 logins take, forty at once.
+        private func times(of visitors: [Visitor], at instance: Deployment) async throws -> Duration {
+            var attempts: [LoginAttempt] = []
+            while attempts.count < 400 { attempts += try await faults.logIn(visitors, at: instance) }
+            faults.expectAllSignedIn(attempts)
+            return attempts.map(\.elapsed).percentile(99)
+        }
+
+        /// Lends a program that is the service with a log that goes into a pipe which is full after some lines, since
+        /// nobody reads it before the closure asks for what is in it.
+        private func withUnreadLog(_ body: (String, () -> String) async throws -> Void) async throws {
+            let folder = "/tmp/federation-log-\(UUID())"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try #require(mkfifo(folder + "/log", 0o600) == 0)
+            let pipe = open(folder + "/log", O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            try #require(pipe >= 0)
+            defer { close(pipe) }
+            let program = try PackageLayout.executable("federation")
+            try await withProgram("exec '\(program)' \"$@\" >'\(folder)/log'") { path in
+                try await body(path) {
+                    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+                    let count = read(pipe, &bytes, bytes.count)
+                    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+                }
+            }
+        }
+    }
+}
