@@ -30,7 +30,8 @@ extension FaultTests {
                             #expect(ContinuousClock.now - start < .seconds(2))
                         }
                         let ended = try await attempts
-                        faults.expectAllRefused(ended, ["provider_timeout", "provider_unavailable"])
+                        // On a busy machine a thousand at once may be more than it admits.
+                        faults.expectAllRefused(ended, ["provider_timeout", "provider_unavailable", "overloaded"])
                         let timedOut = ended.filter { $0.problem == "provider_timeout" }
                         #expect(timedOut.count >= 500, "those that had begun before the way closed")
                     }
