@@ -227,7 +227,6 @@ package final class ApplicationDirectory: Sendable {
         var day = clock.today
         for await _ in due.stream {
             try await refresh()
-            await compareClocks()
             if warning == nil, isLoaded { warning = Task { await warnOfPasswords() } }
             // Settings that nobody changes come to their end, too.
             if day != clock.today {
@@ -261,7 +260,8 @@ package final class ApplicationDirectory: Sendable {
         let banKeyID: String?
         do throws(Failure) {
             if let known = look.since {
-                let revision = try await store.configurationRevision()
+                let (revision, milliseconds) = try await store.configurationState()
+                compareClock(with: milliseconds)
                 guard revision != known else { return current() }
                 if revision < known {
                     look = memory.withLockedValue {
@@ -291,8 +291,7 @@ package final class ApplicationDirectory: Sendable {
     }
 
     /// Sessions end by the database's clock, what providers sign by this machine's, and operators hear when they differ.
-    private func compareClocks() async {
-        guard let theirs = try? await store.time() else { return }
+    private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in
             defer { known = offset }

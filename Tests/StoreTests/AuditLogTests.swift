@@ -66,7 +66,7 @@ struct AuditLogTests {
                 #expect(entries.last?.target?.hasPrefix("DELETE /admin/v1/applications/éé") == true)
                 #expect(entries.last.map { $0.target?.utf8.count ?? 0 <= 503 } == true)
                 #expect(entries.first?.details == .object([:]))
-                #expect(try await store.configurationRevision() == 1)
+                #expect(try await store.configurationState().revision == 1)
             }
         }
     }

@@ -172,7 +172,7 @@ struct ChangeLockTests {
     @Test("two changes of one application happen one after the other, and each sees what the other has done")
     func oneAfterTheOther() async throws {
         try await Tenant.lend { tenant in
-            let revision = try await tenant.store.configurationRevision()
+            let revision = try await tenant.store.configurationState().revision
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
@@ -192,7 +192,7 @@ struct ChangeLockTests {
                 try await group.waitForAll()
             }
             #expect(try await tenant.store.application(tenant.application.id)?.keys.count == 20)
-            #expect(try await tenant.store.configurationRevision() == revision + 20)
+            #expect(try await tenant.store.configurationState().revision == revision + 20)
         }
     }
 

@@ -49,7 +49,7 @@ struct ConfigurationChangeTests {
                 #expect(application.revision == read.revision)
                 #expect(try application.created <= #require(application.updated))
             }
-            #expect(try await tenant.store.configurationRevision() == read.revision)
+            #expect(try await tenant.store.configurationState().revision == read.revision)
             #expect(try await tenant.store.application(try #require(ApplicationID("other"))) == nil)
         }
     }
@@ -57,7 +57,7 @@ struct ConfigurationChangeTests {
     @Test("every step has one entry in the audit log, with what was and what will be; the revision rises once")
     func audit() async throws {
         try await Tenant.lend { tenant in
-            let before = try await tenant.store.configurationRevision()
+            let before = try await tenant.store.configurationState().revision
             let changed = try await tenant.store.change(tenant.application.id, by: Tenant.actor) { _, _ in
                 [
                     PlannedChange(
@@ -77,7 +77,7 @@ struct ConfigurationChangeTests {
                 ]
             }
             #expect(changed?.revision == before + 1)
-            #expect(try await tenant.store.configurationRevision() == before + 1)
+            #expect(try await tenant.store.configurationState().revision == before + 1)
             let entries = try await tenant.store.audit(matching: AuditFilter(), before: nil, limit: 2)
             #expect(entries.map(\.action) == ["key.create", "application.rename"])
             #expect(entries.map(\.target) == ["ios", nil])
@@ -151,7 +151,7 @@ struct ConfigurationChangeTests {
             )
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
             try await tenant.database.psql("create view report as select nick from \(Tenant.users)")
-            let revision = try await tenant.store.configurationRevision()
+            let revision = try await tenant.store.configurationState().revision
             #expect(try await tenant.change(.delete) == nil)
             let left = try await tenant.database.psql(
                 """

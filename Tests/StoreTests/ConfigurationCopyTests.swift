@@ -53,7 +53,7 @@ struct ConfigurationCopyTests {
                     #expect(changed.revision == 3)
                 }
                 #expect(try #require(durations.min()) < .milliseconds(100))
-                #expect(try await store.configurationRevision() == 3)
+                #expect(try await store.configurationState().revision == 3)
             }
         }
     }

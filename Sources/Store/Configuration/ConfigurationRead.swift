@@ -2,16 +2,16 @@ import Postgres
 package import Vocabulary
 
 extension Store {
-    /// The number that every change of configuration raises.
-    package func configurationRevision() async throws(Failure) -> Int64 {
-        let result = try await query("select revision from federation.configuration")
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) } ?? 0
-    }
-
-    /// The database's clock: milliseconds since 1970 UTC.
-    package func time() async throws(Failure) -> Int64 {
-        let result = try await query("select (extract(epoch from clock_timestamp()) * 1000)::bigint")
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int64.self) } ?? 0
+    /// The number that every change of configuration raises, and the database's clock: milliseconds since 1970 UTC.
+    package func configurationState() async throws(Failure) -> (revision: Int64, milliseconds: Int64) {
+        let result = try await query(
+            "select revision, (extract(epoch from clock_timestamp()) * 1000)::bigint from federation.configuration"
+        )
+        return try read { () throws(PostgresError) in
+            try result.first.map { row throws(PostgresError) in
+                (try row.decode(0, as: Int64.self), try row.decode(1, as: Int64.self))
+            }
+        } ?? (0, 0)
     }
 
     /// One application; nil when there is none.
