@@ -33,7 +33,9 @@ struct LoginAttempt: Sendable {
 }
 
 /// Whom a login is by: the provider's word, and what the write does besides.
-struct AuthenticatedLogin: Sendable {
+///
+/// A class for the reason of ``AuthenticationResult``.
+final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
     /// The mapping that the client sent, with this request or with an earlier step of the login.
     let mapping: JSONValue?

@@ -102,8 +102,10 @@ package struct ProviderQuestion: Sendable {
 }
 
 /// Whom a credential stands for, and what is to be known of the credential itself.
-package struct AuthenticationResult: Sendable {
-    package var person: VerifiedPerson
+///
+/// A class, since a login that waits would have a copy in the frame of each function on its way.
+package final class AuthenticationResult: Sendable {
+    package let person: VerifiedPerson
     /// What of the person's profile fits.
     package let profile: AdmittedProfile
     /// The token that stands behind the profile, for an application that keeps it.
@@ -125,6 +127,19 @@ package struct AuthenticationResult: Sendable {
         self.token = token
         self.singleUse = singleUse
         self.isRepeatable = isRepeatable
+    }
+
+    /// The same with permissions that the person has declined, as the dialog of the login says.
+    package func declining(_ scopes: [String]?) -> AuthenticationResult {
+        var person = person
+        person.declinedScopes = scopes
+        return AuthenticationResult(
+            person: person,
+            profile: profile,
+            token: token,
+            singleUse: singleUse,
+            isRepeatable: isRepeatable
+        )
     }
 }
 

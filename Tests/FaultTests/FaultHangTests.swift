@@ -10,8 +10,8 @@ extension FaultTests {
 
         init() throws { faults = try FaultDeployment.current }
 
-        // Measured: 151 MiB of the release build. The debug build's unoptimised code has larger frames.
-        private static let memoryLimit = (PackageLayout.drivesRelease ? 165 : 200) << 20
+        // Measured: 143 MiB of the release build. The debug build's unoptimised code has larger frames.
+        private static let memoryLimit = (PackageLayout.drivesRelease ? 150 : 200) << 20
 
         @Test("F-02, F-39: 1000 logins while Graph hangs: each ends in time, nothing is written, all else works")
         func thousandInFlight() async throws {
@@ -30,8 +30,7 @@ extension FaultTests {
                             #expect(ContinuousClock.now - start < .seconds(2))
                         }
                         let ended = try await attempts
-                        // On a busy machine a thousand at once may be more than it admits.
-                        faults.expectAllRefused(ended, ["provider_timeout", "provider_unavailable", "overloaded"])
+                        faults.expectAllRefused(ended, ["provider_timeout", "provider_unavailable"])
                         let timedOut = ended.filter { $0.problem == "provider_timeout" }
                         #expect(timedOut.count >= 500, "those that had begun before the way closed")
                     }

@@ -137,23 +137,28 @@ final class Exchange: Sendable {
 
     /// Asks, and asks again what may still help.
     private func run() async -> Answers {
-        async let inspected = inspect()
-        async let fetched = fetch()
-        var answers = await Answers(inspection: inspected, profile: fetched)
+        var answers = await ask(after: nil)
         var repeats = Self.maxRepeats
         while repeats > 0, answers.wantsInspection || answers.wantsProfile, link.allowsRepeats(pass),
             await Repetition.pause(before: deadline)
         {
-            let last = answers
-            async let inspected = last.wantsInspection ? inspect() : last.inspection
-            async let fetched = last.wantsProfile ? fetch() : last.profile
-            repeats -= (last.wantsInspection ? 1 : 0) + (last.wantsProfile ? 1 : 0)
-            answers = await Answers(inspection: inspected, profile: fetched)
+            repeats -= (answers.wantsInspection ? 1 : 0) + (answers.wantsProfile ? 1 : 0)
+            answers = await ask(after: answers)
         }
         return answers
     }
 
-    private func inspect() async -> Result<AccessTokenEvidence.Inspection, ProviderFault> {
+    /// Asks both questions at once: the first time, and again where that may still help.
+    ///
+    /// One place for both, since a task that waits keeps 640 bytes for each `async let` that its function has.
+    private func ask(after last: Answers?) async -> Answers {
+        async let inspected = inspect(after: last)
+        async let fetched = fetch(after: last)
+        return await Answers(inspection: inspected, profile: fetched)
+    }
+
+    private func inspect(after last: Answers?) async -> Result<AccessTokenEvidence.Inspection, ProviderFault> {
+        if let last, !last.wantsInspection { return last.inspection }
         do throws(ProviderFault) {
             let reply = try await inspection.ask(curl, configuration, until: deadline, of: link)
             return .success(try TokenInspectionCall.answer(reply, isGraphToken: isGraphToken))
@@ -162,7 +167,8 @@ final class Exchange: Sendable {
         }
     }
 
-    private func fetch() async -> Result<JSONObject, ProviderFault> {
+    private func fetch(after last: Answers?) async -> Result<JSONObject, ProviderFault> {
+        if let last, !last.wantsProfile { return last.profile }
         do throws(ProviderFault) {
             let reply = try await profile.ask(curl, configuration, until: deadline, of: link)
             return .success(try ProfileFetch.answer(reply, isGraphToken: isGraphToken))

@@ -179,12 +179,13 @@ extension LoginDialog {
         case .challengeLost(let app, let failure):
             await challenges.noteLostChallenge(of: app, at: current, in: loaded.application, logger: logger)
             throw failure
-        case .authenticated(var result):
+        case .authenticated(let result):
             // What the provider itself lists as granted is not declined, whatever the browser says.
-            result.person.declinedScopes = provider.declinedScopes(in: answer)?.filter { declined in
-                !result.person.scopes.contains { $0.hasSameBytes(as: declined) }
-            }
-            return result
+            return result.declining(
+                provider.declinedScopes(in: answer)?.filter { declined in
+                    !result.person.scopes.contains { $0.hasSameBytes(as: declined) }
+                }
+            )
         }
     }
 }
