@@ -39,7 +39,9 @@ package struct AdoptionAdministration: Sendable {
         guard try await !store.isSharded(stored) else {
             throw Failure(
                 .conflict,
-                "Citus has the tables of \(stored.id), and no table that was there before can be among them: docs/citus.md."
+                """
+                Citus has the tables of \(stored.id), and no table that was there before can be among them: docs/citus.md.
+                """
             )
         }
         if let adopted = try await store.adoptedTable(of: stored) {

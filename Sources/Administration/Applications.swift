@@ -20,8 +20,8 @@ package struct ApplicationAdministration: Sendable {
         return page.page(of: found, cursor: \.id.text) { .object($0.overview) }
     }
 
-    /// `{"application", "name", "schema", "database": {"env"} or null, "settings": {…all of them…}, "revision", "created", "updated", "warnings":
-    /// [text]}`.
+    /// `{"application", "name", "schema", "database": {"env"} or null, "settings": {…all of them…}, "revision",
+    /// "created", "updated", "warnings": [text]}`.
     package func read(_ id: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(id)
         return stored.resource(.object(stored.overview))
@@ -35,8 +35,8 @@ package struct ApplicationAdministration: Sendable {
     ///   - node: Where Citus shall have its tables; nil leaves that to Citus.
     ///   - actor: Who does it.
     /// - Returns: The application.
-    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken, or when there is no
-    ///   such node.
+    /// - Throws: `document_invalid` with all problems, `conflict` when the id or the schema is taken, or when there is
+    ///   no such node.
     package func create(
         _ document: JSONValue,
         on node: CitusNode? = nil,

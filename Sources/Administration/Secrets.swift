@@ -298,8 +298,9 @@ extension Failure {
         Failure(
             .storeUnavailable,
             """
-            What is sealed of the users of \(applications.map(\.text).joined(separator: ", ")) could not be reached, and is under the \
-            former master key still; keep that key. All others are done. Rotate again when their databases answer.
+            What is sealed of the users of \(applications.map(\.text).joined(separator: ", ")) could not be reached, \
+            and is under the former master key still; keep that key. All others are done. Rotate again when their \
+            databases answer.
             """,
             cause: cause
         )

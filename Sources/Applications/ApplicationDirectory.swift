@@ -290,7 +290,7 @@ package final class ApplicationDirectory: Sendable {
         return current()
     }
 
-    /// Sessions end by the database's clock, what providers sign by this machine's, and operators hear when they differ.
+    /// Sessions end by the database's clock, what providers sign by this machine's; operators hear when they differ.
     private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in

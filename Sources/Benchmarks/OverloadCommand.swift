@@ -9,9 +9,9 @@ struct OverloadCommand: AsyncParsableCommand {
         commandName: "overload",
         abstract: "F-40: goodput under many times the capacity, the time of a refusal, and how soon all is as before.",
         discussion: """
-            The load comes from the same processors as the service, so what it takes itself counts as lost goodput. Exit 1 \
-            when less than 80 % of the peak gets through, what is accepted takes longer than 5 s, logins are not as before \
-            within 10 s, or the process is another one.
+            The load comes from the same processors as the service, so what it takes itself counts as lost goodput. \
+            Exit 1 when less than 80 % of the peak gets through, what is accepted takes longer than 5 s, logins are \
+            not as before within 10 s, or the process is another one.
             """
     )
 

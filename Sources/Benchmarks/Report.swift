@@ -224,8 +224,8 @@ struct Report {
             """
             peak: \(figure(peak, 0)) logins/s of 64 connections
             overload: \(figure(outcome.offered, 0)) a second for \(figure(outcome.seconds, 0)) s, statuses \
-            \(replies.joined(separator: ", ")); goodput \(figure(100 * goodput, 0)) % of the peak (aim: 80), p99 of accepted \
-            \(accepted.figure) (aim: 5 s), of refusals \(refused.figure) (aim: 50 ms)
+            \(replies.joined(separator: ", ")); goodput \(figure(100 * goodput, 0)) % of the peak (aim: 80), p99 of \
+            accepted \(accepted.figure) (aim: 5 s), of refusals \(refused.figure) (aim: 50 ms)
             half load: as before after \(recovery?.figure ?? "more than 15 s") (aim: 10 s)
             """
         )

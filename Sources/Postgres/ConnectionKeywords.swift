@@ -56,8 +56,8 @@ extension PostgresConfiguration {
 
     /// By which PostgreSQL notices that we are gone as soon as we notice that it is.
     ///
-    /// Where the network goes without a word, its processes would otherwise stay for hours, and count as connections. It
-    /// ignores them on a socket.
+    /// Where the network goes without a word, its processes would otherwise stay for hours, and count as connections.
+    /// It ignores them on a socket.
     private var serverKeepalives: [String] {
         [
             "tcp_keepalives_idle=10", "tcp_keepalives_interval=3", "tcp_keepalives_count=3",

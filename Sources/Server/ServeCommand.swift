@@ -37,8 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
         guard limit.files >= FileLimit.least else {
             throw Exit.saying(
                 """
-                federation: this process may open \(limit.files) files, and needs \(FileLimit.least) at least: raise the \
-                limit (ulimit -n, or LimitNOFILE of the unit)
+                federation: this process may open \(limit.files) files, and needs \(FileLimit.least) at least: raise \
+                the limit (ulimit -n, or LimitNOFILE of the unit)
                 """,
                 Exit.configuration
             )

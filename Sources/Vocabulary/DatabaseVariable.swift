@@ -8,8 +8,8 @@ package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
 
     /// What a name has to be, for people.
     package static let rule = """
-        must be {"env": "NAME"} with the name of an environment variable that ends in _DATABASE_URL and does not begin with \
-        FEDERATION_: at most 63 of A to Z, 0 to 9 and _, beginning with a letter
+        must be {"env": "NAME"} with the name of an environment variable that ends in _DATABASE_URL and does not begin \
+        with FEDERATION_: at most 63 of A to Z, 0 to 9 and _, beginning with a letter
         """
 
     /// Nil for a text that does not follow the rule.

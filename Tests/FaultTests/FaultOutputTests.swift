@@ -35,7 +35,7 @@ extension FaultTests {
                 let dropped = Int(try await instance.metric(Self.dropped, Self.reason))
                 noteMeasured(
                     "F-41",
-                    "p99 of logins \(before.figure), with a log that nobody reads \(after.figure), \(dropped) lines lost"
+                    "p99 of logins \(before.figure), with an unread log \(after.figure), \(dropped) lines lost"
                 )
                 #expect(try await instance.service.process.terminate() == .exited(0), "with the log as it is")
                 #expect(read().contains("message"), "what was written before is there to be read")

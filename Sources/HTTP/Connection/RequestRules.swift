@@ -35,8 +35,8 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
         case .body:
             context.fireChannelRead(data)
         case .end(let trailers):
-            // RFC 9110 §6.5.1: no trailer is about the connection. The parser heeds these and refuses what comes behind,
-            // which may be another client's request; so they break the body, as framing in a trailer does.
+            // RFC 9110 §6.5.1: no trailer is about the connection. The parser heeds these and refuses what comes
+            // behind, which may be another client's request; so they break the body, as framing in a trailer does.
             if let trailers, trailers.contains(name: "connection") || trailers.contains(name: "proxy-connection") {
                 isOver = true
                 return context.fireErrorCaught(BrokenBody())

@@ -111,8 +111,8 @@ struct ApplicationCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Change an application's name, database and settings.",
             discussion: """
-                What is not named stays as it is. --database and --main-database say where the users are once they have \
-                been copied there: docs/scaling.md.
+                What is not named stays as it is. --database and --main-database say where the users are once they \
+                have been copied there: docs/scaling.md.
 
                 Examples:
                   federation application set demo --no-multiple-logins

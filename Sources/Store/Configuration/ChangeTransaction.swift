@@ -74,6 +74,15 @@ extension Store {
             return (try await work.conclude(on: connection), nil)
         }
         let comes = planned.contains { $0.change.otherDatabase != nil }
+        if comes, let stored, try await tables(of: stored).shards() != nil {
+            throw Failure(
+                .conflict,
+                """
+                Citus has the tables of \(stored.id). Take them back by citus_schema_undistribute (docs/citus.md) before \
+                they are copied to another database.
+                """
+            )
+        }
         try await withTables(
             at: variable,
             holding: comes ? nil : stored?.id,
@@ -264,8 +273,9 @@ struct ChangeTransaction {
     let connection: PostgresConnection
     /// In the database that the application's users are in; the same one where that is the main database.
     ///
-    /// Its transaction is committed when that of `connection` has done all but to raise the revision and its commit. When the service dies
-    /// between both, the users table is ahead of the configuration: so every step about it does no harm twice.
+    /// Its transaction is committed when that of `connection` has done all but to raise the revision and its commit.
+    /// When the service dies between both, the users table is ahead of the configuration: so every step about it does
+    /// no harm twice.
     let tables: PostgresConnection
     let application: ApplicationID
     let actor: Actor

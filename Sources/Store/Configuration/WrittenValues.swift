@@ -26,7 +26,8 @@ struct WrittenValues {
     func move(to name: PropertyName) -> Statement {
         Statement(
             sql: """
-                update \(table) set written = (written - \(key)) || jsonb_build_object(\(literal(name)), written -> \(key))
+                update \(table)
+                set written = (written - \(key)) || jsonb_build_object(\(literal(name)), written -> \(key))
                 where written ? \(key)
                 """
         )

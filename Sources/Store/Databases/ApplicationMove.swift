@@ -29,8 +29,9 @@ extension ChangeTransaction {
 
     /// Has the application's users in another database.
     ///
-    /// They have been copied there, by dump and restore, while no instance ran; this looks whether they are there, takes
-    /// what belongs to them along, and gives the former schema another name, so that nobody writes to it any more.
+    /// They have been copied there, by dump and restore, while no instance ran; this looks whether they are there,
+    /// takes what belongs to them along, and gives the former schema another name, so that nobody writes to it any
+    /// more.
     mutating func move(to variable: DatabaseVariable?, from users: UsersTable) async throws {
         guard users.adopted == nil else {
             throw Failure(.conflict, "The users are in a table that was adopted, which stays where it is.")
@@ -93,8 +94,8 @@ extension ChangeTransaction {
                 throw Failure(
                     .conflict,
                     """
-                    \(place.schema).\(table) has \(before ?? 0) rows here and \(after ?? 0) in the other database. Stop the \
-                    instances, and copy the schema anew.
+                    \(place.schema).\(table) has \(before ?? 0) rows here and \(after ?? 0) in the other database. \
+                    Stop the instances, and copy the schema anew.
                     """
                 )
             }
@@ -158,7 +159,9 @@ extension ChangeTransaction {
         guard taken.count == 0 else {
             throw Failure(
                 .conflict,
-                "There is a schema \(retired) of an earlier move, which this one would need. Drop it if it is not needed."
+                """
+                There is a schema \(retired) of an earlier move, which this one would need. Drop it if it is not needed.
+                """
             )
         }
     }
@@ -194,8 +197,8 @@ extension Failure {
         Failure(
             .conflict,
             """
-            The other database has no schema \(schema) with the application's users. Stop the instances and copy it there \
-            first: docs/scaling.md. Nothing has changed.
+            The other database has no schema \(schema) with the application's users. Stop the instances and copy it \
+            there first: docs/scaling.md. Nothing has changed.
             """
         )
     }

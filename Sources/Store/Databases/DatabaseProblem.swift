@@ -38,7 +38,7 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
             "\(variable) leads to the main database: an application's own is another one"
         case .outdated(let variable): "the database of \(variable) has an older schema: run federation migrate"
         case .lacks(let variable, let application):
-            "the database of \(variable) does not hold the users of the application \(application): is it the right one?"
+            "the database of \(variable) does not hold the users of application \(application): is it the right one?"
         }
     }
 

@@ -15,7 +15,8 @@ struct Shards: Sendable {
     ///
     /// The function stands beside a part that deletes nothing from one of the tables. By that part Citus knows where to
     /// call it, counts it among what writes, and lets it and a move of the tables (`citus_schema_move`) wait for each
-    /// other: so nothing is written to a shard that has been moved away. Beside what only reads, nothing is read from it.
+    /// other: so nothing is written to a shard that has been moved away. Beside what only reads, nothing is read from
+    /// it.
     struct Text: Sendable {
         private let wrapper: String
         private let command: String

@@ -4,8 +4,8 @@ import TestSupport
 
 /// A clock that is wrong, for a process that is started with its ``environment``.
 ///
-/// `CLOCK_REALTIME` is off by so many seconds as was last ``set(_:)``, at once and in all threads. What waits or measures
-/// is on other clocks.
+/// `CLOCK_REALTIME` is off by so many seconds as was last ``set(_:)``, at once and in all threads. What waits or
+/// measures is on other clocks.
 ///
 /// Programs in Swift do not begin under Debian's libfaketime with most offsets, since it changes the waits as well.
 struct FaultClock: Sendable {

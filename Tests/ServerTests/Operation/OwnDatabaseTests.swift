@@ -201,7 +201,7 @@ struct OwnDatabaseTests {
         #expect(try await value(token) == former)
     }
 
-    @Test("while its database is away its users are answered 503 within a second, and all others go on")
+    @Test("while its database is away its users are answered 503 without waiting for it, and all others go on")
     func away() async throws {
         let (ann, bob) = (try await deployment.newcomer(), try await deployment.newcomer())
         let session = try await deployment.signIn(ann)

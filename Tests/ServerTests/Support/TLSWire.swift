@@ -80,8 +80,8 @@ final class TLSWire: Sendable {
         }
     }
 
-    /// Takes nothing any more of what comes, as soon as something has: a handshake that does not go on has a limit of its
-    /// own, so HTTP/1.1 needs a request in front.
+    /// Takes nothing any more of what comes, as soon as something has: a handshake that does not go on has a limit of
+    /// its own, so HTTP/1.1 needs a request in front.
     func stopReading() async throws {
         try await eventually("something has come") { !received.isEmpty }
         try await channel.setOption(.autoRead, value: false).get()
