@@ -83,7 +83,7 @@ alter table federation.applications add column if not exists database text colla
     check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_');
 
 -- Which deployment this database is of. In an application's own database `main` is false and the id that of the
--- deployment, which `federation` says before it applies this file there; its federation.applications has the
+-- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
 -- applications whose users are there, and nothing else of the configuration.
 create table if not exists federation.deployment (
     only_row boolean primary key default true check (only_row),

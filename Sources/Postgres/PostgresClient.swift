@@ -67,7 +67,7 @@ package final class PostgresClient: Sendable {
     /// No statement of it may take longer than ``PostgresConfiguration/statementTimeout``.
     ///
     /// - Parameters:
-    ///   - isRepeated: False where `body` has effects elsewhere, which whoever calls takes back before it runs again.
+    ///   - isRepeated: False where `body` has effects elsewhere: whoever calls decides whether it runs again.
     ///   - body: The statements.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, and ``PostgresError``; nothing is written then.

@@ -41,10 +41,13 @@ extension Store {
     ///   - connection: To the database that gets it.
     ///   - deployment: Whose own database that is to be; nil for the main one. The file's first transaction reads it,
     ///     and it is set for that alone: a pooler may have another session for the next.
-    /// - Throws: `PostgresError`.
+    /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(to connection: PostgresConnection, of deployment: UUID? = nil) async throws {
         var script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
-        if let deployment, let begin = script.firstRange(of: "\nbegin;\n") {
+        if let deployment {
+            guard let begin = script.firstRange(of: "\nbegin;\n") else {
+                throw Failure(.internal, "schema.sql has no first transaction.")
+            }
             script.insert(
                 contentsOf: "set local federation.deployment = '\(deployment.uuidString)';\n",
                 at: begin.upperBound

@@ -85,6 +85,16 @@ extension Deployment {
         return try signedIn(reply, sourceLocation: sourceLocation)
     }
 
+    /// Logs a person in so often at once.
+    ///
+    /// - Returns: The ids of the users that the replies had.
+    func signInAtOnce(_ visitor: Visitor, times: Int) async throws -> Set<String> {
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<times { group.addTask { try await signIn(visitor).objectID } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+    }
+
     /// Takes a reply for a login that succeeded.
     func signedIn(_ reply: HTTPReply, sourceLocation: SourceLocation = #_sourceLocation) throws -> SignedIn {
         try #require(reply.status == 200, "\(reply.text)", sourceLocation: sourceLocation)

@@ -133,8 +133,8 @@ package struct UserImport: Sendable {
             throw Failure(
                 .conflict,
                 """
-                Citus has the tables of \(stored.id), and an import needs ordinary ones. Take them back for the while: \
-                docs/citus.md#what-does-not-work-there.
+                Citus has the tables of \(stored.id), and an import needs ordinary ones. Take them back for the while, \
+                with no instance running: docs/citus.md#what-does-not-work-there.
                 """
             )
         }

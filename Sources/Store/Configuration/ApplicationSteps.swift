@@ -35,7 +35,10 @@ extension ChangeTransaction {
         guard UserColumns.system.allSatisfy({ name in columns.contains { $0.name.hasSameBytes(as: name) } }) else {
             throw foreign(schema, cause: "columns are missing")
         }
-        if place.database == nil { try await tables.distribute(schema: schema) }
+        if isCitus, place.database == nil {
+            // It chooses a node.
+            _ = try await tables.query("select citus_schema_distribute(to_regnamespace(quote_ident(\(schema))))")
+        }
         self.place = place
         isNew = true
     }

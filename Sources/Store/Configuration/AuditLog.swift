@@ -170,23 +170,28 @@ package enum PeopleReading: String, Sendable {
     case exportAll = "users.export"
 }
 
-extension PostgresConnection {
-    /// Writes entries of the audit log, in their order.
-    func record(_ records: [AuditRecord], by actor: Actor) async throws(PostgresError) {
+extension Actor {
+    /// Writes entries of the audit log about what the actor has done, in their order.
+    func writing(_ records: [AuditRecord]) -> Statement {
         let entries = records.map { record in
             var entry: JSONObject = ["action": .string(record.action), "details": .object(record.details)]
             if let application = record.application { entry.append("application", .string(application.text)) }
             if let target = record.target { entry.append("target", .string(target)) }
             return JSONValue.object(entry)
         }
-        _ = try await query(
-            """
+        return """
             insert into federation.audit_log (actor, source, application_id, action, target, details)
-            select \(actor.name), \(actor.source), e ->> 'application', e ->> 'action', e ->> 'target', e -> 'details'
+            select \(name), \(source), e ->> 'application', e ->> 'action', e ->> 'target', e -> 'details'
             from jsonb_array_elements(\(JSONText(JSONValue.array(entries).text))) with ordinality entries (e, position)
             order by position
             """
-        )
+    }
+}
+
+extension PostgresConnection {
+    /// Writes entries of the audit log, in their order.
+    func record(_ records: [AuditRecord], by actor: Actor) async throws(PostgresError) {
+        _ = try await query(actor.writing(records))
     }
 }
 

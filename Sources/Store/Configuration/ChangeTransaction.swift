@@ -65,7 +65,13 @@ extension Store {
         if let column = stored?.unreadable.first { throw Failure.unreadable(column) }
         let planned = try plan(stored, try await columns(of: stored, on: connection))
         guard !planned.isEmpty else { return (stored, nil) }
-        let work = ChangeWork(application: id, actor: actor, stored: stored, planned: planned)
+        let work = ChangeWork(
+            application: id,
+            actor: actor,
+            stored: stored,
+            planned: planned,
+            isCitus: try await databases.sharding.isThere()
+        )
         guard planned.contains(where: \.change.touchesUsers),
             let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
         else {
@@ -89,13 +95,25 @@ extension Store {
             copied: comes ? stored?.schema : nil
         ) { tables in
             try await work.carryOut(on: connection, tables) { entries in
-                try await databases.main.withTransaction { try await $0.record(entries, by: actor) }
+                try await databases.record(entries, by: actor)
             }
         }
-        // The users' commit is behind us: whoever holds the revision's row now is quick, and a lock that is not to be
-        // had would have it all done twice.
-        try await connection.execute(script: "set local lock_timeout = '\(Self.patienceForRevision)'")
-        let changed = try await work.conclude(on: connection)
+        let changed: StoredApplication?
+        do {
+            try await connection.execute(script: "set local lock_timeout = '\(Self.patienceForRevision)'")
+            changed = try await work.conclude(on: connection)
+        } catch {
+            // The users' commit is behind us. Nothing runs again by itself, or its entries would be written again.
+            throw Failure(
+                .storeUnavailable,
+                """
+                The change is made where the users of \(id) are, and the configuration does not say so yet, since another \
+                change holds it or the main database is away. Repeat the change to finish it.
+                """,
+                retryAfter: 2,
+                cause: "\(error)"
+            )
+        }
         return (changed, planned.contains(where: \.change.leavesOwnDatabase) ? stored?.place : nil)
     }
 
@@ -213,6 +231,7 @@ private struct ChangeWork: Sendable {
     let actor: Actor
     let stored: StoredApplication?
     let planned: [PlannedChange]
+    let isCitus: Bool
 
     /// Does the steps, and writes the audit log.
     ///
@@ -235,7 +254,8 @@ private struct ChangeWork: Sendable {
             application: application,
             actor: actor,
             stored: stored,
-            adopted: adopted
+            adopted: adopted,
+            isCitus: isCitus
         )
         for step in planned { try await transaction.perform(step.change) }
         let entries = planned.map { step in
@@ -283,6 +303,8 @@ struct ChangeTransaction {
     var place: ApplicationPlace?
     /// The table that they are in where it was there before the application.
     private let adopted: String?
+    /// Whether a new application's tables in the main database are given to Citus.
+    let isCitus: Bool
     let dynamicNames: Set<PropertyName>
     /// Whether this transaction has made the application, so that nobody logs in to it yet.
     var isNew = false
@@ -300,13 +322,15 @@ struct ChangeTransaction {
         application: ApplicationID,
         actor: Actor,
         stored: StoredApplication?,
-        adopted: String?
+        adopted: String?,
+        isCitus: Bool
     ) {
         self.connection = connection
         self.tables = tables
         self.application = application
         self.actor = actor
         self.adopted = adopted
+        self.isCitus = isCitus
         place = stored?.place
         dynamicNames = stored?.dynamicNames ?? []
     }

@@ -92,7 +92,10 @@ extension Store {
     /// - Throws: `store_unavailable` and its like where the main database cannot be asked.
     package func migrateOwnDatabases() async throws(Failure) -> [(variable: DatabaseVariable, problem: Failure?)] {
         let variables = Set(try await applicationPlaces().compactMap(\.database)).sorted { $0.text < $1.text }
-        guard !variables.isEmpty, let deployment = await databases.deployment() else { return [] }
+        guard !variables.isEmpty else { return [] }
+        guard let deployment = await databases.deployment() else {
+            throw await failure(of: PostgresError.unavailable, in: nil)
+        }
         var outcomes: [(variable: DatabaseVariable, problem: Failure?)] = []
         for variable in variables {
             do {

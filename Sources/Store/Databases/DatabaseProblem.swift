@@ -45,8 +45,8 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
     /// To whoever operates the service.
     package var failure: Failure {
         switch self {
-        case .away: Failure(.storeUnavailable, "\(sentence)", retryAfter: 2, cause: description)
-        default: Failure(.conflict, "\(sentence) Nothing has changed.")
+        case .away: Failure(.storeUnavailable, sentence, retryAfter: 2, cause: description)
+        default: Failure(.conflict, sentence)
         }
     }
 

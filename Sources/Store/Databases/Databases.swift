@@ -100,7 +100,8 @@ package final class Databases: Sendable {
         return database
     }
 
-    /// What is known of an application's database; nil while it has not been looked at.
+    /// What is known of an application's database, which is opened and looked at from now on; nil while it has not been
+    /// looked at.
     package func problem(of application: Application) -> DatabaseProblem? {
         guard let variable = application.database else { return nil }
         do throws(DatabaseProblem) {

@@ -6,6 +6,11 @@ package struct CitusNode: Sendable, Hashable {
     package let host: String
     package let port: Int
 
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
     /// Reads `host:port`; a host may be an IPv6 address in brackets.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
@@ -29,13 +34,6 @@ extension Store {
         do { return try await tables(of: stored).shards() != nil } catch { throw await failure(of: error, in: nil) }
     }
 
-    /// The same of an application as it is served.
-    package func isSharded(_ application: Application) async throws(Failure) -> Bool {
-        do { return try await tables(of: application).shards() != nil } catch {
-            throw await failure(of: error, in: nil)
-        }
-    }
-
     /// Holds a node that is named for a new application against those that take any.
     ///
     /// - Throws: `conflict` with the nodes that there are.
@@ -53,11 +51,11 @@ extension Store {
         )
         let nodes = try read { () throws(PostgresError) in
             try result.rows.map { row throws(PostgresError) in
-                (host: try row.decode(0, as: String.self), port: try row.decode(1, as: Int.self))
+                CitusNode(host: try row.decode(0, as: String.self), port: try row.decode(1, as: Int.self))
             }
         }
-        guard nodes.contains(where: { $0.host.hasSameBytes(as: node.host) && $0.port == node.port }) else {
-            let known = nodes.map { "\($0.host):\($0.port)" }.joined(separator: ", ")
+        guard nodes.contains(node) else {
+            let known = nodes.map(\.description).joined(separator: ", ")
             throw Failure(
                 .conflict,
                 "Citus has no node \(node) that takes tables. There are: \(known.isEmpty ? "none" : known)."
@@ -94,14 +92,5 @@ extension Store {
                 cause: "\(error)"
             )
         }
-    }
-}
-
-extension PostgresConnection {
-    /// Gives the tables of a new application to Citus, if this is a coordinator; it chooses a node.
-    func distribute(schema: String) async throws(PostgresError) {
-        let isCitus = try await query("select to_regclass('pg_catalog.pg_dist_shard') is not null")
-        guard try isCitus.first?.decode(0, as: Bool.self) == true else { return }
-        _ = try await query("select citus_schema_distribute(to_regnamespace(quote_ident(\(schema))))")
     }
 }

@@ -18,7 +18,8 @@ final class Sharding: Sendable {
 
     /// What is known of an application's tables.
     private struct Known: Sendable {
-        let shards: Shards
+        /// Nil where they are ordinary ones.
+        let shards: Shards?
         /// By the text and the types of the values; nil for a statement that Citus runs as it is.
         var texts: [Key: Shards.Text?] = [:]
     }
@@ -51,7 +52,7 @@ final class Sharding: Sendable {
     /// The shards of an application's tables; nil where the tables are ordinary ones.
     func shards(ofSchema schema: String) async throws(PostgresError) -> Shards? {
         guard try await isThere() else { return nil }
-        if let known = state.withLockedValue({ $0.schemas[schema]?.shards }) { return known }
+        if let known = state.withLockedValue({ $0.schemas[schema] }) { return known.shards }
         let result = try await main.query(
             """
             select c.relname::text, s.shardid from pg_dist_shard s
@@ -61,8 +62,7 @@ final class Sharding: Sendable {
         )
         var numbers: [String: Int64] = [:]
         for row in result.rows { numbers[try row.decode(0, as: String.self)] = try row.decode(1, as: Int64.self) }
-        guard !numbers.isEmpty else { return nil }
-        let shards = Shards(schema: schema, numbers: numbers)
+        let shards = numbers.isEmpty ? nil : Shards(schema: schema, numbers: numbers)
         state.withLockedValue { $0.schemas[schema] = Known(shards: shards) }
         return shards
     }
@@ -113,14 +113,15 @@ final class Sharding: Sendable {
         return text?.statement(with: statement.binds) ?? statement
     }
 
-    /// What an error means, with the names of tables as statements have them; what is known of the application's tables
-    /// is forgotten where it seems to be wrong.
+    /// What an error means, with the names of tables as statements have them.
     func explained(_ error: PostgresError, _ shards: Shards) -> PostgresError {
-        if let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) { forget(shards.schema) }
+        doubt(shards.schema, since: error)
         return shards.explained(error)
     }
 
-    func forget(_ schema: String) {
+    /// Forgets what is known of an application's tables where an error says that it is wrong.
+    func doubt(_ schema: String, since error: PostgresError) {
+        guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return }
         state.withLockedValue { $0.schemas[schema] = nil }
     }
 }

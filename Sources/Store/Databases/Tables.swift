@@ -103,7 +103,7 @@ struct Tables: Sendable {
         let (client, detour) = (try await client(), try await detour())
         do {
             return try await client.withTransaction(isRepeated: isRepeated) { connection in
-                try await body(detour.map(connection.taking) ?? connection)
+                try await body(connection.taking(detour))
             }
         } catch let error as PostgresError {
             doubt(error)
@@ -111,14 +111,16 @@ struct Tables: Sendable {
         }
     }
 
+    /// For scripts and commands about tables, which take no detour: Citus takes them as SQL.
     func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
         try await client().withConnection(body)
     }
 
-    /// Has a database looked at that somebody did not reach.
+    /// Has a database looked at that somebody did not reach, and shards that seem to have become others.
     private func doubt(_ error: PostgresError) {
+        if let schema, mayBeSharded { databases.sharding.doubt(schema, since: error) }
         guard let place, error.handling == .dropConnection || error.handling == .wait else { return }
         if let database = try? databases.database(place.variable) { database.looks.continuation.yield() }
     }
@@ -134,7 +136,15 @@ struct Tables: Sendable {
         with connection: PostgresConnection
     ) async throws {
         guard place != nil, !entries.isEmpty else { return try await connection.record(entries, by: actor) }
-        try await databases.main.withTransaction { try await $0.record(entries, by: actor) }
+        try await databases.record(entries, by: actor)
+    }
+}
+
+extension Databases {
+    /// Commits entries of the audit log by themselves, on none of the connections that are lent: whoever calls has one
+    /// already, and of two for each of some changes at once nobody would get the second.
+    func record(_ entries: [AuditRecord], by actor: Actor) async throws(PostgresError) {
+        _ = try await main.query(actor.writing(entries))
     }
 }
 

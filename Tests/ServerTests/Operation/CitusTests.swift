@@ -30,8 +30,6 @@ struct CitusTests {
 
     init() throws { deployment = try Deployment.current }
 
-    private var demo: Document { deployment.documents[1] }
-
     /// The ports of the nodes that have tables of an application.
     private func ports(of application: String) async throws -> Set<String> {
         let rows = try await deployment.database.psql(
@@ -82,10 +80,7 @@ struct CitusTests {
     @Test("sixteen first logins of one person at once make one user, who has three sessions at most")
     func firstLogins() async throws {
         let ann = try await deployment.newcomer()
-        let ids = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<16 { group.addTask { try await deployment.signIn(ann).objectID } }
-            return try await group.reduce(into: Set()) { $0.insert($1) }
-        }
+        let ids = try await deployment.signInAtOnce(ann, times: 16)
         #expect(ids.count == 1)
         let sessions = "select count(*) from shop.sessions where object_id = '\(ids.first ?? "")'"
         #expect(try await deployment.value(sessions) == "3")
@@ -191,6 +186,8 @@ struct CitusTests {
     func refusals() async throws {
         let adopted = try await deployment.federation("adopt", "demo", "--table", "public.customers", "--id", "id")
         #expect(adopted.exitStatus != .exited(0) && adopted.standardError.contains("Citus"), "\(adopted.standardError)")
+        let imported = try await deployment.federation("user", "import", "demo", "/dev/null", "--from", "ndjson")
+        #expect(imported.standardError.contains("Citus"), "\(imported.standardError)")
     }
 
     @Test("an application moves from node to node and back while people log in; no login fails, no session is lost")

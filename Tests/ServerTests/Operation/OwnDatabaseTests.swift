@@ -71,10 +71,7 @@ struct OwnDatabaseTests {
     @Test("sixteen first logins of one person at once make one user")
     func firstLogins() async throws {
         let ann = try await deployment.newcomer()
-        let ids = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<16 { group.addTask { try await deployment.signIn(ann).objectID } }
-            return try await group.reduce(into: Set()) { $0.insert($1) }
-        }
+        let ids = try await deployment.signInAtOnce(ann, times: 16)
         #expect(ids.count == 1)
     }
 
@@ -172,6 +169,23 @@ struct OwnDatabaseTests {
             return try await reply
         }
         #expect(change.status == 201, "\(change.text)")
+    }
+
+    @Test("a change that the configuration cannot be told of is made once, says so, and is finished by repeating it")
+    func unfinished() async throws {
+        let owner = try await deployment.admin()
+        func declare() async throws -> HTTPReply {
+            try await owner.send("POST", "applications/shop/properties", #"{"name": "weight", "type": "INT"}"#)
+        }
+        let held = try await deployment.database.whileLocked("select from federation.configuration for update") {
+            try await declare()
+        }
+        try expectProblem(held, "store_unavailable")
+        #expect(held.text.contains("Repeat the change"), "\(held.text)")
+        let entries = "select count(*) from federation.audit_log where target = 'weight' or target like '%weight%'"
+        #expect(try await deployment.value(entries) == "1")
+        #expect(try await declare().status == 201)
+        #expect(try await deployment.value(entries) == "2")
     }
 
     @Test("what is sealed of its users comes under a new master key; where they cannot be reached, that is said")
