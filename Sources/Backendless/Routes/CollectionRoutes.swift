@@ -49,8 +49,7 @@ struct CollectionRoutes {
             let query = try await QuerySource.query(request).read(for: caller.viewer, in: application)
             var users = query.users
             users.filter = .all([.hasRole(role)] + (users.filter.map { [$0] } ?? []))
-            let found = try await collection.find(users, withRoles: query.loadsRoles, for: caller, in: application)
-            return .json(UserReply.write(found, projection: query.projection))
+            return try await page(users, of: query, for: caller, in: application)
         }
     }
 
@@ -60,8 +59,21 @@ struct CollectionRoutes {
         _ application: LoadedApplication
     ) async throws -> Response {
         let (caller, query) = try await query(source, context, application)
-        let found = try await collection.find(query.users, withRoles: query.loadsRoles, for: caller, in: application)
-        return .json(UserReply.write(found, projection: query.projection))
+        return try await page(query.users, of: query, for: caller, in: application)
+    }
+
+    /// Users as a reply, which may be megabytes: it is made on Swift's pool, since on the event loop everybody else's
+    /// requests would wait for it.
+    private func page(
+        _ users: UserQuery,
+        of query: CollectionQuery,
+        for caller: CollectionCaller,
+        in application: LoadedApplication
+    ) async throws -> Response {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            let found = try await collection.find(users, withRoles: query.loadsRoles, for: caller, in: application)
+            return .json(UserReply.write(found, projection: query.projection))
+        }
     }
 
     /// The first or the last user of those that the query is about, in its order or in that of their making.

@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// A request that has been read goes on where it was read, and its reply is written where it was made: without it each
 /// step between the socket and a task wakes a thread of Swift's pool, which on a machine with few processors costs more
-/// than the step. What takes long, or blocks, has threads of its own already, since that pool is no larger.
+/// than the step. What blocks has threads of its own; what computes for long, as pages of users do, goes to the pool.
 final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 
