@@ -47,12 +47,16 @@ extension PostgresConfiguration {
             // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a
             // table has no statistics, and spends a second on what takes a millisecond.
             let options =
-                ["jit=off"] + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
+                ["jit=off"] + Self.texts + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
             keywords.append(("options", options.map { "-c " + $0 }.joined(separator: " ")))
         }
         return keywords
     }
+
+    /// The forms in which PostgreSQL writes values as text, which is how Citus gets them (`Shards.Text`): those that it
+    /// reads again as the same, whatever the database's or the role's own are.
+    private static let texts = ["datestyle=ISO", "extra_float_digits=1"]
 
     /// By which PostgreSQL notices that we are gone as soon as we notice that it is.
     ///

@@ -132,7 +132,8 @@ struct ConfigurationTests {
         #expect(values["target_session_attrs"] == "read-write")
         #expect(
             values["options"]
-                == "-c jit=off -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3 "
+                == "-c jit=off -c datestyle=ISO -c extra_float_digits=1 "
+                + "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3 "
                 + "-c tcp_user_timeout=5000 -c enable_seqscan=off -c statement_timeout=1500 -c lock_timeout=0 "
                 + "-c idle_in_transaction_session_timeout=5000"
         )
