@@ -10,14 +10,19 @@ struct FileLimit {
     static let least = 256
 
     let files: Int
+    /// Databases that applications may have of their own.
+    var ownDatabases = 0
 
     /// The connections of each listener.
     var connections: Int { shared / 4 }
     /// The connections to all providers.
     var calls: Int { shared / 2 }
 
-    /// What is left beside PostgreSQL, files and everything else, of which there is a number that is known.
-    private var shared: Int { files - max(128, files / 8) }
+    /// What is left beside PostgreSQL, files and everything else.
+    private var shared: Int { max(files - max(128, files / 8) - Self.filesOfDatabase * ownDatabases, 32) }
+
+    /// Connections to one database at most.
+    private static let filesOfDatabase = 16
 
     /// Raises the limit as far as it can be: most systems begin with 1024, less than one busy moment needs.
     static func raised() -> FileLimit {

@@ -5,6 +5,9 @@ import Store
 import Vocabulary
 
 extension Databases {
+    /// How many databases applications can have of their own by the environment.
+    static var numberOfOwn: Int { ProcessInfo.processInfo.environment.keys.count { DatabaseVariable($0) != nil } }
+
     /// The main database, and those of the applications whose variables are in the environment; all with the same
     /// numbers.
     convenience init(_ configuration: PostgresConfiguration, logger: Logger? = nil) {

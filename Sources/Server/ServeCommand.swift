@@ -4,6 +4,7 @@ import Curl
 import Logging
 import Observability
 import ServiceLifecycle
+import Store
 import UnixSignals
 
 struct ServeCommand: AsyncParsableCommand {
@@ -33,7 +34,8 @@ struct ServeCommand: AsyncParsableCommand {
         do { configuration = try await ConfigurationReader.read() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
-        let limit = FileLimit.raised()
+        var limit = FileLimit.raised()
+        limit.ownDatabases = Databases.numberOfOwn
         guard limit.files >= FileLimit.least else {
             throw Exit.saying(
                 """
