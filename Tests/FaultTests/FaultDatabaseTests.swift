@@ -55,8 +55,8 @@ extension FaultTests {
                 }
             }
             expectOnlyStoreFailures(attempts)
-            noteMeasured("F-21", "\(crashes) crashes: \(attempts.figure), no session lost")
             try await faults.checkInvariants()
+            noteMeasured("F-21", "\(crashes) crashes: \(attempts.figure), no session lost")
         }
 
         @Test(

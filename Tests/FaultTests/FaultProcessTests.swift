@@ -20,7 +20,6 @@ extension FaultTests {
             // A debug build on a busy machine takes its time to be read from the disk.
             let limit: Duration = PackageLayout.drivesRelease ? .seconds(5) : .seconds(10)
             var slowest = Duration.zero
-            var lost = 0
             for round in 0..<Self.rounds {
                 let visitors = try await faults.newcomers(8)
                 let began = ContinuousClock.now
@@ -44,7 +43,6 @@ extension FaultTests {
                     return try await group.reduce(into: []) { $0 += $1 }
                 }
                 #expect(Set(attempts.problems.keys) == ["broken"], "\(attempts.problems)")
-                lost += attempts.problems["broken", default: 0]
                 instance.expectCleanOutput()
             }
             try await eventually("nothing of them is left in PostgreSQL") {
@@ -57,11 +55,11 @@ extension FaultTests {
                     """
                 ).isEmpty
             }
+            try await faults.checkInvariants()
             noteMeasured(
                 "F-37",
                 "\(Self.rounds) times killed, ready again after at most \(slowest.figure), no session lost"
             )
-            try await faults.checkInvariants()
         }
 
         @Test("F-38: stopped for 5 s, and on one processor that another program wants as well: it goes on by itself")

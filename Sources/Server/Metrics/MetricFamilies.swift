@@ -252,7 +252,7 @@ extension MetricFamily {
         MetricFamily(
             "federation_clock_offset_seconds",
             .gauge,
-            "How far the clock of this machine was ahead of the database's when that was last asked.",
+            "How far the clock of this machine was ahead of the main database's when that was asked.",
             isRead: true
         ),
         MetricFamily(
