@@ -877,11 +877,12 @@ begin
             created timestamptz not null default now(),
             expires timestamptz not null
         )$ddl$, schema_name, email_proof_purposes, users);
-    if exists (
-        select from pg_constraint
+    -- What a constraint says is asked of the one that was found, and not to find it: of another application's, which is
+    -- being deleted, it cannot be asked.
+    if (
+        select pg_get_constraintdef(oid) from pg_constraint
         where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
-            and pg_get_constraintdef(oid) not like '%reversal%'
-    ) then
+    ) not like '%reversal%' then
         execute format(
             'alter table %I.email_proofs drop constraint email_proofs_purpose_check, add constraint email_proofs_purpose_check check (%s)',
             schema_name, email_proof_purposes
@@ -1036,11 +1037,10 @@ begin
             expires timestamptz not null,
             primary key (kind, hash)
         )$ddl$, schema_name, single_use_kinds);
-    if exists (
-        select from pg_constraint
+    if (
+        select pg_get_constraintdef(oid) from pg_constraint
         where conrelid = format('%I.single_use', schema_name)::regclass and conname = 'single_use_kind_check'
-            and pg_get_constraintdef(oid) not like '%pendingSignIn%'
-    ) then
+    ) not like '%pendingSignIn%' then
         execute format(
             'alter table %I.single_use drop constraint single_use_kind_check, add constraint single_use_kind_check check (%s)',
             schema_name, single_use_kinds
