@@ -1,90 +1,151 @@
-import Mustache
-
-/// One text of a template: Mustache's variables and sections, and nothing else of it.
+/// One text of a template: variables and sections as Mustache writes them, and nothing else of it.
 ///
 /// `{{link}}` shows a value, `{{#name}}…{{/name}}` stands only with the value, `{{^name}}…{{/name}}` only without it.
-/// What a template names is checked when it is read, so that no mail goes out with a hole.
+/// What a template names is checked when it is read, so that no mail goes out with a hole. A library of Mustache knows
+/// more, all of which would have to be refused, and is more than its use is worth: it links all of Foundation, 40 MB.
 struct TemplateText: Sendable {
-    private let template: MustacheTemplate
+    private let parts: [Part]
+
+    private enum Part: Sendable {
+        case text(String)
+        case value(String)
+        indirect case section(Tag, [Part])
+    }
 
     struct Problem: Error {
         let line: Int
         let text: String
     }
 
-    /// A line of its own that turns off the library's escaping.
-    ///
-    /// That goes by `Character`, and `<` with a combining mark behind it is another one, though it begins a tag. Values
-    /// are escaped before they are rendered instead, and no tag can show them otherwise.
-    private static let prologue = "{{% CONTENT_TYPE: TEXT}}\n"
-
-    /// Most sections within each other; the library goes as deep as a text does, until its stack is used up.
-    private static let maximumDepth = 16
-
     /// Reads a template.
     ///
     /// - Throws: What is wrong with it, for the person who wrote it.
     init(_ text: String, variables: Set<String>) throws(Problem) {
-        try Self.checkTags(of: text, variables: variables)
-        do {
-            template = try MustacheTemplate(string: Self.prologue + text)
-        } catch {
-            throw Problem(error)
-        }
-    }
-
-    /// Refuses whatever is neither a variable nor a section of one: the library shows nothing for an unknown name, and
-    /// it knows partials, transforms, other delimiters and other types of content.
-    private static func checkTags(of text: String, variables: Set<String>) throws(Problem) {
-        var depth = 0
+        var reader = Reader(variables: variables)
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (number, line) in zip(1..., lines) {
-            for piece in line.split(separator: "{{".utf8, omittingEmptySubsequences: false).dropFirst() {
-                guard let end = piece.firstRange(of: "}}".utf8) else {
-                    throw Problem(line: number, text: "a {{ has no }} on its line")
-                }
-                var name = piece[..<end.lowerBound].filter { $0 != UInt8(ascii: " ") }
-                switch name.first {
-                case UInt8(ascii: "#"), UInt8(ascii: "^"):
-                    name.removeFirst()
-                    depth += 1
-                case UInt8(ascii: "/"):
-                    name.removeFirst()
-                    depth -= 1
-                default: break
-                }
-                guard variables.contains(where: { $0.utf8.elementsEqual(name) }) else {
-                    let shown = String(decoding: name.prefix(40), as: UTF8.self)
-                    let known = variables.sorted().map { "{{\($0)}}" }.joined(separator: ", ")
-                    throw Problem(line: number, text: "there is no {{\(shown)}} here; there is \(known)")
-                }
-                guard depth <= maximumDepth else { throw Problem(line: number, text: "too many sections are open") }
-            }
+        for line in lines {
+            reader.line += 1
+            try reader.read(line, ending: reader.line < lines.count ? "\n" : "")
         }
+        parts = try reader.end()
     }
 
     /// The text with values in their places, each as `escape` writes it.
     func filled(with values: [String: String], escape: (String) -> String) -> String {
-        template.render(values.mapValues(escape))
+        func fill(_ parts: [Part], into filled: inout String) {
+            for part in parts {
+                switch part {
+                case .text(let text): filled += text
+                case .value(let name): filled += values[name].map(escape) ?? ""
+                case .section(let tag, let parts):
+                    if (values[tag.name] == nil) == (tag.kind == .without) { fill(parts, into: &filled) }
+                }
+            }
+        }
+        var filled = ""
+        fill(parts, into: &filled)
+        return filled
     }
 }
 
-extension TemplateText.Problem {
-    /// What the library says of a text whose tags are all known.
-    fileprivate init(_ error: any Error) {
-        guard let error = error as? MustacheTemplate.ParserError else {
-            self.init(line: 1, text: "\(error)")
-            return
+extension TemplateText {
+    /// What stands between `{{` and `}}`.
+    private struct Tag {
+        enum Kind { case value, with, without, end }
+
+        let kind: Kind
+        let name: String
+
+        init(_ content: Substring.UTF8View) {
+            var name = content.trimmed
+            kind =
+                switch name.first {
+                case UInt8(ascii: "#"): .with
+                case UInt8(ascii: "^"): .without
+                case UInt8(ascii: "/"): .end
+                default: .value
+                }
+            if kind != .value { name = name.dropFirst().trimmed }
+            self.name = String(Substring(name))
         }
-        let text =
-            switch error.error as? MustacheTemplate.Error {
-            case .sectionCloseNameIncorrect?: "this {{/…}} ends no section, or not the one that was opened last"
-            case .expectedSectionEnd?: "a section is still open at the end"
-            case .unfinishedName?: "a space stands within a name, or before its #, ^ or /"
-            default: "this is no Mustache: \(error.error)"
+    }
+
+    private struct Reader {
+        let variables: Set<String>
+        /// Counted from 1.
+        var line = 0
+        /// What has been read since the innermost open section began.
+        private var parts: [Part] = []
+        /// The open sections, and what stands before each in the one around it.
+        private var open: [(tag: Tag, before: [Part])] = []
+
+        /// Most sections within each other.
+        private static let maximumDepth = 16
+
+        init(variables: Set<String>) { self.variables = variables }
+
+        mutating func read(_ content: Substring.UTF8View, ending: String) throws(Problem) {
+            let pieces = content.split(separator: "{{".utf8, omittingEmptySubsequences: false)
+            var tags: [(tag: Tag, text: Substring.UTF8View)] = []
+            for piece in pieces.dropFirst() {
+                guard let end = piece.firstRange(of: "}}".utf8) else { throw problem("a {{ has no }} on its line") }
+                tags.append((Tag(piece[..<end.lowerBound]), piece[end.upperBound...]))
             }
-        // The prologue is a line of its own.
-        self.init(line: error.context.lineNumber - 1, text: text)
+            // A line that has only the tag of a section is no line of the text.
+            if tags.count == 1, let (tag, text) = tags.first, tag.kind != .value, text.trimmed.isEmpty,
+                pieces[0].trimmed.isEmpty
+            {
+                return try read(tag)
+            }
+            add(pieces[0])
+            for (tag, text) in tags {
+                try read(tag)
+                add(text)
+            }
+            add(ending.utf8[...])
+        }
+
+        private mutating func read(_ tag: Tag) throws(Problem) {
+            guard variables.contains(where: { $0.utf8.elementsEqual(tag.name.utf8) }) else {
+                throw problem("there is no {{\(tag.name.prefix(40))}} here; there is \(known)")
+            }
+            switch tag.kind {
+            case .value: parts.append(.value(tag.name))
+            case .with, .without:
+                guard open.count < Self.maximumDepth else { throw problem("too many sections are open") }
+                open.append((tag, parts))
+                parts = []
+            case .end:
+                guard let (opened, before) = open.popLast(), opened.name == tag.name else {
+                    throw problem("this {{/…}} ends no section, or not the one that was opened last")
+                }
+                parts = before + [.section(opened, parts)]
+            }
+        }
+
+        private mutating func add(_ text: Substring.UTF8View) {
+            if !text.isEmpty { parts.append(.text(String(Substring(text)))) }
+        }
+
+        func end() throws(Problem) -> [Part] {
+            guard open.isEmpty else { throw problem("a section is still open at the end") }
+            return parts
+        }
+
+        private var known: String { variables.sorted().map { "{{\($0)}}" }.joined(separator: ", ") }
+
+        private func problem(_ text: String) -> Problem { Problem(line: line, text: text) }
+    }
+}
+
+extension Substring.UTF8View {
+    /// Without the blanks at its ends.
+    fileprivate var trimmed: Self {
+        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
+        let rest = drop(while: isBlank)
+        return rest.prefix(
+            rest.lastIndex { !isBlank($0) }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0
+        )
     }
 }
 

@@ -35,7 +35,7 @@ enum AdministrationTask {
         _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
     ) async throws {
         let configuration: AdministrationConfiguration
-        do { configuration = try await ConfigurationReader.readAdministration() } catch let problems
+        do { configuration = try ConfigurationReader.readAdministration() } catch let problems
             as ConfigurationProblems
         {
             throw Exit.saying("\(problems)", Exit.configuration)

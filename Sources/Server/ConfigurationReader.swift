@@ -9,7 +9,6 @@ import Maintenance
 import Postgres
 import Providers
 import Secrets
-import SystemPackage
 import Upstream
 import Vocabulary
 
@@ -27,16 +26,12 @@ struct ConfigurationReader: UpstreamSettings {
     private var problems: [String] = []
 
     /// Reads environment variables, and behind them the JSON file that FEDERATION_CONFIG_FILE names.
-    static func environment() async throws -> ConfigurationReader {
+    static func environment() throws -> ConfigurationReader {
         let environment = EnvironmentVariablesProvider()
         let file = ConfigReader(provider: environment).string(forKey: "federation.config.file")
         guard let file else { return ConfigurationReader(config: ConfigReader(provider: environment)) }
-        do {
-            let provider = try await FileProvider<JSONSnapshot>(filePath: FilePath(file))
-            return ConfigurationReader(config: ConfigReader(providers: [environment, provider]))
-        } catch {
-            throw ConfigurationProblems(texts: ["FEDERATION_CONFIG_FILE: \(file) cannot be read as JSON"])
-        }
+        let values = try ConfigurationFile(path: file)
+        return ConfigurationReader(config: ConfigReader(providers: [environment, values.provider]))
     }
 
     private init(config: ConfigReader) {
@@ -46,8 +41,8 @@ struct ConfigurationReader: UpstreamSettings {
     /// The whole configuration of `serve`.
     ///
     /// - Throws: `ConfigurationProblems` with all of them.
-    static func read() async throws -> ServerConfiguration {
-        var reader = try await environment()
+    static func read() throws -> ServerConfiguration {
+        var reader = try environment()
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
         let providers = ProviderKinds.setups(from: &reader)
@@ -147,16 +142,16 @@ struct ConfigurationReader: UpstreamSettings {
     }
 
     /// What keeps `serve` from starting, each as a text; none when it would start.
-    static func problems() async -> [String] {
+    static func problems() -> [String] {
         do {
-            _ = try await read()
+            _ = try read()
             return []
         } catch { return (error as? ConfigurationProblems)?.texts ?? ["\(error)"] }
     }
 
     /// What `migrate` needs.
-    static func readDatabase() async throws -> PostgresConfiguration {
-        var reader = try await environment()
+    static func readDatabase() throws -> PostgresConfiguration {
+        var reader = try environment()
         guard let postgres = reader.postgres(), reader.problems.isEmpty else {
             throw ConfigurationProblems(texts: reader.problems)
         }
@@ -164,8 +159,8 @@ struct ConfigurationReader: UpstreamSettings {
     }
 
     /// What the commands of operators need.
-    static func readAdministration() async throws -> AdministrationConfiguration {
-        var reader = try await environment()
+    static func readAdministration() throws -> AdministrationConfiguration {
+        var reader = try environment()
         let postgres = reader.postgres()
         let masterKeys = reader.masterKeys()
         let providers = ProviderKinds.setups(from: &reader)
@@ -184,8 +179,8 @@ struct ConfigurationReader: UpstreamSettings {
     }
 
     /// What sending a mail by hand needs; nil when no mails are sent.
-    static func readMail() async throws -> MailConfiguration? {
-        var reader = try await environment()
+    static func readMail() throws -> MailConfiguration? {
+        var reader = try environment()
         let mode = reader.mode()
         let mail = reader.mail(mode: mode)
         guard reader.problems.isEmpty else { throw ConfigurationProblems(texts: reader.problems) }
@@ -407,16 +402,13 @@ struct ConfigurationReader: UpstreamSettings {
 
     // MARK: Values
 
-    /// The text of a variable; in a file it may be a bare number or truth value as well.
+    /// The text of a variable.
     func text(_ key: String) -> String? { text(key, isSecret: false) }
 
     /// The text of a variable, which the configuration's own log leaves out if it is a secret.
     func text(_ key: String, isSecret: Bool) -> String? {
         let key = ConfigKey("federation." + key)
-        var text = config.string(forKey: key, isSecret: isSecret)
-        if text == nil, let number = config.int(forKey: key) { text = String(number) }
-        if text == nil, let number = config.double(forKey: key) { text = String(number) }
-        if text == nil, let bool = config.bool(forKey: key) { text = String(bool) }
+        let text = config.string(forKey: key, isSecret: isSecret)
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 

@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         var configuration: ServerConfiguration
-        do { configuration = try await ConfigurationReader.read() } catch let problems as ConfigurationProblems {
+        do { configuration = try ConfigurationReader.read() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
         var limit = FileLimit.raised()

@@ -22,7 +22,7 @@ enum ModuleRules {
             "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
         ],
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
-        "Mailing": ["Curl", "FoundationEssentials", "Mustache", "Vocabulary"],
+        "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
         "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
         "Store": ["FoundationEssentials", "NIOConcurrencyHelpers", "Postgres", "Tracing", "Vocabulary"],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
@@ -73,7 +73,7 @@ enum ModuleRules {
         ],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
-            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "ServiceLifecycle", "SystemPackage",
+            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "ServiceLifecycle",
             "Tracing", "UnixSignals",
         ]),
         "GraphSimulator": [

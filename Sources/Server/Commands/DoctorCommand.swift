@@ -33,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (application, offline, all, output) = (application, offline, all, output)
-        let configuration = await ConfigurationReader.problems().map {
+        let configuration = ConfigurationReader.problems().map {
             Finding(
                 .error,
                 .configuration,

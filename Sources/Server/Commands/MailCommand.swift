@@ -33,8 +33,7 @@ struct MailCommand: ParsableCommand {
 
         func run() async throws {
             let configuration: MailConfiguration?
-            do { configuration = try await ConfigurationReader.readMail() } catch let problems as ConfigurationProblems
-            {
+            do { configuration = try ConfigurationReader.readMail() } catch let problems as ConfigurationProblems {
                 throw Exit.saying("\(problems)", Exit.configuration)
             }
             guard let configuration else {

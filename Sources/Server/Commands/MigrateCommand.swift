@@ -18,8 +18,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration: PostgresConfiguration
-        do { configuration = try await ConfigurationReader.readDatabase() } catch let problems as ConfigurationProblems
-        {
+        do { configuration = try ConfigurationReader.readDatabase() } catch let problems as ConfigurationProblems {
             throw Exit.saying("\(problems)", Exit.configuration)
         }
         // All applications are brought up by one statement, which ends a transaction for each.
