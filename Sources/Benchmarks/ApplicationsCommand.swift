@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import TestSupport
 
 /// What a login costs where there are many applications.
@@ -40,11 +39,11 @@ struct ApplicationsCommand: AsyncParsableCommand {
                     try await candidate(program.name, installation, world.logins(first, to: applications), setting)
                 )
             }
-            var costs: [String: [Cost]] = [:]
+            var costs: Costs = [:]
             for _ in 0..<rounds {
                 for candidate in candidates {
-                    let cost = try await candidate.awake {
-                        try await $0.cost(database: setting.databasePID) {
+                    let cost = try await candidate.target.awake {
+                        try await $0.cost(setting) {
                             await $0.closedLoop(connections: connections, seconds: seconds)
                         }
                     }
@@ -61,7 +60,7 @@ struct ApplicationsCommand: AsyncParsableCommand {
                 )
                 report.applications(count, name, measured, comparedWith: base[name])
                 if base[name] == nil { base[name] = measured }
-                candidate.target.process.send(signal: SIGCONT)
+                candidate.target.process.thaw()
                 _ = try await candidate.target.process.terminate()
             }
         }
@@ -84,8 +83,8 @@ struct ApplicationsCommand: AsyncParsableCommand {
         let service = try await installation.start()
         let load = Load(port: service.client.port, requests: requests)
         let target = Target(name: name, process: service.process, load: load)
-        let first = try await target.cost(database: setting.databasePID) { await $0.once(connections: connections) }
-        target.process.send(signal: SIGSTOP)
+        let first = try await target.cost(setting) { await $0.once(connections: connections) }
+        target.process.freeze()
         return Candidate(
             target: target,
             installation: installation,
@@ -95,19 +94,12 @@ struct ApplicationsCommand: AsyncParsableCommand {
     }
 }
 
-/// A program whose turn it may be; it stands still at all other times, so that its work in the background counts in its
-/// own turns.
+/// A program whose turn it may be.
 private struct Candidate {
     let target: Target
     let installation: Installation
     let startMilliseconds: Double
     let first: Cost
-
-    func awake<Result>(_ body: (Target) async throws -> Result) async rethrows -> Result {
-        target.process.send(signal: SIGCONT)
-        defer { target.process.send(signal: SIGSTOP) }
-        return try await body(target)
-    }
 }
 
 /// What was found with one number of applications.

@@ -31,6 +31,29 @@ struct Database {
         .compactMap { row in row.first.flatMap { Int32($0) }.map(Self.anonymousMemory) }
     }
 
+    /// Where the cluster's write-ahead log ends; every commit that was answered is before it.
+    func logPosition() async throws -> String {
+        try await rows(of: "create extension if not exists pg_walinspect")
+        return try await rows(of: "select pg_current_wal_flush_lsn()").first?.first ?? ""
+    }
+
+    /// Bytes of records, and of the images of whole pages in them, that have come to the cluster's write-ahead log.
+    ///
+    /// Only a superuser may ask, and only for what no checkpoint has removed (`wal_keep_size`).
+    func logged(since position: String) async throws -> (records: Double, pageImages: Double) {
+        let sums = try await rows(
+            of: """
+                select coalesce(sum(record_size), 0), coalesce(sum(fpi_size), 0)
+                from (select pg_current_wal_flush_lsn() as position) now,
+                    lateral pg_get_wal_stats('\(position)', now.position)
+                where now.position > '\(position)'
+                """
+        )
+        let numbers = sums.first?.compactMap(Double.init) ?? []
+        guard numbers.count == 2 else { return (0, 0) }
+        return (numbers[0], numbers[1])
+    }
+
     private static func anonymousMemory(of pid: Int32) -> Int {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") })

@@ -46,16 +46,10 @@ struct FactorsCommand: AsyncParsableCommand {
             targets.append(Target(name: name, process: service.process, load: load))
         }
         for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 3)) }
-        var costs: [String: [Cost]] = [:]
-        for _ in 0..<rounds {
-            for target in targets {
-                let cost = try await target.cost(database: setting.databasePID) {
-                    await $0.closedLoop(connections: connections, seconds: seconds)
-                }
-                costs[target.name, default: []].append(cost)
-            }
+        let costs = try await targets.inTurns(rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: seconds)
         }
-        Report().factors("Logins of people who are not asked", costs, order: targets.map(\.name))
+        Report().costs("Logins of people who are not asked", costs, order: targets.map(\.name))
         for target in targets { _ = try await target.process.terminate() }
     }
 
@@ -77,7 +71,7 @@ struct FactorsCommand: AsyncParsableCommand {
             let load = Load(port: service.client.port, requests: requests)
             return Target(name: name, process: service.process, load: load, status: status)
         }
-        var costs: [String: [Cost]] = [:]
+        var costs: Costs = [:]
         for round in 0..<rounds {
             // So that the codes of now count, whatever was shown in the round before.
             try await installation.database.rows(of: "update \(Setting.application).factors set step = -1")
@@ -91,13 +85,13 @@ struct FactorsCommand: AsyncParsableCommand {
             for (name, requests) in [
                 ("change", everybody.map { $0.change(round) }), ("finish", finishes.withLockedValue { $0 }),
             ] {
-                let cost = try await target(name, requests).cost(database: setting.databasePID) {
+                let cost = try await target(name, requests).cost(setting) {
                     await $0.once(connections: connections)
                 }
                 costs[name, default: []].append(cost)
             }
         }
-        Report().factors(
+        Report().costs(
             "A session check and a change of the own user, and a login that a code finishes",
             costs,
             order: ["change", "finish"]
@@ -228,34 +222,4 @@ private struct Enrolled {
             """
         return Array((head + body).utf8)
     }
-}
-
-/// What of the replies counts here.
-private struct Reply: Decodable {
-    struct Details: Decodable {
-        let pending: String?
-    }
-
-    let objectId: String?
-    let token: String?
-    let id: String?
-    let otpauth: String?
-    let errorData: Details?
-
-    private enum CodingKeys: String, CodingKey {
-        case objectId, id, otpauth, errorData
-        case token = "user-token"
-    }
-
-    static func of(_ request: [UInt8], at connection: Connection, status: Int) async throws -> Reply {
-        let reply = try connection.reply(to: request)
-        guard reply.status == status else {
-            throw WrongReplies(name: "the service", replies: [reply.status: 1], output: reply.body)
-        }
-        return try JSONDecoder().decode(Reply.self, from: Data(reply.body.utf8))
-    }
-}
-
-private struct UnexpectedReply: Error {
-    let number: Int
 }

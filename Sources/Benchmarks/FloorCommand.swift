@@ -1,4 +1,5 @@
 import ArgumentParser
+import Crypto
 import Curl
 import FoundationEssentials
 import HTTP
@@ -15,7 +16,7 @@ import Store
 /// same two questions, or for an ID token one signature is verified; the same statement is written, with as many
 /// parameters. Everything is prepared before the first call: nothing is routed, parsed, checked, mapped, verified or
 /// logged, no session token is made, and what the database answers is not read. All of that is what the service costs
-/// beyond the floor.
+/// beyond the floor. The check of a session is one look by the hash of its token.
 struct FloorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
 
@@ -27,6 +28,8 @@ struct FloorCommand: AsyncParsableCommand {
     enum Credential: String, ExpressibleByArgument {
         case accessToken
         case idToken
+        /// By what they are known once they have: no login, the check of a session.
+        case session
     }
 
     func run() async throws {
@@ -34,6 +37,7 @@ struct FloorCommand: AsyncParsableCommand {
         let people = try JSONDecoder().decode(People.self, from: Data(contentsOf: URL(filePath: tokens)))
         let postgres = PostgresClient(configuration: try PostgresConfiguration(url: setting.databaseURL))
         let curl = try CurlClient(configuration: CurlConfiguration(userAgent: "floor"))
+        let reply = ByteBuffer(bytes: credential == .session ? Array("true".utf8) : FloorPlan.reply)
         let login: @Sendable (_ number: Int, _ run: Int64) async throws -> Statement
         switch credential {
         case .accessToken:
@@ -57,10 +61,15 @@ struct FloorCommand: AsyncParsableCommand {
                 guard login.isSigned(by: key) else { throw WrongSignature() }
                 return login.statement(run: run, number: number)
             }
+        case .session:
+            let sql = "select object_id from \(Setting.application).sessions where token_hash = $1 and expires > now()"
+            let checks = people.tokens.map {
+                Statement(sql: sql, binds: [.bytes(Array(SHA256.hash(data: Data($0.utf8))))])
+            }
+            login = { number, _ in checks[number % checks.count] }
         }
         let counter = NIOLockedValueBox(0)
         let started = Int64(Date().timeIntervalSince1970 * 1000)
-        let reply = ByteBuffer(bytes: FloorPlan.reply)
         let application = Application(
             responder: CallbackResponder { (request: Request, _: BasicRequestContext) in
                 _ = try await request.body.collect(upTo: 65_536)
@@ -68,9 +77,9 @@ struct FloorCommand: AsyncParsableCommand {
                     value += 1
                     return value
                 }
-                _ = try await postgres.query(try await login(number, started))
+                let rows = try await postgres.query(try await login(number, started))
                 return Response(
-                    status: .ok,
+                    status: rows.first == nil ? .notFound : .ok,
                     headers: [
                         .contentType: "application/json", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
                         .eTag: "Federation-User-Created: false, X-Request-Id: 0123456789abc",

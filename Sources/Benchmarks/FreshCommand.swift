@@ -37,7 +37,7 @@ struct FreshCommand: AsyncParsableCommand {
             try await installation.database.rows(of: "vacuum analyze")
             let many = target(logins)
             func measure() async throws -> (cost: Cost, sessions: String) {
-                let cost = try await many.cost(database: setting.databasePID) {
+                let cost = try await many.cost(setting) {
                     await $0.closedLoop(connections: connections, seconds: seconds)
                 }
                 let count = "select count(*) from \(Setting.application).sessions"

@@ -45,21 +45,24 @@ struct LimitedLoginCommand: AsyncParsableCommand {
             }
         }
         let report = Report()
-        report.head(
-            "Logins of \(people) people by ID tokens, each returning; \(connections) connections; \(rounds) rounds of \(logins) logins"
-        )
         for target in targets(0) { try target.check(await target.load.once(connections: connections)) }
         let asked = try await Self.requests(control)
-        var costs: [String: [Cost]] = [:]
+        var costs: Costs = [:]
         for round in 1...max(rounds, 1) {
             for target in targets(round) {
-                let cost = try await target.cost(database: setting.databasePID) {
+                let cost = try await target.cost(setting) {
                     await $0.once(connections: connections)
                 }
                 costs[target.name, default: []].append(cost)
             }
         }
-        report.costs(costs)
+        let what = "Logins by ID tokens; \(connections) connections; \(rounds) rounds of \(logins) logins"
+        report.costs(what, costs, order: ["floor", "service", "former"])
+        report.aim(
+            "CPU of a Limited Login over the floor",
+            costs.ratios(of: "service", to: "floor", \.process),
+            atMost: 1.30
+        )
         report.calls(try await Self.requests(control) - asked)
         _ = try await service.process.terminate()
         for (_, process, _) in programs.dropFirst() { try await process.kill() }

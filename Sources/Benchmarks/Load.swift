@@ -2,10 +2,15 @@ import Foundation
 import Histogram
 import NIOConcurrencyHelpers
 
-/// Calls on one listener, prepared as bytes; the n-th call takes the n-th request, round and round.
+/// Calls, prepared as bytes; the n-th call takes the n-th request, round and round.
 struct Load: Sendable {
-    let port: Int
+    /// The listeners, over which the connections are spread evenly.
+    let ports: [Int]
     let requests: [[UInt8]]
+
+    init(ports: [Int], requests: [[UInt8]]) { (self.ports, self.requests) = (ports, requests) }
+
+    init(port: Int, requests: [[UInt8]]) { self.init(ports: [port], requests: requests) }
 
     /// The outcome of a run.
     struct Outcome: Sendable {
@@ -25,21 +30,10 @@ struct Load: Sendable {
             service[status, default: Self.emptyHistogram].record(UInt64(max(0, sinceSent / .microseconds(1))))
         }
 
-        /// Adds what came of another part of the run.
-        mutating func add(_ part: Outcome) {
-            replies.merge(part.replies, uniquingKeysWith: +)
-            Self.add(part.latency, to: &latency)
-            for (status, times) in part.service { Self.add(times, to: &service[status, default: Self.emptyHistogram]) }
-        }
-
         private static let emptyHistogram = Histogram<UInt32>(
             highestTrackableValue: 60_000_000,
             numberOfSignificantValueDigits: .three
         )
-
-        private static func add(_ part: Histogram<UInt32>, to all: inout Histogram<UInt32>) {
-            for value in part.recordedValues() { all.record(UInt64(value.value), count: value.count) }
-        }
     }
 
     /// Each connection calls again as soon as it has its reply.
@@ -68,37 +62,43 @@ struct Load: Sendable {
         due: @Sendable @escaping (Int) -> ContinuousClock.Instant?
     ) async -> Outcome {
         let next = NIOLockedValueBox(0)
+        let outcome = NIOLockedValueBox(Outcome())
         let started = ContinuousClock.now
-        var outcome = await withTaskGroup(of: Outcome.self) { group in
-            for _ in 0..<connections {
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<connections {
                 group.addTask {
                     await withCheckedContinuation { continuation in
-                        let thread = Thread { continuation.resume(returning: work(next, due)) }
+                        let port = ports[number % ports.count]
+                        let thread = Thread {
+                            work(port, next, due, outcome)
+                            continuation.resume()
+                        }
                         thread.stackSize = 512 * 1024
                         thread.start()
                     }
                 }
             }
-            var total = Outcome()
-            for await part in group { total.add(part) }
-            return total
         }
-        outcome.seconds = (ContinuousClock.now - started) / .seconds(1)
-        return outcome
+        let seconds = (ContinuousClock.now - started) / .seconds(1)
+        return outcome.withLockedValue { outcome in
+            outcome.seconds = seconds
+            return outcome
+        }
     }
 
     private func work(
+        _ port: Int,
         _ next: NIOLockedValueBox<Int>,
-        _ due: (Int) -> ContinuousClock.Instant?
-    ) -> Outcome {
-        var outcome = Outcome()
+        _ due: (Int) -> ContinuousClock.Instant?,
+        _ outcome: NIOLockedValueBox<Outcome>
+    ) {
         var connection = try? Connection(port: port)
         while true {
             let index = next.withLockedValue { value in
                 defer { value += 1 }
                 return value
             }
-            guard let moment = due(index) else { return outcome }
+            guard let moment = due(index) else { return }
             let wait = (moment - .now) / .seconds(1)
             if wait > 0 { Thread.sleep(forTimeInterval: wait) }
             let sent = ContinuousClock.now
@@ -106,7 +106,7 @@ struct Load: Sendable {
             // Status 0 counts calls that got no reply.
             if status == 0 { connection = try? Connection(port: port) }
             let now = ContinuousClock.now
-            outcome.note(status, sinceDue: now - moment, sinceSent: now - sent)
+            outcome.withLockedValue { $0.note(status, sinceDue: now - moment, sinceSent: now - sent) }
         }
     }
 }

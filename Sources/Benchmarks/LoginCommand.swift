@@ -47,24 +47,19 @@ struct LoginCommand: AsyncParsableCommand {
             targets.append(Target(name: "former", process: service.process, load: load))
         }
         let report = Report()
-        report.head(
-            "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
-        )
-
         for target in targets {
             let warm = await target.load.closedLoop(connections: connections, seconds: 3)
             try target.check(warm)
         }
-        var costs: [String: [Cost]] = [:]
-        for _ in 0..<rounds {
-            for target in targets {
-                let cost = try await target.cost(database: setting.databasePID) {
-                    await $0.closedLoop(connections: connections, seconds: seconds)
-                }
-                costs[target.name, default: []].append(cost)
-            }
+        let costs = try await targets.inTurns(rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: seconds)
         }
-        report.costs(costs)
+        let what =
+            "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
+        report.costs(what, costs, order: ["floor", "service", "former"])
+        report.aim("CPU of a login over the floor", costs.ratios(of: "service", to: "floor", \.process), atMost: 1.15)
+        // What a hand-written server of three statements took.
+        report.aim("WAL of a repeated login", (costs["service"] ?? []).map(\.logBytes), atMost: 600, unit: " bytes")
 
         let delay = #"{"effect": "delay", "milliseconds": \#(graphDelay)}"#
         _ = try await People.send("POST", "/faults", delay, to: control)

@@ -8,10 +8,15 @@ struct People: Codable {
     /// The app-scoped id of the person with that number.
     static func subject(_ number: Int) -> String { String(10_000_000_000_000_000 + number) }
 
-    /// Makes people and tokens through the simulator's control listener.
+    /// Makes so many people, by the first numbers.
     static func make(_ count: Int, control: HTTPClient) async throws -> People {
+        try await make(0..<count, control: control)
+    }
+
+    /// Makes people by their numbers, and tokens, through the simulator's control listener.
+    static func make(_ numbers: some Sequence<Int>, control: HTTPClient) async throws -> People {
         var tokens: [String] = []
-        for number in 0..<count {
+        for number in numbers {
             let key = "benchmark-\(number)"
             let permissions = scopes.map { "\"\($0)\": \"granted\"" }.joined(separator: ", ")
             let identity = """

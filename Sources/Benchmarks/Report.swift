@@ -2,30 +2,36 @@ import Foundation
 import Histogram
 import TestSupport
 
-/// Prints figures as they come, for people.
+/// Prints figures as they come, for people; scripts/performance-page reads the rows of aims among them.
 struct Report {
-    func head(_ what: String) {
-        print(
-            """
-            \(what), service and floor in turns, medians.
-            Processor time is that of the process in microseconds a login. Compare within this run only.
-
-            """
-        )
-    }
-
-    func costs(_ costs: [String: [Cost]]) {
-        line(["closed loop", "logins/s", "CPU µs", "PostgreSQL CPU µs", "memory MB"])
-        for name in ["former", "service", "floor"] {
+    /// What requests cost, and how the targets compare with the first, whose ratios are taken round by round.
+    func costs(_ what: String, _ costs: Costs, order: [String]) {
+        let order = order.filter { costs[$0] != nil }
+        print("\n\(what); medians; processor time in microseconds and the write-ahead log in bytes, of a request\n")
+        line(["", "requests/s", "CPU", "PostgreSQL CPU", "log records", "log page images", "memory MB"])
+        for name in order {
             guard let of = costs[name] else { continue }
             line([
                 name, figure(median(of.map(\.perSecond)), 0), figure(median(of.map(\.process)), 1),
-                figure(median(of.map(\.database)), 1), figure(of.last?.residentMegabytes ?? 0, 1),
+                figure(median(of.map(\.database)), 1), figure(median(of.map(\.logBytes)), 0),
+                figure(median(of.map(\.pageImageBytes)), 0), figure(of.last?.residentMegabytes ?? 0, 1),
             ])
         }
-        let ratios = zip(costs["service"] ?? [], costs["floor"] ?? []).map { $0.process / $1.process }
-        print("\nCPU of the service over the floor: \(figure(median(ratios), 2)) (each round: ", terminator: "")
-        print(ratios.map { figure($0, 2) }.joined(separator: ", ") + "); the aim is at most 1.30\n")
+        guard let first = order.first else { return }
+        print("")
+        line(["over \(first)", "requests/s", "CPU", "PostgreSQL CPU", "both"])
+        for name in order.dropFirst() {
+            let values: [(Cost) -> Double] = [\.perSecond, \.process, \.database, { $0.process + $0.database }]
+            line([name] + values.map { rounds(costs.ratios(of: name, to: first, $0), 2) })
+        }
+        print("")
+    }
+
+    /// A figure that has an aim, as the median of its rounds: a row of the table that scripts/performance-page makes.
+    func aim(_ what: String, _ values: [Double], atMost bound: Double, unit: String = "") {
+        let outcome = median(values) <= bound ? "met" : "not met"
+        let measured = rounds(values, unit.isEmpty ? 2 : 1)
+        print("| \(what) | ≤ \(String(format: "%g", bound))\(unit) | \(measured)\(unit) | \(outcome) |")
     }
 
     /// How often Facebook was asked while ID tokens were verified.
@@ -56,21 +62,6 @@ struct Report {
         )
     }
 
-    /// What one kind of request costs beside another, the first one being what all are compared with.
-    func factors(_ what: String, _ costs: [String: [Cost]], order: [String]) {
-        print("\n\(what); medians, processor time in microseconds a request")
-        line(["", "requests/s", "CPU µs", "PostgreSQL CPU µs", "both, over the first"])
-        func both(_ cost: Cost) -> Double { cost.process + cost.database }
-        for name in order {
-            guard let of = costs[name], let first = costs[order[0]] else { continue }
-            line([
-                name, figure(median(of.map(\.perSecond)), 0), figure(median(of.map(\.process)), 1),
-                figure(median(of.map(\.database)), 1),
-                "× " + figure(median(zip(of, first).map { both($0) / both($1) }), 2),
-            ])
-        }
-    }
-
     /// What logins that wait for a factor leave in the process.
     func waiting(_ count: Int, before: Int, after: Int) {
         func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }
@@ -81,6 +72,25 @@ struct Report {
     func guesses(_ replies: [Int: Int]) {
         let all = replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
         print("\n\(replies.values.reduce(0, +)) wrong codes for one factor from as many sources: \(all)")
+    }
+
+    /// How long instances take from their start until they are ready.
+    func starts(_ milliseconds: [Double], applications: Int) {
+        let what = applications == 1 ? "1 application" : "\(applications) applications"
+        aim("Start to ready, \(what)", [median(milliseconds)], atMost: 300, unit: " ms")
+        print("  each start: \(milliseconds.map { figure($0, 0) }.joined(separator: ", ")) ms")
+    }
+
+    /// What connections take on which nothing happens any more.
+    func idle(_ connections: Int, before: Int, after: Int) {
+        aim(
+            "Memory of an idle connection, \(connections) of them",
+            [Double(after - before) / 1000 / Double(connections)],
+            atMost: 32,
+            unit: " KB"
+        )
+        func megabytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_000_000, 1) }
+        print("  \(megabytes(before)) MB after the start, \(megabytes(after)) MB with \(connections) idle connections")
     }
 
     /// What is measured of a program on a new system.
@@ -204,9 +214,14 @@ struct Report {
             """
 
             Graph hanging: \(outcome.count) logins at once, statuses \(outcome.replies), slowest \
-            \(figure(Double(outcome.latency.max) / 1_000_000, 2)) s; meanwhile \(healthReplies) health replies; \
-            memory at its peak \(figure(Double(peakBytes) / 1_048_576, 1)) MB (aim: at most 120)
+            \(figure(Double(outcome.latency.max) / 1_000_000, 2)) s; meanwhile \(healthReplies) health replies
             """
+        )
+        aim(
+            "Memory at its peak, \(outcome.count) logins waiting for a provider that hangs",
+            [Double(peakBytes) / 1_000_000],
+            atMost: 80,
+            unit: " MB"
         )
     }
 
@@ -216,7 +231,7 @@ struct Report {
         peak: Double,
         goodput: Double,
         accepted: Duration,
-        refused: Duration,
+        refused: (p50: Duration, p99: Duration),
         recovery: Duration?
     ) {
         let replies = outcome.replies.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
@@ -225,17 +240,24 @@ struct Report {
             peak: \(figure(peak, 0)) logins/s of 64 connections
             overload: \(figure(outcome.offered, 0)) a second for \(figure(outcome.seconds, 0)) s, statuses \
             \(replies.joined(separator: ", ")); goodput \(figure(100 * goodput, 0)) % of the peak (aim: 80), p99 of \
-            accepted \(accepted.figure) (aim: 5 s), of refusals \(refused.figure) (aim: 50 ms)
+            accepted \(accepted.figure) (aim: 5 s); of refusals p50 \(refused.p50.figure) (aim: 50 ms), p99 \
+            \(refused.p99.figure)
             half load: as before after \(recovery?.figure ?? "more than 15 s") (aim: 10 s)
             """
         )
     }
 
     private func line(_ cells: [String]) {
-        print(cells.map { $0.padding(toLength: max(20, $0.count + 1), withPad: " ", startingAt: 0) }.joined())
+        print(cells.map { $0.padding(toLength: max(20, $0.count + 2), withPad: " ", startingAt: 0) }.joined())
     }
 
     private func figure(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+
+    /// The median, and all of them where there are several.
+    private func rounds(_ values: [Double], _ digits: Int) -> String {
+        let all = values.count > 1 ? " (\(values.map { figure($0, digits) }.joined(separator: ", ")))" : ""
+        return figure(median(values), digits) + all
+    }
 
     private func median(_ values: [Double]) -> Double {
         values.isEmpty ? 0 : values.sorted()[values.count / 2]

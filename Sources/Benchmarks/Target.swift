@@ -4,6 +4,8 @@ import TestSupport
 struct Target {
     let name: String
     let process: ManagedProcess
+    /// Further instances of the program, which share the load.
+    var others: [ManagedProcess] = []
     let load: Load
     /// What each reply must have.
     var status = 200
@@ -22,30 +24,72 @@ struct Target {
     /// What one measurement costs, in which every reply must be the expected one.
     ///
     /// - Parameters:
-    ///   - database: Process id of the PostgreSQL server.
+    ///   - setting: Where the PostgreSQL server is.
     ///   - work: The logins.
     /// - Returns: Processor time and the like.
     /// - Throws: `WrongReplies`.
-    func cost(database: Int32, _ work: (Load) async -> Load.Outcome) async throws -> Cost {
-        let (before, server) = (ProcessorTime.of(process.pid), ProcessorTime.ofFamily(database))
+    func cost(_ setting: Setting, _ work: (Load) async -> Load.Outcome) async throws -> Cost {
+        let processes = [process] + others
+        func ownTime() -> Double { processes.map { ProcessorTime.of($0.pid) }.reduce(0, +) }
+        // The log is asked for outside of what is timed.
+        let cluster = Database(url: setting.databaseURL)
+        let position = try await cluster.logPosition()
+        let (own, server) = (ownTime(), ProcessorTime.ofFamily(setting.databasePID))
         let outcome = await work(load)
+        let (ownEnd, serverEnd) = (ownTime(), ProcessorTime.ofFamily(setting.databasePID))
         try check(outcome)
+        let log = try await cluster.logged(since: position)
         let count = Double(outcome.count)
         return Cost(
             perSecond: count / outcome.seconds,
-            process: (ProcessorTime.of(process.pid) - before) * 1_000_000 / count,
-            database: (ProcessorTime.ofFamily(database) - server) * 1_000_000 / count,
-            residentMegabytes: Double(try process.usage().residentBytes) / 1_048_576
+            process: (ownEnd - own) * 1_000_000 / count,
+            database: (serverEnd - server) * 1_000_000 / count,
+            logBytes: log.records / count,
+            pageImageBytes: log.pageImages / count,
+            residentMegabytes: Double(try processes.map { try $0.usage().residentBytes }.reduce(0, +)) / 1_000_000
         )
+    }
+
+    /// Wakes the program for its turn; it stands still at all other times, so that its work in the background counts in
+    /// its own turns.
+    func awake<Result>(_ body: (Target) async throws -> Result) async rethrows -> Result {
+        process.thaw()
+        defer { process.freeze() }
+        return try await body(self)
     }
 }
 
-/// Processor time of one measurement, in microseconds a login.
+/// What one measurement cost: processor time in microseconds a login, the rest in bytes.
 struct Cost {
     let perSecond: Double
     let process: Double
     let database: Double
+    /// What a login adds to PostgreSQL's write-ahead log, without the images of whole pages, which stand there for each
+    /// page that is changed for the first time after a checkpoint.
+    let logBytes: Double
+    let pageImageBytes: Double
     let residentMegabytes: Double
+}
+
+/// What was measured, by the names of targets, round by round.
+typealias Costs = [String: [Cost]]
+
+extension Costs {
+    /// How one target compares with another, round by round.
+    func ratios(of name: String, to other: String, _ value: (Cost) -> Double) -> [Double] {
+        zip(self[name] ?? [], self[other] ?? []).map { value($0) / value($1) }
+    }
+}
+
+extension [Target] {
+    /// Measures each in its turn, so many times.
+    func inTurns(_ rounds: Int, _ setting: Setting, _ work: (Load) async -> Load.Outcome) async throws -> Costs {
+        var costs: Costs = [:]
+        for _ in 0..<rounds {
+            for target in self { costs[target.name, default: []].append(try await target.cost(setting, work)) }
+        }
+        return costs
+    }
 }
 
 struct WrongReplies: Error, CustomStringConvertible {

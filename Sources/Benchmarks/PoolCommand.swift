@@ -1,0 +1,47 @@
+import ArgumentParser
+import TestSupport
+
+/// What the number of connections for logins does.
+struct PoolCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pool",
+        abstract: "Logins by FEDERATION_DATABASE_PIPELINED_CONNECTIONS, in turns."
+    )
+
+    @Option(help: "Numbers of connections to PostgreSQL; the first is what the others are compared with.")
+    var sizes = [4, 1, 2, 8, 16]
+    @Option(help: "People who log in again and again.")
+    var people = 500
+    @Option(help: "Seconds of each measurement.")
+    var seconds = 8.0
+    @Option(help: "Measurements in turns; medians count.")
+    var rounds = 3
+    @Option(help: "Connections of the closed loop.")
+    var connections = 64
+
+    func run() async throws {
+        let setting = try Setting()
+        let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
+        let installation = Installation(setting)
+        try await installation.migrate()
+        try await installation.apply(Setting.document)
+        let requests = world.logins()
+        var targets: [Target] = []
+        for size in sizes {
+            let pool = ["FEDERATION_DATABASE_PIPELINED_CONNECTIONS": String(size)]
+            let service = try await installation.with(pool).start()
+            let load = Load(port: service.client.port, requests: requests)
+            targets.append(Target(name: "\(size) to PostgreSQL", process: service.process, load: load))
+        }
+        for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 3)) }
+        let costs = try await targets.inTurns(rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: seconds)
+        }
+        Report().costs(
+            "Logins by connections to PostgreSQL; \(connections) connections; \(rounds) rounds of \(seconds) s",
+            costs,
+            order: targets.map(\.name)
+        )
+        for target in targets { _ = try await target.process.terminate() }
+    }
+}
