@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import TestSupport
 
 /// What a login costs where there are many applications.
@@ -42,7 +43,7 @@ struct ApplicationsCommand: AsyncParsableCommand {
             var costs: Costs = [:]
             for _ in 0..<rounds {
                 for candidate in candidates {
-                    let cost = try await candidate.target.awake {
+                    let cost = try await candidate.awake {
                         try await $0.cost(setting) {
                             await $0.closedLoop(connections: connections, seconds: seconds)
                         }
@@ -60,7 +61,7 @@ struct ApplicationsCommand: AsyncParsableCommand {
                 )
                 report.applications(count, name, measured, comparedWith: base[name])
                 if base[name] == nil { base[name] = measured }
-                candidate.target.process.thaw()
+                candidate.target.process.send(signal: SIGCONT)
                 _ = try await candidate.target.process.terminate()
             }
         }
@@ -84,7 +85,7 @@ struct ApplicationsCommand: AsyncParsableCommand {
         let load = Load(port: service.client.port, requests: requests)
         let target = Target(name: name, process: service.process, load: load)
         let first = try await target.cost(setting) { await $0.once(connections: connections) }
-        target.process.freeze()
+        target.process.send(signal: SIGSTOP)
         return Candidate(
             target: target,
             installation: installation,
@@ -94,12 +95,19 @@ struct ApplicationsCommand: AsyncParsableCommand {
     }
 }
 
-/// A program whose turn it may be.
+/// A program whose turn it may be; it stands still at all other times, so that its work in the background counts in its
+/// own turns.
 private struct Candidate {
     let target: Target
     let installation: Installation
     let startMilliseconds: Double
     let first: Cost
+
+    func awake<Result>(_ body: (Target) async throws -> Result) async rethrows -> Result {
+        target.process.send(signal: SIGCONT)
+        defer { target.process.send(signal: SIGSTOP) }
+        return try await body(target)
+    }
 }
 
 /// What was found with one number of applications.

@@ -17,7 +17,7 @@ struct PoolCommand: AsyncParsableCommand {
     @Option(help: "Measurements in turns; medians count.")
     var rounds = 3
     @Option(help: "Connections of the closed loop.")
-    var connections = 64
+    var connections = 32
 
     func run() async throws {
         let setting = try Setting()

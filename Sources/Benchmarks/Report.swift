@@ -17,12 +17,12 @@ struct Report {
                 figure(median(of.map(\.pageImageBytes)), 0), figure(of.last?.residentMegabytes ?? 0, 1),
             ])
         }
-        guard let first = order.first else { return }
         print("")
-        line(["over \(first)", "requests/s", "CPU", "PostgreSQL CPU", "both"])
+        guard let first = order.first, order.count > 1 else { return }
+        line(["over \(first)", "requests/s", "CPU", "PostgreSQL CPU", "both"], width: 26)
         for name in order.dropFirst() {
             let values: [(Cost) -> Double] = [\.perSecond, \.process, \.database, { $0.process + $0.database }]
-            line([name] + values.map { rounds(costs.ratios(of: name, to: first, $0), 2) })
+            line([name] + values.map { rounds(costs.ratios(of: name, to: first, $0), 2) }, width: 26)
         }
         print("")
     }
@@ -78,7 +78,7 @@ struct Report {
     func starts(_ milliseconds: [Double], applications: Int) {
         let what = applications == 1 ? "1 application" : "\(applications) applications"
         aim("Start to ready, \(what)", [median(milliseconds)], atMost: 300, unit: " ms")
-        print("  each start: \(milliseconds.map { figure($0, 0) }.joined(separator: ", ")) ms")
+        print("Start to ready, \(what): \(milliseconds.map { figure($0, 0) }.joined(separator: ", ")) ms")
     }
 
     /// What connections take on which nothing happens any more.
@@ -90,7 +90,7 @@ struct Report {
             unit: " KB"
         )
         func megabytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_000_000, 1) }
-        print("  \(megabytes(before)) MB after the start, \(megabytes(after)) MB with \(connections) idle connections")
+        print("\(megabytes(before)) MB after the start, \(megabytes(after)) MB with \(connections) idle connections")
     }
 
     /// What is measured of a program on a new system.
@@ -247,8 +247,8 @@ struct Report {
         )
     }
 
-    private func line(_ cells: [String]) {
-        print(cells.map { $0.padding(toLength: max(20, $0.count + 2), withPad: " ", startingAt: 0) }.joined())
+    private func line(_ cells: [String], width: Int = 20) {
+        print(cells.map { $0.padding(toLength: max(width, $0.count + 2), withPad: " ", startingAt: 0) }.joined())
     }
 
     private func figure(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }

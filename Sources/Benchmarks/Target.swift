@@ -49,14 +49,6 @@ struct Target {
             residentMegabytes: Double(try processes.map { try $0.usage().residentBytes }.reduce(0, +)) / 1_000_000
         )
     }
-
-    /// Wakes the program for its turn; it stands still at all other times, so that its work in the background counts in
-    /// its own turns.
-    func awake<Result>(_ body: (Target) async throws -> Result) async rethrows -> Result {
-        process.thaw()
-        defer { process.freeze() }
-        return try await body(self)
-    }
 }
 
 /// What one measurement cost: processor time in microseconds a login, the rest in bytes.

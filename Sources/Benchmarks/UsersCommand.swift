@@ -48,18 +48,15 @@ struct UsersCommand: AsyncParsableCommand {
             guard try await installation.database.rows(of: users) == [[String(count)]] else {
                 throw WrongReplies(name: "a login of somebody who was there", replies: [:], output: "made a new user")
             }
-            target.process.freeze()
             targets.append(target)
         }
         var costs: Costs = [:]
         for _ in 0..<rounds {
             for target in targets {
-                let cost = try await target.awake { target in
-                    try await Database(url: setting.databaseURL).rows(of: "checkpoint")
-                    try target.check(await target.load.once(connections: connections))
-                    return try await target.cost(setting) {
-                        await $0.closedLoop(connections: connections, seconds: seconds)
-                    }
+                try await Database(url: setting.databaseURL).rows(of: "checkpoint")
+                try target.check(await target.load.once(connections: connections))
+                let cost = try await target.cost(setting) {
+                    await $0.closedLoop(connections: connections, seconds: seconds)
                 }
                 costs[target.name, default: []].append(cost)
             }
@@ -79,10 +76,7 @@ struct UsersCommand: AsyncParsableCommand {
                 )
             }
         }
-        for target in targets {
-            target.process.thaw()
-            _ = try await target.process.terminate()
-        }
+        for target in targets { _ = try await target.process.terminate() }
     }
 
     func validate() throws {
