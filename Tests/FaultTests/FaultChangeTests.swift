@@ -104,10 +104,3 @@ extension FaultTests {
         }
     }
 }
-
-/// Something that happens once, and that many watch.
-private actor Flag {
-    private(set) var isRaised = false
-
-    func raise() { isRaised = true }
-}

@@ -165,7 +165,7 @@ extension Deployment {
     var commandEnvironment: [String: String] {
         Self.environment(database: database)
             .merging(simulator.environment) { _, new in new }
-            .merging(own.environment { database, _ in database.url }) { _, new in new }
+            .merging(own.environment) { _, new in new }
     }
 
     /// The entries that the audit log got while a closure ran, in their order, as JSON objects of the table's columns.

@@ -108,10 +108,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
         _ own: Deployment.OwnDatabase?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
-        let (direct, proxied) = (
-            own.environment { database, _ in database.url }, own.environment { $0.url(throughPort: $1) }
-        )
-        for document in documents { try await document.apply(to: database, direct) }
+        for document in documents { try await document.apply(to: database, own.environment) }
         if !sql.isEmpty { try await database.psql(sql) }
         let simulator = try await SimulatorProcess.start()
         try await simulator.put(apps: Set(documents.flatMap(\.apps)).union(Document.witness.apps))
@@ -119,7 +116,7 @@ struct DeploymentTrait: SuiteTrait, TestScoping {
         let service = try await ServiceProcess.start(
             environment: Deployment.environment(database: database)
                 .merging(simulator.environment) { _, new in new }
-                .merging(proxied) { _, new in new }
+                .merging(own.proxiedEnvironment) { _, new in new }
                 .merging(environment) { _, new in new }
         )
         let deployment = Deployment(
@@ -162,9 +159,12 @@ extension Trait where Self == DeploymentTrait {
 }
 
 extension Deployment.OwnDatabase? {
-    /// The variable that leads to it, if it is there.
-    func environment(_ url: (TestDatabase, Int) -> String) -> [String: String] {
-        map { [Deployment.OwnDatabase.variable: url($0.database, $0.proxy.port)] } ?? [:]
+    /// The variable that leads straight to it, if it is there.
+    var environment: [String: String] { map { [Deployment.OwnDatabase.variable: $0.database.url] } ?? [:] }
+
+    /// The variable that leads to it by way of the proxy.
+    var proxiedEnvironment: [String: String] {
+        map { [Deployment.OwnDatabase.variable: $0.database.url(throughPort: $0.proxy.port)] } ?? [:]
     }
 }
 

@@ -47,7 +47,7 @@ struct ChangeLockTests {
             let tenant = try await tenant.withLoginProperty()
             let before = try await tenant.state()
             // As a backup does.
-            let outcome = try await tenant.database.holding("lock table \(Tenant.users) in access share mode") {
+            let outcome = try await tenant.database.whileLocked("lock table \(Tenant.users) in access share mode") {
                 try await underLogins(of: tenant) {
                     let start = ContinuousClock.now
                     let failure = await tenant.refusal(Self.fresh)
@@ -68,7 +68,7 @@ struct ChangeLockTests {
     @Test("a lock that somebody keeps for a while is waited for")
     func lockReleased() async throws {
         try await Tenant.lend { tenant in
-            let change = try await tenant.database.holding("lock table \(Tenant.users) in access share mode") {
+            let change = try await tenant.database.whileLocked("lock table \(Tenant.users) in access share mode") {
                 let change = Task { try await tenant.change(Self.fresh) }
                 // It has given up at least once when its transaction waits for the lock for the second time.
                 var waiting: Set<String?> = []

@@ -171,7 +171,7 @@ struct ConfigurationChangeTests {
     func announcement() async throws {
         try await Tenant.lend { tenant in
             // The listener hears what has been announced when its second command ends.
-            let (listener, revision) = try await tenant.database.holding("lock table federation.schema_versions") {
+            let (listener, revision) = try await tenant.database.whileLocked("lock table federation.schema_versions") {
                 let listener = Task {
                     try await run(
                         "psql",

@@ -52,7 +52,7 @@ struct HostNameTests {
                 try await tenant.change([.create(name: "x", schema: id.text, settings: .object([:]))], of: id)
             }
             // Nobody can commit before several have come as far as they can.
-            let race = try await tenant.database.holding("select from federation.configuration for update") {
+            let race = try await tenant.database.whileLocked("select from federation.configuration for update") {
                 let race = Task { try await Self.winners(among: ids, of: "a.example", in: tenant) }
                 try await eventually("several wait") {
                     let waiting = try await tenant.database.psql(

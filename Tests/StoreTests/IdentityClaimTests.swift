@@ -77,8 +77,9 @@ struct IdentityClaimTests {
     func skipping() async throws {
         try await Tenant.lend { tenant in
             try await tenant.fill(3)
-            try await tenant.database.holding("select from \(Tenant.schema).identities where subject = '2' for update")
-            {
+            try await tenant.database.whileLocked(
+                "select from \(Tenant.schema).identities where subject = '2' for update"
+            ) {
                 let free = try await tenant.claim().map(\.subject.text)
                 #expect(Set(free) == ["1", "3"])
             }

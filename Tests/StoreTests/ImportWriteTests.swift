@@ -301,7 +301,7 @@ struct ImportWriteTests {
             let application = tenant.application
             try await withStore(tenant.database.url, configure: { $0.lockTimeout = .milliseconds(100) }) { store in
                 let lock = "lock table \(Tenant.users) in share update exclusive mode"
-                let analysis = try await tenant.database.holding(lock) {
+                let analysis = try await tenant.database.whileLocked(lock) {
                     let analysis = Task { try await store.analyzeUsers(of: application) }
                     try await eventually("it has waited for longer than anything else may") {
                         try await tenant.database.psql(

@@ -182,7 +182,7 @@ struct OperatorTokenTests {
         try await Office.open { office in
             let hash = Tenant.randomHash()
             _ = try await office.change("ann", [.create(role: .viewer), .token("1", hash)])
-            try await office.database.holding("select from federation.operator_tokens for update") {
+            try await office.database.whileLocked("select from federation.operator_tokens for update") {
                 let role = try await office.role(of: hash)
                 #expect(role == .viewer)
             }

@@ -178,7 +178,7 @@ struct PeopleRaceTests {
             _ = try await tenant.signIn(writing: nil, to: "nick", .always, hash: hash)
             try await tenant.database.psql("update \(Tenant.schema).sessions set last_seen = now() - interval '1 hour'")
             let held = "select from \(Tenant.schema).sessions for update"
-            try await tenant.database.holding(held) {
+            try await tenant.database.whileLocked(held) {
                 let user = try await tenant.store.sessionUser(tokenHash: hash, of: tenant.application).get()
                 #expect(user != nil)
             }

@@ -123,7 +123,7 @@ struct PropertyIndexTests {
         try await Tenant.lend { tenant in
             _ = try await Self.indexing(tenant, ["points"])
             // Its transaction is one that builds wait for.
-            try await tenant.database.holding("lock table \(Tenant.users) in row exclusive mode") {
+            try await tenant.database.whileLocked("lock table \(Tenant.users) in row exclusive mode") {
                 let building = Task { try await Self.reconcile(tenant) }
                 try await eventually("the build waits") {
                     try await tenant.database.psql(
@@ -307,7 +307,7 @@ struct PropertyIndexTests {
     func time() async throws {
         try await Tenant.lend { tenant in
             try await withStore(tenant.database.url, configure: { $0.statementTimeout = .milliseconds(300) }) { store in
-                try await tenant.database.holding("lock table \(Tenant.users) in access exclusive mode") {
+                try await tenant.database.whileLocked("lock table \(Tenant.users) in access exclusive mode") {
                     var query = UserQuery(limit: 1)
                     let points = try #require(tenant.application.properties.first { $0.name.text == "points" })
                     query.filter = .comparison(.property(points), .equal, .property(.integer(1)))

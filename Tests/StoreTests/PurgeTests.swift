@@ -72,7 +72,7 @@ struct PurgeTests {
     @Test("what somebody holds is skipped, and two at once do not wait for each other")
     func skipping() async throws {
         try await lend { tenant in
-            try await tenant.database.holding(
+            try await tenant.database.whileLocked(
                 "select from \(Tenant.schema).sessions where token_hash = sha256('1'::bytea) for update"
             ) {
                 let removed = try await tenant.store.purge(.sessions, of: tenant.application, limit: 100)
@@ -110,7 +110,7 @@ struct PurgeTests {
             let held = try await tenant.database.psql(
                 "select object_id from \(Tenant.users) where name = 'lost' limit 1"
             )
-            try await tenant.database.holding(
+            try await tenant.database.whileLocked(
                 "select from \(Tenant.users) where object_id = '\((held.first?.first ?? nil) ?? "")' for update"
             ) {
                 let first = try await sweep()
@@ -211,7 +211,7 @@ struct PurgeTests {
             @Sendable func drop() async throws -> Int {
                 try await tenant.store.dropEndedTokens(of: tenant.application, limit: 6)
             }
-            try await tenant.database.holding(
+            try await tenant.database.whileLocked(
                 "select from \(Tenant.schema).identities where subject = '7' for update"
             ) {
                 let first = try await drop()

@@ -123,7 +123,7 @@ struct ResealingTests {
     func skipping() async throws {
         try await lend { tenant in
             let held = "select from federation.applications where id = 'tenant' for update"
-            try await tenant.database.holding(held) {
+            try await tenant.database.whileLocked(held) {
                 let count = try await tenant.store.reseal(
                     notUnder: "new",
                     among: formerKeys,

@@ -112,7 +112,7 @@ struct SchemaTests {
         try await withDatabase(.landed(8, schemas: ["first", "second", "third"])) { database in
             let made = "select schemaname from pg_tables where tablename = 'factors' order by 1"
             try await withStore(database.url, configure: { $0.statementTimeout = .seconds(600) }) { store in
-                let failure = try await database.holding("lock table second.users") {
+                let failure = try await database.whileLocked("lock table second.users") {
                     await #expect(throws: Failure.self) { try await store.migrate() }
                 }
                 let message = failure?.message ?? ""
@@ -130,7 +130,7 @@ struct SchemaTests {
     func deletedMeanwhile() async throws {
         try await withDatabase(.landed(8, schemas: ["first", "second", "third"])) { database in
             try await withStore(database.url, configure: { $0.statementTimeout = .seconds(600) }) { store in
-                let migration = try await database.holding("lock table second.users") {
+                let migration = try await database.whileLocked("lock table second.users") {
                     let migration = Task { try await store.migrate() }
                     try await eventually("the first one is done") {
                         try await database.psql("select to_regclass('first.factors') is not null") == [["t"]]
@@ -300,7 +300,7 @@ struct SchemaTests {
         try await Tenant.lend { tenant in
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
             let tables = ["users", "identities", "sessions"].map { "\(Tenant.schema).\($0)" }.joined(separator: ", ")
-            try await tenant.database.holding("lock table \(tables) in row exclusive mode") {
+            try await tenant.database.whileLocked("lock table \(tables) in row exclusive mode") {
                 try await tenant.store.migrate()
             }
         }

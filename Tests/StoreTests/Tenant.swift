@@ -182,7 +182,7 @@ struct Tenant {
 
     /// Does `sql` in another transaction, and ends that once the closure has begun to wait for it.
     func whileWaiting(behind sql: String, _ body: @escaping @Sendable () async throws -> Void) async throws {
-        let waiter = try await database.holding(sql) {
+        let waiter = try await database.whileLocked(sql) {
             let waiter = Task { try await body() }
             try await eventually("somebody waits") {
                 try await database.psql(
@@ -255,19 +255,6 @@ func withClient<Result>(
         client.shutdown()
         await life
         throw error
-    }
-}
-
-extension TestDatabase {
-    /// Runs the closure while another session has done something, a lock for instance, and not yet ended its
-    /// transaction.
-    func holding<Result: Sendable>(_ sql: String, _ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await withClient(url, configure: { $0.idleInTransactionTimeout = .seconds(60) }) { client in
-            try await client.withTransaction { connection in
-                try await connection.execute(script: sql)
-                return try await body()
-            }
-        }
     }
 }
 

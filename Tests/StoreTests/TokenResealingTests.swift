@@ -86,8 +86,9 @@ struct TokenResealingTests {
     @Test("a login's row is skipped while it is written, and done the next time; what opens nowhere is forgotten")
     func skipping() async throws {
         try await lend { tenant, place in
-            try await tenant.database.holding("select from \(Tenant.schema).identities where subject <> '7' for update")
-            {
+            try await tenant.database.whileLocked(
+                "select from \(Tenant.schema).identities where subject <> '7' for update"
+            ) {
                 let sealed = try await step(tenant, place)
                 #expect(sealed == 1)
             }

@@ -261,11 +261,3 @@ struct RefusalLogTests {
         }
     }
 }
-
-extension Sequence {
-    fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async throws -> [Result] {
-        var results: [Result] = []
-        for element in self { results.append(try await transform(element)) }
-        return results
-    }
-}

@@ -409,11 +409,3 @@ struct FactorAttackTests {
         #expect(try await deployment.finish(waiting, code: holder.app.code(1)).status == 200)
     }
 }
-
-extension Range<Int> {
-    fileprivate func asyncMap<Value>(_ transform: (Int) async throws -> Value) async throws -> [Value] {
-        var values: [Value] = []
-        for index in self { values.append(try await transform(index)) }
-        return values
-    }
-}
