@@ -39,8 +39,6 @@ package final class ApplicationDirectory: Sendable {
 
     /// A change whose announcement was lost is seen after this at the latest.
     private static let interval = Duration.seconds(5)
-    /// Milliseconds by which this machine's clock and the database's may differ before somebody is told.
-    private static let clockTolerance: Int64 = 10_000
     /// How long the reading of a change that this process has made is tried before the application is not served.
     private static let patience = Duration.seconds(2)
 
@@ -297,7 +295,8 @@ package final class ApplicationDirectory: Sendable {
             defer { known = offset }
             return known
         }
-        guard offset.magnitude > Self.clockTolerance, (former ?? 0).magnitude <= Self.clockTolerance else { return }
+        func isWrong(_ offset: Int64) -> Bool { offset.magnitude > WallClock.tolerance.magnitude }
+        guard isWrong(offset), !isWrong(former ?? 0) else { return }
         logger.error(
             "the clock of this machine differs from the database's, so that what providers sign is judged wrongly",
             metadata: ["seconds": "\(offset / 1000)"]

@@ -12,6 +12,10 @@ package struct WallClock: Sendable {
     /// Milliseconds since 1970 UTC.
     package var milliseconds: Int64 { read() }
 
+    /// Milliseconds by which two machines' clocks may differ before operators are told: what a provider signs counts
+    /// for a minute more or less.
+    package static let tolerance: Int64 = 10_000
+
     /// Seconds since 1970 UTC.
     package var seconds: Int64 { read() / 1000 }
 }

@@ -35,6 +35,21 @@ struct DocumentationTests {
         }
     }
 
+    @Test("the alert of a wrong clock, its document and the doctor's have the tolerance of the code")
+    func clockTolerance() throws {
+        let clock = try #require(Repository.sources.first { $0.path == "Sources/Vocabulary/WallClock.swift" })
+        let tolerance = try #require(clock.text.firstMatch(of: /tolerance: Int64 = ([0-9]+)_000/)?.output.1)
+        let alerts = try String(
+            contentsOf: Repository.root.appending(path: "docker/prometheus/alerts.yml"),
+            encoding: .utf8
+        )
+        #expect(alerts.contains("abs(federation_clock_offset_seconds) > \(tolerance)\n"))
+        let metrics = try Document(path: "docs/metrics.md").text
+        #expect(metrics.contains("Beyond \(tolerance) s either way"))
+        let incident = try Document(path: "docs/operations/incident.md").text
+        #expect(incident.contains("which may differ by \(tolerance) s"))
+    }
+
     private static let statuses = [
         "badRequest": "400", "unauthorized": "401", "forbidden": "403", "notFound": "404", "methodNotAllowed": "405",
         "uriTooLong": "414",

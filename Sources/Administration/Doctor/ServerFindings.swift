@@ -1,4 +1,5 @@
 import Store
+import Vocabulary
 
 extension ServerFacts {
     /// What is to be said of them, as a pure function.
@@ -11,8 +12,6 @@ extension ServerFacts {
 
     /// The version that the statements are written for.
     static let oldestVersion = 150_000
-    /// Milliseconds by which two clocks may differ: what a provider signs counts for a minute more or less.
-    static let tolerance: Int64 = 5_000
 
     private var database: [Finding] {
         var findings: [Finding] = []
@@ -107,7 +106,7 @@ extension ServerFacts {
 
     private func clock(_ now: Int64) -> Finding {
         let apart = time - now
-        guard abs(apart) > Self.tolerance else {
+        guard abs(apart) > WallClock.tolerance else {
             return Finding(.ok, .clock, "The clocks of this machine and of PostgreSQL agree.")
         }
         return Finding(
