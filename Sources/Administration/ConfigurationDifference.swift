@@ -43,11 +43,11 @@ package enum ConfigurationDifference {
             + names.flatMap { MappingSteps.steps(for: $0, from: stored, to: desired) }
             + PropertySteps.stepsBehindMapping(from: stored, to: desired)
         // Where the others would be done is not clear while the users move.
-        guard stored?.database == desired.database || stored == nil || steps.filter(\.change.touchesUsers).count == 1
-        else {
+        let aboutUsers = steps.count { $0.change.touchesUsers(of: stored) }
+        guard stored?.database == desired.database || stored == nil || aboutUsers == 1 else {
             throw DocumentProblems(
                 JSONPointer() / "database",
-                "cannot change together with properties or settings: let it change by itself"
+                "cannot change together with properties or identityProperty: let it change by itself"
             )
         }
         return steps

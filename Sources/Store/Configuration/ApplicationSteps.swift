@@ -63,15 +63,7 @@ extension ChangeTransaction {
 
     func changeSettings(_ settings: JSONValue) async throws {
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
-        if let schema = place?.schema {
-            try await Store.refuseIdentityChange(
-                to: settings,
-                of: application,
-                schema: schema,
-                on: connection,
-                tables
-            )
-        }
+        if let stored { try await Store.refuseIdentityChange(to: settings, of: stored, on: tables) }
         try await expectOne(
             """
             update federation.applications set settings = \(JSONText(settings.text)) where id = \(application.text)

@@ -72,7 +72,7 @@ extension Store {
             planned: planned,
             isCitus: try await databases.sharding.isThere()
         )
-        guard planned.contains(where: \.change.touchesUsers),
+        guard planned.contains(where: { $0.change.touchesUsers(of: stored) }),
             let variable = planned.lazy.compactMap(\.change.otherDatabase).first ?? stored?.database
         else {
             let detour = try await tables(of: stored?.place).detour()
@@ -299,6 +299,8 @@ struct ChangeTransaction {
     let tables: PostgresConnection
     let application: ApplicationID
     let actor: Actor
+    /// The application as it was before; nil when there was none.
+    let stored: StoredApplication?
     /// Where the application's users are; nil while there is no application.
     var place: ApplicationPlace?
     /// The table that they are in where it was there before the application.
@@ -329,6 +331,7 @@ struct ChangeTransaction {
         self.tables = tables
         self.application = application
         self.actor = actor
+        self.stored = stored
         self.adopted = adopted
         self.isCitus = isCitus
         place = stored?.place

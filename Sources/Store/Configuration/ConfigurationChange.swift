@@ -60,12 +60,14 @@ package enum ConfigurationChange: Sendable {
 }
 
 extension ConfigurationChange {
-    /// Whether it needs the database that the application's users are in.
-    package var touchesUsers: Bool {
+    /// Whether it needs the database that the users of an application are in, which is nil when there is none yet.
+    package func touchesUsers(of stored: StoredApplication?) -> Bool {
         switch self {
-        case .create, .changeSettings, .move, .delete, .declareProperty, .renameProperty, .widenProperty,
-            .changeProperty, .removeProperty:
+        case .create, .move, .delete, .declareProperty, .renameProperty, .widenProperty, .changeProperty,
+            .removeProperty:
             true
+        // Only by another identity property: it is asked whether anybody has a password.
+        case .changeSettings(let settings): stored?.hasOtherIdentityProperty(than: settings) ?? true
         case .rename, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider, .setProviderApps,
             .removeProvider, .indexProperty, .orderProperties, .setMapping:
             false
