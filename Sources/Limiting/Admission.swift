@@ -155,17 +155,16 @@ package final class Admission: Sendable {
     /// Does something at the database when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: Whose users it is about.
-    ///   - database: Where they are; nil for the main database.
+    ///   - application: Whose users it is about: each database has a room of its own.
     ///   - body: What is done.
     /// - Returns: What the body returns.
     /// - Throws: `overloaded` where too many wait, or it waited for too long, `store_unavailable` where that is since
     ///   others find no database, nothing having been done; and what the body throws.
     package func write<Result>(
-        of application: ApplicationID,
-        at database: DatabaseVariable? = nil,
+        of application: Application,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
+        let (application, database) = (application.id, application.database)
         guard await enter(application, at: database) else {
             state.withLockedValue { $0.refused.writes += 1 }
             throw inRoom(of: database) { $0.refusal }

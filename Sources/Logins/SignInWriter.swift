@@ -108,7 +108,7 @@ package struct SignInWriter: Sendable {
             ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
         let stage = LoginStage.write.begin()
         defer { stage.end() }
-        return try await admission.write(of: application.id, at: application.database) { () throws(Failure) in
+        return try await admission.write(of: application) { () throws(Failure) in
             guard let linking else { return try await store.signIn(write, by: statement, deadline: attempt.end) }
             return try await store.signIn(write, by: statement, linking: linking)
         }

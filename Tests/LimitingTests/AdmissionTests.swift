@@ -8,11 +8,11 @@ struct AdmissionTests {
     @Test("many of several applications pass, never more at once than there are places, and all places are free again")
     func concurrent() async throws {
         let admission = Admission(.init(logins: 10_000, writes: 4...8, patience: .seconds(60), mostWaiting: 10_000))
-        let names = try ["shop", "game", "news"].map { try application($0) }
+        let names = try ["shop", "game", "news"].map { try configured($0) }
         let most = await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<3000 {
                 group.addTask {
-                    try await admission.admit(names[number % 3]) { () throws(Failure) in
+                    try await admission.admit(names[number % 3].id) { () throws(Failure) in
                         try await admission.write(of: names[number % 3]) { () throws(Failure) in
                             await Task.yield()
                             if number % 7 == 0 { throw Failure.sessionInvalid }
@@ -36,7 +36,7 @@ struct AdmissionTests {
     @Test("who waits for a place that nobody gives back is refused, and nothing is done for them")
     func refused() async throws {
         let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
-        let shop = try application("shop")
+        let shop = try configured("shop")
         let running = Task { await admission.run() }
         defer { running.cancel() }
         let failure = try await admission.write(of: shop) { () throws(Failure) -> Failure? in
@@ -55,7 +55,7 @@ struct AdmissionTests {
     @Test("who waited behind writes that found no database is told of that, until one finds it")
     func away() async throws {
         let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
-        let shop = try application("shop")
+        let shop = try configured("shop")
         let running = Task { await admission.run() }
         defer { running.cancel() }
         func refusal() async throws -> Failure.Reason? {
@@ -73,6 +73,34 @@ struct AdmissionTests {
         }
         #expect(try await refusal() == .storeUnavailable)
         #expect(try await refusal() == .overloaded)
+    }
+
+    @Test("each database has a room of its own: one that is full, or away, keeps nobody from the others")
+    func rooms() async throws {
+        let admission = Admission(.init(writes: 1...1, patience: .milliseconds(50)))
+        let variable: DatabaseVariable = try #require(DatabaseVariable("GAME_DATABASE_URL"))
+        let (game, news) = (try configured("game", at: variable), try configured("news", at: variable))
+        let shop = try configured("shop")
+        let running = Task { await admission.run() }
+        defer { running.cancel() }
+        await #expect(throws: Failure.self) {
+            try await admission.write(of: game) { () throws(Failure) -> Void in
+                throw Failure(.storeUnavailable, "It is away.")
+            }
+        }
+        func refusal(of application: Application) async -> Failure.Reason? {
+            do throws(Failure) {
+                try await admission.write(of: application) { () throws(Failure) in }
+                return nil
+            } catch { return error.reason }
+        }
+        try await admission.write(of: game) { () throws(Failure) in
+            #expect(admission.statistics.writes.underWay == 1)
+            #expect(await refusal(of: news) == .storeUnavailable, "its room is the one of game")
+            #expect(await refusal(of: shop) == nil)
+        }
+        #expect(await refusal(of: news) == nil, "the place is free, and a write has found the database")
+        #expect(admission.statistics.writes.limit == 2 && admission.statistics.refused.writes == 1)
     }
 
     @Test("one more login than there may be is refused at once")

@@ -120,7 +120,7 @@ package struct PasswordLogins: Sendable {
         let opened: User?
         do throws(Failure) {
             opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
-                try await admission.write(of: loaded.application.id, at: loaded.application.database) {
+                try await admission.write(of: loaded.application) {
                     () throws(Failure) in
                     try await store.openSession(opening, of: loaded.application)
                 }

@@ -130,7 +130,7 @@ package struct Registrations: Sendable {
             client.setLogin(login, of: application)
             try await register(client.newDynamicNames, of: application)
             let write = RegistrationWrite(password: stored, status: status, given: client.given)
-            return try await admission.write(of: application.id, at: application.database) { () throws(Failure) in
+            return try await admission.write(of: application) { () throws(Failure) in
                 guard let guest else { return try await store.register(write, of: application) }
                 return try await store.convertGuest(write, bySession: guest.token.hash, of: application)
             }
@@ -159,7 +159,7 @@ package struct Registrations: Sendable {
             let token = random.sessionToken()
             let guest = try await directory.withCurrent(loaded, until: .now + limits.login) {
                 (loaded) throws(Failure) in
-                try await admission.write(of: loaded.application.id, at: loaded.application.database) {
+                try await admission.write(of: loaded.application) {
                     () throws(Failure) in
                     try await store.makeGuest(random.objectID(), tokenHash: token.hash, of: loaded.application)
                 }

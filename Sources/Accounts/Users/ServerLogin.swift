@@ -62,7 +62,7 @@ package struct ServerLogin: Sendable {
                     tokenHash: token.hash,
                     previousTokenHash: previousToken?.hash
                 )
-                let opened = try await admission.write(of: loaded.application.id, at: loaded.application.database) {
+                let opened = try await admission.write(of: loaded.application) {
                     () throws(Failure) in
                     try await store.openSession(opening, of: loaded.application)
                 }

@@ -394,7 +394,7 @@ package final class SecondFactor: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> SignedIn {
         let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-            try await admission.write(of: loaded.application.id, at: loaded.application.database) {
+            try await admission.write(of: loaded.application) {
                 () throws(Failure) in
                 try await store.openSession(opening, of: loaded.application)
             }
