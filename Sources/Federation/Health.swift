@@ -26,8 +26,8 @@ package struct Health: Sendable {
     private func reasonNotReady() async -> String? {
         do throws(Failure) {
             let version = try await store.schemaVersion()
-            guard version == store.expectedSchemaVersion else {
-                return "the schema has version \(version), this binary needs \(store.expectedSchemaVersion): "
+            guard version == Store.expectedSchemaVersion else {
+                return "the schema has version \(version), this binary needs \(Store.expectedSchemaVersion): "
                     + "run federation migrate"
             }
         } catch {

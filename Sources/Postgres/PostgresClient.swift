@@ -54,9 +54,8 @@ package final class PostgresClient: Sendable {
     ///
     /// The statement is read by the server, and not run.
     package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
-        let described = try await pool.perform(Request(.description(statement)))
-        guard let names = described.questionOfTypes else { return [] }
-        return try await query(names).first?.decode(0, as: [String].self) ?? []
+        try await pool.perform(Request(.description(statement)))
+            .typeNames { question throws(PostgresError) in try await self.query(question) }
     }
 
     /// Runs `body` inside a transaction, which is committed when it returns and rolled back when it throws.

@@ -14,19 +14,6 @@ package struct StatementDetour: Sendable {
     }
 }
 
-extension ResultSet {
-    /// Asks what the types of the columns are called; nil where there are no columns.
-    var questionOfTypes: Statement? {
-        guard columnCount > 0 else { return nil }
-        let types = columnTypes.map { String($0.oid) }
-        return """
-            select array(
-                select format_type(oid::oid, null) from unnest(\(types)) with ordinality t (oid, number) order by number
-            )
-            """
-    }
-}
-
 /// A connection that belongs to its holder alone, for as long as the closure runs that it was lent to.
 package final class PostgresConnection: Sendable {
     private let pool: ConnectionPool
@@ -64,11 +51,9 @@ package final class PostgresConnection: Sendable {
 
     /// The types of the columns that a statement returns; see ``PostgresClient/columnTypes(of:)``.
     package func columnTypes(of statement: Statement) async throws(PostgresError) -> [String] {
-        let described = try await pool.perform(
+        try await pool.perform(
             Request(.description(statement), lease: lease, isInTransaction: purpose == .transaction)
-        )
-        guard let names = described.questionOfTypes else { return [] }
-        return try await send(names).first?.decode(0, as: [String].self) ?? []
+        ).typeNames { question throws(PostgresError) in try await self.send(question) }
     }
 
     /// Runs a text of one or more statements, without values, by the simple protocol.

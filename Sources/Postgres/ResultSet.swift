@@ -52,6 +52,22 @@ package final class ResultSet: @unchecked Sendable {
     /// The types of all columns.
     var columnTypes: [SQLType] { (0..<columnCount).map { SQLType(oid: PQftype(result, Int32($0))) } }
 
+    /// The types of all columns, as SQL writes them; the server is asked, which alone knows what they are called.
+    func typeNames(
+        _ ask: (Statement) async throws(PostgresError) -> ResultSet
+    ) async throws(PostgresError) -> [String] {
+        guard columnCount > 0 else { return [] }
+        let types = columnTypes.map { String($0.oid) }
+        let names = try await ask(
+            """
+            select array(
+                select format_type(oid::oid, null) from unnest(\(types)) with ordinality t (oid, number) order by number
+            )
+            """
+        )
+        return try names.first?.decode(0, as: [String].self) ?? []
+    }
+
     /// The names of all columns.
     package var columnNames: [String] { (0..<columnCount).map(columnName) }
 

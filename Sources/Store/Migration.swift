@@ -4,9 +4,7 @@ package import Vocabulary
 
 extension Store {
     /// The version of schema.sql that this binary was built with.
-    package var expectedSchemaVersion: Int { Self.schemaVersionOfThisBinary }
-
-    static let schemaVersionOfThisBinary = 10
+    package static let expectedSchemaVersion = 10
 
     /// What in schema.sql divides statements that must not be sent together.
     private static let divider = "\n-- by itself\n"

@@ -85,7 +85,7 @@ struct SchemaTests {
             try await withStore(database.url) { store in
                 try await store.migrate()
                 try await store.migrate()
-                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
             }
             return try await database.psql(Self.dump)
         }
@@ -120,7 +120,7 @@ struct SchemaTests {
                 #expect(try await store.schemaVersion() == 8)
                 #expect(try await database.psql(made) == [["first"]])
                 try await store.migrate()
-                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
                 #expect(try await database.psql(made) == [["first"], ["second"], ["third"]])
             }
         }
@@ -141,7 +141,7 @@ struct SchemaTests {
                     return migration
                 }
                 try await migration.value
-                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
             }
             #expect(try await database.psql("select to_regnamespace('third') is null") == [["t"]])
         }
@@ -205,7 +205,7 @@ struct SchemaTests {
             try await withStore(database.url) { store in
                 #expect(try await store.schemaVersion() == 1)
                 try await store.migrate()
-                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
                 #expect(try await database.psql(Self.dump) == new)
                 try await database.psql("select federation.create_application_schema('new one')")
                 let made = try await database.psql(Self.dump(ofApplication: "new one"))
@@ -248,7 +248,7 @@ struct SchemaTests {
             )
             #expect(try await tenant.store.schemaVersion() == 4)
             try await tenant.store.migrate()
-            #expect(try await tenant.store.schemaVersion() == tenant.store.expectedSchemaVersion)
+            #expect(try await tenant.store.schemaVersion() == Store.expectedSchemaVersion)
             #expect(try await tenant.database.psql(Self.dump) == new)
             #expect(try await tenant.count("single_use") == "1")
             #expect(
@@ -288,7 +288,7 @@ struct SchemaTests {
             #expect(try await database.psql(Self.dump(ofApplication: "old")) != new)
             try await withStore(database.url) { store in
                 try await store.migrate()
-                #expect(try await store.schemaVersion() == store.expectedSchemaVersion)
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
                 #expect(try await store.banKey() == nil)
             }
             #expect(try await database.psql(Self.dump(ofApplication: "old")) == new)

@@ -38,7 +38,7 @@ package struct Doctor: Sendable {
         }
         do throws(Failure) {
             let version = try await store.schemaVersion()
-            guard version == store.expectedSchemaVersion else {
+            guard version == Store.expectedSchemaVersion else {
                 return findings + [schema(version)]
             }
             findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
@@ -77,11 +77,11 @@ package struct Doctor: Sendable {
     }
 
     private func schema(_ version: Int) -> Finding {
-        version > store.expectedSchemaVersion
+        version > Store.expectedSchemaVersion
             ? Finding(
                 .error,
                 .schema,
-                "The schema has version \(version), and this program knows \(store.expectedSchemaVersion).",
+                "The schema has version \(version), and this program knows \(Store.expectedSchemaVersion).",
                 advice: "Run the program that migrated it, or a later one."
             )
             : Finding(
@@ -89,7 +89,7 @@ package struct Doctor: Sendable {
                 .schema,
                 version == 0
                     ? "There is no schema in this database."
-                    : "The schema has version \(version); this program needs \(store.expectedSchemaVersion).",
+                    : "The schema has version \(version); this program needs \(Store.expectedSchemaVersion).",
                 advice: "federation migrate"
             )
     }

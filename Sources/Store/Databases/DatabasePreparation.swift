@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Postgres
 package import Vocabulary
 
@@ -31,17 +30,15 @@ extension Store {
         if let application {
             _ = try await databases.client(at: variable, holding: application)
         } else {
-            guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
-            do {
-                _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
-            } catch DatabaseProblem.empty {
+            switch try await problem(of: database) {
+            case nil: break
+            case .empty?:
                 if let schema, try await !database.hasUsers(inSchema: schema) { throw Failure.notCopied(schema) }
                 throw UnpreparedDatabase(database: database)
-            } catch DatabaseProblem.outdated where schema == nil {
+            case .outdated? where schema == nil:
                 // Ours, by its own word: of before, or one whose tables were not made to their end.
                 throw UnpreparedDatabase(database: database)
-            } catch {
-                throw DatabaseProblem(error, of: variable)
+            case let problem?: throw problem
             }
         }
         defer { database.looks.continuation.yield() }
@@ -53,12 +50,25 @@ extension Store {
 
     /// Makes the service's tables in an empty database, which says from then on that it is this deployment's.
     func prepare(_ unprepared: UnpreparedDatabase) async throws {
-        guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
-        try await apply(schemaOf: deployment, to: unprepared.database.client)
+        try await applySchema(to: unprepared.database)
     }
 
-    private func apply(schemaOf deployment: UUID, to client: PostgresClient) async throws {
-        try await client.withConnection { try await Self.applySchema(to: $0, of: deployment) }
+    private func applySchema(to database: OwnDatabase) async throws {
+        guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
+        try await database.client.withConnection { try await Self.applySchema(to: $0, of: deployment) }
+    }
+
+    /// What a database says of itself, to somebody who is about to use it; nil where it is this deployment's.
+    ///
+    /// - Throws: `unavailable` when the main one does not say which deployment that is.
+    private func problem(of database: OwnDatabase) async throws(PostgresError) -> DatabaseProblem? {
+        guard let deployment = await databases.deployment() else { throw .unavailable }
+        do {
+            _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
+            return nil
+        } catch {
+            return DatabaseProblem(error, of: database.variable)
+        }
     }
 
     /// Why an application cannot have its users in a database; nil where it can.
@@ -72,15 +82,13 @@ extension Store {
             let database = try databases.database(variable)
             if let stored, stored.database == variable {
                 _ = try await databases.client(at: variable, holding: stored.id)
-            } else {
-                guard let deployment = await databases.deployment() else { return .away(variable) }
-                _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
+                return nil
             }
-            return nil
-        } catch DatabaseProblem.empty {
-            return nil
-        } catch DatabaseProblem.outdated where stored == nil {
-            return nil
+            switch try await problem(of: database) {
+            case .empty?: return nil
+            case .outdated? where stored == nil: return nil
+            case let problem: return problem
+            }
         } catch {
             return DatabaseProblem(error, of: variable)
         }
@@ -92,30 +100,23 @@ extension Store {
     /// - Throws: `store_unavailable` and its like where the main database cannot be asked.
     package func migrateOwnDatabases() async throws(Failure) -> [(variable: DatabaseVariable, problem: Failure?)] {
         let variables = Set(try await applicationPlaces().compactMap(\.database)).sorted { $0.text < $1.text }
-        guard !variables.isEmpty else { return [] }
-        guard let deployment = await databases.deployment() else {
-            throw await failure(of: PostgresError.unavailable, in: nil)
-        }
         var outcomes: [(variable: DatabaseVariable, problem: Failure?)] = []
-        for variable in variables {
-            do {
-                let database = try databases.database(variable)
-                do {
-                    _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
-                } catch DatabaseProblem.outdated {
-                } catch {
-                    throw DatabaseProblem(error, of: variable).failure
-                }
-                try await apply(schemaOf: deployment, to: database.client)
-                outcomes.append((variable, nil))
-            } catch let failure as Failure {
-                outcomes.append((variable, failure))
-            } catch let problem as DatabaseProblem {
-                outcomes.append((variable, problem.failure))
-            } catch {
-                outcomes.append((variable, await migrationFailure(of: error)))
-            }
-        }
+        for variable in variables { outcomes.append((variable, await problem(ofMigrating: variable))) }
         return outcomes
+    }
+
+    private func problem(ofMigrating variable: DatabaseVariable) async -> Failure? {
+        do {
+            let database = try databases.database(variable)
+            switch try await problem(of: database) {
+            case nil, .outdated?: try await applySchema(to: database)
+            case let problem?: throw problem
+            }
+            return nil
+        } catch let problem as DatabaseProblem {
+            return problem.failure
+        } catch {
+            return await migrationFailure(of: error)
+        }
     }
 }

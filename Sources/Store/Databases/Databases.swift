@@ -266,7 +266,7 @@ final class OwnDatabase: Sendable {
         guard let row = result.first else { throw DatabaseProblem.foreign(variable) }
         guard try row.decode(0, as: UUID.self) == deployment else { throw DatabaseProblem.foreign(variable) }
         guard try !row.decode(1, as: Bool.self) else { throw DatabaseProblem.main(variable) }
-        guard try row.decode(2, as: Int.self) >= Store.schemaVersionOfThisBinary else {
+        guard try row.decode(2, as: Int.self) >= Store.expectedSchemaVersion else {
             throw DatabaseProblem.outdated(variable)
         }
         return .holds(
