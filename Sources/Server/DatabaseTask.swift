@@ -56,9 +56,6 @@ extension PostgresConfiguration {
         exclusiveConnections = atOnce
         preparedBytes = 0
         statementTimeout = time
-        resultBytes = Self.searchedBytes
+        resultBytes = UserQuery.mostBytes
     }
-
-    /// A reply is held in memory until its client has read it, and who may search may do that in many connections.
-    private static let searchedBytes = 8 << 20
 }

@@ -70,7 +70,23 @@ package struct UserQuery: Sendable {
     /// Whether undeclared properties are read.
     package var readsUndeclared = true
 
+    /// Bytes of the users of one answer, as they are read and as they are written: a reply is held in memory until its
+    /// client has read it, and who may search may do that in many connections.
+    package static let mostBytes = 8 << 20
+
     package init(limit: Int64) {
         self.limit = limit
+    }
+}
+
+extension Failure {
+    /// An answer whose users have more bytes than one may have.
+    package static func pageTooLarge(over limit: Int, cause: String? = nil) -> Failure {
+        Failure(
+            .queryTooLarge,
+            "The users of this page have too much together. Ask for a smaller pageSize, or for fewer members by props.",
+            details: ["mostBytes": .integer(Int64(limit))],
+            cause: cause
+        )
     }
 }

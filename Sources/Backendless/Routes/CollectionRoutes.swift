@@ -72,7 +72,7 @@ struct CollectionRoutes {
     ) async throws -> Response {
         try await withTaskExecutorPreference(globalConcurrentExecutor) {
             let found = try await collection.find(users, withRoles: query.loadsRoles, for: caller, in: application)
-            return .json(UserReply.write(found, projection: query.projection))
+            return .json(try UserReply.write(found, projection: query.projection))
         }
     }
 

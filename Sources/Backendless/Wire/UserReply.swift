@@ -29,11 +29,20 @@ enum UserReply {
     }
 
     /// Writes a list of objects.
-    static func write(_ found: [(user: User, roles: [String]?)], projection: Projection) -> JSONWriter {
+    ///
+    /// - Throws: `query_too_large` where they have more bytes than an answer may: what was read has fewer, and a member
+    ///   may come back under several names.
+    static func write(
+        _ found: [(user: User, roles: [String]?)],
+        projection: Projection
+    ) throws(Failure) -> JSONWriter {
         var writer = JSONWriter(capacity: 4096)
         writer.array { writer in
-            for (user, roles) in found { write(user, roles: roles, projection: projection, into: &writer) }
+            for (user, roles) in found where writer.bytes.count <= UserQuery.mostBytes {
+                write(user, roles: roles, projection: projection, into: &writer)
+            }
         }
+        guard writer.bytes.count <= UserQuery.mostBytes else { throw .pageTooLarge(over: UserQuery.mostBytes) }
         return writer
     }
 

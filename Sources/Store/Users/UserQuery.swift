@@ -104,7 +104,9 @@ extension Store {
                 do throws(PostgresError) {
                     return (try await connection.query(statement), milliseconds)
                 } catch {
-                    if case .tooLarge(let excess) = error, excess.column == nil { throw Failure.pageTooLarge(excess) }
+                    if case .tooLarge(let excess) = error, excess.column == nil {
+                        throw Failure.pageTooLarge(over: excess.limit, cause: "\(excess)")
+                    }
                     guard error.sqlState == "57014" else { throw error }
                     throw Failure.tooSlow(query, after: milliseconds)
                 }
@@ -120,16 +122,6 @@ extension Store {
 }
 
 extension Failure {
-    /// A search whose users have more bytes than are held for one.
-    fileprivate static func pageTooLarge(_ excess: ResultExcess) -> Failure {
-        Failure(
-            .queryTooLarge,
-            "The users of this page have too much together. Ask for a smaller pageSize, or for fewer members by props.",
-            details: ["mostBytes": .integer(Int64(excess.limit))],
-            cause: "\(excess)"
-        )
-    }
-
     /// A search that was ended before it was done.
     fileprivate static func tooSlow(_ query: UserQuery, after milliseconds: Int64) -> Failure {
         let properties = query.propertiesToIndex.map(\.text)

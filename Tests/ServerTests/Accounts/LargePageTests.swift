@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+/// A hundred users of 70 KB each.
+@Suite(
+    "Large pages of users",
+    .serialized,
+    .deployed(
+        Document(hasServerKey: true, properties: #"{"about": {"type": "TEXT"}, "extra": {"type": "JSON"}}"#),
+        sql: """
+            insert into demo.users (object_id, about, extra)
+            select gen_random_uuid(), repeat('x', 35000), (select jsonb_agg(n) from generate_series(10001, 15000) n)
+            from generate_series(1, 100)
+            """
+    )
+)
+struct LargePageTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private func find(_ body: String) async throws -> HTTPReply {
+        try await deployment.send("POST", "data/Users/find", body, key: Canary.serverAPIKey)
+    }
+
+    @Test("a member that comes back under several names counts as often: a page has 8 MiB at most")
+    func aliases() async throws {
+        let page = try await find(#"{"pageSize": 100, "props": "about, about as a"}"#)
+        #expect(page.status == 200 && page.body.count > 7_000_000)
+        let larger = try await find(#"{"pageSize": 100, "props": "about, about as a, about as b"}"#)
+        let problem = try expectProblem(larger, "query_too_large")
+        #expect(problem["mostBytes"]?.integer == 8 << 20, "\(larger.text.prefix(500))")
+        let smaller = try await find(#"{"pageSize": 50, "props": "about, about as a, about as b"}"#)
+        #expect(smaller.status == 200)
+    }
+
+    /// Made on the loop of its connection, a page in this build would hold up whoever has the same loop for seconds.
+    @Test("while pages are made the management listener answers")
+    func health() async throws {
+        let (started, isOver) = (ContinuousClock.now, Flag())
+        async let pages: Void = withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let page = try await find(#"{"pageSize": 100}"#)
+                    #expect(page.status == 200, "\(page.text.prefix(500))")
+                }
+            }
+            let outcome = await group.nextResult()
+            while await group.nextResult() != nil {}
+            await isOver.raise()
+            try outcome?.get()
+        }
+        var longest = Duration.zero
+        while await !isOver.isRaised {
+            let asked = ContinuousClock.now
+            #expect(try await deployment.service.management.get("/health/live").status == 200)
+            longest = max(longest, asked.duration(to: .now))
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        try await pages
+        let all = started.duration(to: .now)
+        #expect(longest < all / 4, "one answer took \(longest) of \(all)")
+    }
+}
