@@ -690,6 +690,7 @@ declare
     email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
     -- What refers to a user does so by this column.
     users text := format('%I.users', schema_name);
+    added regclass;
 begin
     -- On Citus the tables are made as ordinary ones first (see `citus_schema_distribute`).
     perform set_config('citus.enable_schema_based_sharding', 'off', true);
@@ -1048,6 +1049,18 @@ begin
     end if;
     if to_regclass(format('%I.single_use_expires', schema_name)) is null then
         execute format('create index single_use_expires on %I.single_use (expires)', schema_name);
+    end if;
+
+    -- Citus takes what a function makes for an ordinary table, even in a schema that it has: it follows the others.
+    if to_regclass('pg_catalog.pg_dist_schema') is not null then
+        for added in
+            select c.oid from pg_class c join pg_dist_schema s on s.schemaid = c.relnamespace
+            where c.relnamespace = to_regnamespace(quote_ident(schema_name)) and c.relkind = 'r'
+                and not exists (select from pg_dist_partition p where p.logicalrelid = c.oid)
+            order by c.oid
+        loop
+            perform create_distributed_table(added, null, colocate_with => format('%I.users', schema_name));
+        end loop;
     end if;
 end
 $body$;

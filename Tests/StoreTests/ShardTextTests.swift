@@ -104,6 +104,7 @@ struct ShardTextTests {
                 """#, false,
                 ["invoices", nil, "invoices_buyer_fkey"]
             ),
+            (#"relation "shop.users_102019" does not exist"#, false, ["users", nil, nil]),
         ] as [(String, Bool, [String?])]
     )
     func subjects(message: String, isColumn: Bool, expected: [String?]) throws {

@@ -43,7 +43,7 @@ package struct Doctor: Sendable {
             }
             findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
         } catch { return findings + [Self.unseen(.schema, error)] }
-        findings += await rights() + (await tables()) + (await indexes()) + (await keys())
+        findings += await rights() + (await tables()) + (await indexes()) + (await copies()) + (await keys())
         if !sendsMails {
             findings.append(
                 Finding(
@@ -132,6 +132,23 @@ package struct Doctor: Sendable {
                 )
             }
         } catch { return [Self.unseen(.indexes, error)] }
+    }
+
+    private func copies() async -> [Finding] {
+        do throws(Failure) {
+            return try await store.localCopies().map {
+                Finding(
+                    .warning,
+                    .application,
+                    of: $0.application,
+                    """
+                    The coordinator of Citus keeps what its users were when it was given to a node, \($0.bytes) bytes: \
+                    also of those who have been deleted since.
+                    """,
+                    advice: "truncate_local_data_after_distributing_table: docs/citus.md#placing-applications."
+                )
+            }
+        } catch { return [Self.unseen(.database, error)] }
     }
 
     private func keys() async -> [Finding] {

@@ -134,7 +134,10 @@ struct Shards: Sendable {
             .compactMap { $0.offset.isMultiple(of: 2) ? nil : String($0.element) }
         let owners = names.map { name in numbers.first { name.hasSuffix("_\($0.value)") }?.key }
         guard let owner = owners.compactMap(\.self).last else { return nil }
-        let plain = names.map { $0.replacing(/_[0-9]{6,}$/, with: "") }
+        let plain = names.map { name in
+            let name = name.hasPrefix("\(schema).") ? String(name.dropFirst(schema.count + 1)) : name
+            return name.replacing(/_[0-9]{6,}$/, with: "")
+        }
         if names.count == 3 { return (plain[2], nil, plain[1]) }
         let other = zip(names, plain).first { $0.1 != owner }.map { isColumn ? $0.0 : $0.1 }
         return (owner, isColumn ? other : nil, isColumn ? nil : other)

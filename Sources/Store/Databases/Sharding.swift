@@ -5,7 +5,8 @@ import Vocabulary
 /// Where Citus has the tables of applications, if the main database is a coordinator of it.
 ///
 /// Whether it is one is asked once. Which shards an application has is asked when its tables are first used, and again
-/// after an error that comes of their having become others; a move to another node does not change them.
+/// after an error that comes of their having become others, when the statement is repeated; a move to another node does
+/// not change them.
 final class Sharding: Sendable {
     private let main: PostgresClient
     private let state = NIOLockedValueBox(State())
@@ -119,9 +120,13 @@ final class Sharding: Sendable {
         return shards.explained(error)
     }
 
-    /// Forgets what is known of an application's tables where an error says that it is wrong.
-    func doubt(_ schema: String, since error: PostgresError) {
-        guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return }
+    /// Forgets what is known of an application's tables where an error says that it may be wrong.
+    ///
+    /// - Returns: Whether it does. PostgreSQL has done nothing of the statement then.
+    @discardableResult
+    func doubt(_ schema: String, since error: PostgresError) -> Bool {
+        guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return false }
         state.withLockedValue { $0.schemas[schema] = nil }
+        return true
     }
 }

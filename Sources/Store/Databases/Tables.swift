@@ -63,30 +63,30 @@ struct Tables: Sendable {
         return try await databases.sharding.detour(ofSchema: schema)
     }
 
+    /// Runs one statement; once more where it has failed since the tables have become others, to Citus or back.
     func query(
         _ statement: Statement,
         near affinity: Affinity? = nil,
         isRare: Bool = false
     ) async throws(PostgresError) -> ResultSet {
         let client = try await client()
-        if mayBeSharded, let shards = try await shards() {
-            return try await query(statement, near: affinity, isRare: isRare, at: shards, by: client)
-        }
         do {
-            return try await client.query(statement, near: affinity, isRare: isRare)
+            return try await query(statement, near: affinity, isRare: isRare, by: client)
         } catch {
-            doubt(error)
-            throw error
+            guard doubt(error) else { throw error }
         }
+        return try await query(statement, near: affinity, isRare: isRare, by: client)
     }
 
     private func query(
         _ statement: Statement,
         near affinity: Affinity?,
         isRare: Bool,
-        at shards: Shards,
         by client: TracedClient
     ) async throws(PostgresError) -> ResultSet {
+        guard mayBeSharded, let shards = try await shards() else {
+            return try await client.query(statement, near: affinity, isRare: isRare)
+        }
         let sharding = databases.sharding
         do {
             let sent = try await sharding.rewritten(statement, shards, describing: client.client.columnTypes)
@@ -96,18 +96,29 @@ struct Tables: Sendable {
         }
     }
 
+    /// Runs a transaction; once more, unless it must not be repeated, where it has failed since the tables have become
+    /// others.
     func withTransaction<Result: Sendable>(
         isRepeated: Bool = true,
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
-        let (client, detour) = (try await client(), try await detour())
+        let client = try await client()
         do {
-            return try await client.withTransaction(isRepeated: isRepeated) { connection in
-                try await body(connection.taking(detour))
-            }
+            return try await withTransaction(isRepeated: isRepeated, by: client, body)
         } catch let error as PostgresError {
-            doubt(error)
-            throw error
+            guard doubt(error), isRepeated else { throw error }
+        }
+        return try await withTransaction(isRepeated: true, by: client, body)
+    }
+
+    private func withTransaction<Result: Sendable>(
+        isRepeated: Bool,
+        by client: TracedClient,
+        _ body: @Sendable (PostgresConnection) async throws -> Result
+    ) async throws -> Result {
+        let detour = try await detour()
+        return try await client.withTransaction(isRepeated: isRepeated) { connection in
+            try await body(connection.taking(detour))
         }
     }
 
@@ -118,11 +129,14 @@ struct Tables: Sendable {
         try await client().withConnection(body)
     }
 
-    /// Has a database looked at that somebody did not reach, and shards that seem to have become others.
-    private func doubt(_ error: PostgresError) {
-        if let schema, mayBeSharded { databases.sharding.doubt(schema, since: error) }
-        guard let place, error.handling == .dropConnection || error.handling == .wait else { return }
+    /// Has a database looked at that somebody did not reach, and forgets shards that seem to have become others.
+    ///
+    /// - Returns: Whether it has forgotten them; PostgreSQL has done nothing then.
+    private func doubt(_ error: PostgresError) -> Bool {
+        if let schema, mayBeSharded { return databases.sharding.doubt(schema, since: error) }
+        guard let place, error.handling == .dropConnection || error.handling == .wait else { return false }
         if let database = try? databases.database(place.variable) { database.looks.continuation.yield() }
+        return false
     }
 
     /// Writes entries of the audit log about what a transaction has done, as its last statement but for locks.

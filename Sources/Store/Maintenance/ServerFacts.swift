@@ -130,6 +130,28 @@ extension Store {
         }
     }
 
+    /// Applications that Citus has got with their rows, of which the coordinator keeps a copy that nobody sees: each
+    /// with its bytes, the largest first, at most 20.
+    package func localCopies() async throws(Failure) -> [(application: String, bytes: Int)] {
+        do { guard try await databases.sharding.isThere() else { return [] } } catch {
+            throw await failure(of: error, in: nil)
+        }
+        let result = try await query(
+            """
+            select a.id, sum(pg_relation_size(c.oid))::bigint from federation.applications a
+            join pg_namespace n on n.nspname = a.schema_name join pg_class c on c.relnamespace = n.oid
+            join pg_dist_partition p on p.logicalrelid = c.oid
+            where a.database is null group by a.id having sum(pg_relation_size(c.oid)) > 0
+            order by 2 desc limit 20
+            """
+        )
+        return try read { () throws(PostgresError) in
+            try result.rows.map { (row) throws(PostgresError) in
+                (try row.decode(0, as: String.self), try row.decode(1, as: Int.self))
+            }
+        }
+    }
+
     /// What the role of the connections may not do although logins need it: `select on demo.users`; at most 20.
     package func missingRights() async throws(Failure) -> [String] {
         let result = try await query(

@@ -190,6 +190,86 @@ struct CitusTests {
         #expect(imported.standardError.contains("Citus"), "\(imported.standardError)")
     }
 
+    @Test("an instance goes on without a failed login when its tables are taken back, given to Citus, and changed")
+    func otherTables() async throws {
+        let ann = try await deployment.newcomer()
+        let first = try await deployment.signIn(ann)
+        func goesOn() async throws {
+            let again = try await deployment.signIn(ann)
+            #expect(!again.created && again.objectID == first.objectID)
+            for session in [first, again] { #expect(try await deployment.isValid(session.token)) }
+        }
+        try await deployment.database.psql("select citus_schema_undistribute('shop')")
+        #expect(try await ports(of: "shop").isEmpty)
+        try await goesOn()
+        try await deployment.database.psql("select citus_schema_distribute('shop')")
+        #expect(try await ports(of: "shop").count == 1)
+        try await goesOn()
+        // Behind the service's back, so that what it knows of the columns is wrong at once.
+        try await deployment.database.psql("alter table shop.users alter locale type varchar(40)")
+        try await goesOn()
+        try await deployment.database.psql("alter table shop.users alter locale type text")
+        try await goesOn()
+    }
+
+    @Test("what the coordinator keeps of an application that was given to Citus with its users is found and removed")
+    func localCopies() async throws {
+        func findings() async throws -> [JSONObject] {
+            let owner = try await deployment.admin()
+            return try await owner.get("doctor")["findings"]?.array?.compactMap(\.object) ?? []
+        }
+        func copies() async throws -> [String?] {
+            try await findings().filter { $0["text"]?.string?.contains("coordinator of Citus keeps") == true }
+                .map { $0["name"]?.string }
+        }
+        _ = try await deployment.signIn(deployment.newcomer())
+        try await deployment.database.psql("select citus_schema_undistribute('shop')")
+        #expect(try await copies() == [])
+        try await deployment.database.psql("select citus_schema_distribute('shop')")
+        #expect(try await copies() == ["shop"])
+        // The statement of docs/citus.md.
+        try await deployment.database.psql(
+            """
+            select truncate_local_data_after_distributing_table(c.oid)
+            from pg_class c join pg_dist_partition p on p.logicalrelid = c.oid
+            where c.relnamespace = 'shop'::regnamespace
+            """
+        )
+        #expect(try await copies() == [])
+        #expect(try await deployment.value("select count(*) > 0 from shop.users") == "t")
+    }
+
+    @Test("migrate changes nothing of distributed applications, and what it adds to one comes to its node")
+    func migration() async throws {
+        func tables() async throws -> [[String?]] {
+            try await deployment.database.psql(
+                """
+                select c.oid::regclass::text, p.colocationid, p.logicalrelid is not null, (
+                        select string_agg(attname || ' ' || atttypid::regtype, ', ' order by attname)
+                        from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+                    ), (select string_agg(indexrelid::regclass::text, ', ' order by 1) from pg_index where indrelid = c.oid)
+                from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
+                where c.relkind = 'r' and c.relnamespace in ('shop'::regnamespace, 'demo'::regnamespace)
+                order by c.oid::regclass::text
+                """
+            )
+        }
+        let user = try await deployment.signIn(deployment.newcomer())
+        let before = try await tables()
+        #expect(before.count >= 24 && before.allSatisfy { $0[2] == "t" }, "all are distributed")
+        try await deployment.command("migrate")
+        #expect(try await tables() == before)
+        // As a former version would have made it.
+        try await deployment.database.psql("drop table shop.trusted_devices, shop.attempts")
+        try await deployment.database.psql("drop index shop.sessions_last_seen")
+        try await deployment.database.psql("alter table shop.identities drop column refreshed")
+        try await deployment.command("migrate")
+        #expect(try await tables() == before)
+        #expect(try await ports(of: "shop").count == 1)
+        #expect(try await deployment.isValid(user.token))
+        #expect(try await deployment.signIn(deployment.newcomer()).created)
+    }
+
     @Test("an application moves from node to node and back while people log in; no login fails, no session is lost")
     func move() async throws {
         let (from, people) = (
@@ -202,7 +282,7 @@ struct CitusTests {
             for person in people {
                 group.addTask {
                     var sessions: [SignedIn] = []
-                    while await !isOver.isSet { sessions.append(try await deployment.signIn(person)) }
+                    while await !isOver.isRaised { sessions.append(try await deployment.signIn(person)) }
                     return sessions
                 }
             }
@@ -212,7 +292,7 @@ struct CitusTests {
                 )
                 #expect(try await ports(of: "shop") == [port])
             }
-            await isOver.set()
+            await isOver.raise()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         for ofOne in sessions {
@@ -221,18 +301,5 @@ struct CitusTests {
             // Of one who logs in again and again the last three sessions are left.
             for session in ofOne.suffix(3) { #expect(try await deployment.isValid(session.token)) }
         }
-    }
-}
-
-private actor Flag {
-    private(set) var isSet = false
-    func set() { isSet = true }
-}
-
-extension Range<Int> {
-    fileprivate func asyncMap<Value>(_ transform: (Int) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for number in self { values.append(try await transform(number)) }
-        return values
     }
 }
