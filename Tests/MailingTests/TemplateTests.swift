@@ -107,7 +107,9 @@ struct TemplateTests {
         arguments: ["\n", "\r\n"]
     )
     func missing(lineBreak: String) async throws {
-        let lines = ["<{{ name }}>", "{{#name}}", "with", " {{/ name }}\t", "{{^name}}", "without", "{{/name}}", "end { }}"]
+        let lines = [
+            "<{{ name }}>", "{{#name}}", "with", " {{/ name }}\t", "{{^name}}", "without", "{{/name}}", "end { }}",
+        ]
         let own = try MailTemplates(files: ["passwordChanged.en.txt": lines.joined(separator: lineBreak)])
         let texts = [
             try await Sample.text(of: .passwordChanged(name: nil), templates: own),
