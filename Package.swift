@@ -36,6 +36,13 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+/// What scripts/fuzz sets: the library of Tests/Fuzz becomes a program, whose main function is libFuzzer's.
+let isFuzzing = Context.environment["FEDERATION_FUZZING"] != nil
+let fuzzed: [Target.Dependency] = [
+    "Administration", "Backendless", "Curl", "Facebook", "HTTP", "Mapping", "Postgres", "Providers", "Secrets",
+    "SignedTokens", "Store", "Twitter", "Vocabulary", "WebAuthn", crypto, cryptoExtras, logging, nioCore,
+]
+
 let package = Package(
     name: "federation",
     products: [
@@ -307,6 +314,15 @@ let package = Package(
                 argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes,
                 serviceLifecycle,
             ],
+            swiftSettings: strict
+        ),
+        isFuzzing
+            ? .executableTarget(name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", swiftSettings: strict)
+            : .target(name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["Fuzz", "TestSupport"],
+            exclude: ["Corpus"],
             swiftSettings: strict
         ),
         .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"], swiftSettings: strict),

@@ -114,7 +114,8 @@ extension Timestamp: PostgresValue {
         let wire = try cell.integer(Int64.self)
         if wire == .max || wire == .min { return Timestamp(microseconds: wire) }
         let (value, overflow) = wire.addingReportingOverflow(offset)
-        guard !overflow else { throw .malformed }
+        // The greatest number is not a point in time here, but infinity.
+        guard !overflow, value != .max else { throw .malformed }
         return Timestamp(microseconds: value)
     }
 

@@ -93,6 +93,22 @@ extension WithPostgreSQL {
             }
         }
 
+        @Test("the last microsecond of 64 bits, and all behind it, are refused and not read as infinity")
+        func lastMicroseconds() async throws {
+            try await withClient { client in
+                let row = try await client.query(
+                    """
+                    SELECT '294247-01-10 04:00:54.775806Z'::timestamptz, '294247-01-10 04:00:54.775807Z'::timestamptz,
+                    '294276-12-31 23:59:59Z'::timestamptz
+                    """
+                ).first
+                #expect(try row?.decode(0, as: Timestamp.self) == Timestamp(microseconds: .max - 1))
+                for column in 1...2 {
+                    #expect(throws: PostgresError.self) { _ = try row?.decode(column, as: Timestamp.self) }
+                }
+            }
+        }
+
         @Test(
             "days",
             arguments: [
