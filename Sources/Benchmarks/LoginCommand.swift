@@ -10,6 +10,7 @@ struct LoginCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var former: FormerOption
+    @OptionGroup var peer: PeerOption
     @Option(help: "People who log in again and again.")
     var people = 500
     @Option(help: "Seconds of each measurement.")
@@ -46,6 +47,10 @@ struct LoginCommand: AsyncParsableCommand {
             let load = Load(port: service.client.port, requests: world.logins())
             targets.append(Target(name: "former", process: service.process, load: load))
         }
+        if let peer = try await peer.start() {
+            let load = Load(port: peer.port, requests: world.logins())
+            targets.append(Target(name: "peer", process: peer.process, load: load))
+        }
         let report = Report()
         for target in targets {
             let warm = await target.load.closedLoop(connections: connections, seconds: 3)
@@ -56,7 +61,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
         let what =
             "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
-        report.costs(what, costs, order: ["floor", "service", "former"])
+        report.costs(what, costs, order: ["floor", "service", "former", "peer"])
         report.aim("CPU of a login over the floor", costs.ratios(of: "service", to: "floor", \.process), atMost: 1.15)
         // What a hand-written server of three statements took.
         report.aim("WAL of a repeated login", (costs["service"] ?? []).map(\.logBytes), atMost: 600, unit: " bytes")

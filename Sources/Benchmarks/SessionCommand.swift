@@ -8,6 +8,7 @@ struct SessionCommand: AsyncParsableCommand {
         abstract: "Checks of sessions beside the floor of the same check, and reads of the own user by a session."
     )
 
+    @OptionGroup var peer: PeerOption
     @Option(help: "People who are logged in.")
     var people = 500
     @Option(help: "Seconds of each measurement.")
@@ -21,25 +22,24 @@ struct SessionCommand: AsyncParsableCommand {
         let setting = try Setting()
         let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
         let service = try await Programs.startService(setting)
-        let connection = try Connection(port: service.client.port)
-        var tokens: [String] = []
-        var reads: [[UInt8]] = []
-        for (number, login) in world.logins().enumerated() {
-            let user = try await Reply.of(login, at: connection, status: 200)
-            guard let id = user.objectId, let token = user.token else { throw UnexpectedReply(number: number) }
-            tokens.append(token)
-            reads.append(Self.request("data/Users/\(id)", token: token))
+        let users = try await Self.logIn(world, at: service.client.port)
+        let checks = users.map { Self.check($0.token) }
+        let reads = users.map { Self.request("data/Users/\($0.id)", token: $0.token) }
+        guard try Connection(port: service.client.port).reply(to: checks[0]).body == "true" else {
+            throw UnexpectedReply(number: 0)
         }
-        let checks = tokens.map { Self.request("users/isvalidusertoken/\($0)") }
-        guard try connection.reply(to: checks[0]).body == "true" else { throw UnexpectedReply(number: 0) }
-        let floor = try await Programs.startFloor(People(tokens: tokens), of: .session)
+        let floor = try await Programs.startFloor(People(tokens: users.map(\.token)), of: .session)
         func target(_ name: String, _ requests: [[UInt8]]) -> Target {
             Target(name: name, process: service.process, load: Load(port: service.client.port, requests: requests))
         }
-        let targets = [
+        var targets = [
             Target(name: "floor", process: floor.process, load: Load(port: floor.port, requests: checks)),
             target("service", checks), target("read of user", reads),
         ]
+        if let peer = try await peer.start() {
+            let checks = try await Self.logIn(world, at: peer.port).map { Self.check($0.token) }
+            targets.append(Target(name: "peer", process: peer.process, load: Load(port: peer.port, requests: checks)))
+        }
         for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 2)) }
         let costs = try await targets.inTurns(rounds, setting) {
             await $0.closedLoop(connections: connections, seconds: seconds)
@@ -56,8 +56,22 @@ struct SessionCommand: AsyncParsableCommand {
             atMost: 1.5
         )
         _ = try await service.process.terminate()
-        try await floor.process.kill()
+        for target in targets where target.process !== service.process { try await target.process.kill() }
     }
+
+    /// Logs everybody in.
+    private static func logIn(_ world: People, at port: Int) async throws -> [(id: String, token: String)] {
+        let connection = try Connection(port: port)
+        var users: [(id: String, token: String)] = []
+        for (number, login) in world.logins().enumerated() {
+            let user = try await Reply.of(login, at: connection, status: 200)
+            guard let id = user.objectId, let token = user.token else { throw UnexpectedReply(number: number) }
+            users.append((id, token))
+        }
+        return users
+    }
+
+    private static func check(_ token: String) -> [UInt8] { request("users/isvalidusertoken/\(token)") }
 
     private static func request(_ path: String, token: String? = nil) -> [UInt8] {
         let lines =

@@ -1,45 +1,37 @@
 import TestSupport
 import Testing
-import Vocabulary
 
 @testable import ServerTestSupport
 
 @Suite("The file of FEDERATION_CONFIG_FILE")
 struct ConfigurationFileTests {
-    /// How a command ends, and what it says, with a file of these contents.
-    private func doctor(
-        _ contents: String,
-        _ further: [String: String] = [:]
-    ) async throws -> (status: ProcessEnd?, findings: [String]) {
+    /// `federation migrate` with a file of these contents.
+    private func migrate(_ contents: String, _ further: [String: String] = [:]) async throws -> ManagedProcess {
         try await Document.withFile(contents) { path in
-            let run = try await runFederation(
-                ["doctor", "--offline", "--json"],
+            try await runFederation(
+                ["migrate"],
                 environment: ["FEDERATION_CONFIG_FILE": path].merging(further) { $1 }
             )
-            let findings = try #require(JSON.object(run.standardOutput)?["findings"]?.array, "\(run.standardError)")
-            return (run.exitStatus, findings.compactMap { $0.object?["text"]?.string })
         }
     }
 
     @Test("values stand in levels or joined by dots, in quotes or bare, and the environment goes before them")
     func values() async throws {
-        try await withDatabase(.schema) { database in
+        try await withDatabase(.empty) { database in
             let contents = """
-                {"federation": {"database": {"url": "postgres://nobody@127.0.0.1:1/none", "lease.milliseconds": "900"},
-                  "master": {"key": "\(Canary.masterKey)"}, "mode": "development", "upkeep": {"enabled": false}},
-                 "federation.database.statement": {"milliseconds": 1500}}
+                {"federation": {"database": {"url": "\(database.url)", "lease.milliseconds": "900"}},
+                 "federation.database.prepared": {"statements": false}, "federation.database.statement.milliseconds": 1500}
                 """
-            let found = try await doctor(contents, ["FEDERATION_DATABASE_URL": database.url])
-            #expect(found.status == .exited(0), "\(found.findings)")
-            let away = try await doctor(contents)
-            #expect(away.status != .exited(0), "\(away.findings)")
-            let outside = try await doctor(contents.replacing("1500", with: "0.5"))
-            #expect(
-                outside.findings.contains {
-                    $0.contains("FEDERATION_DATABASE_STATEMENT_MILLISECONDS must be a whole number from 1 to 3600000")
-                },
-                "\(outside.findings)"
-            )
+            let migrated = try await migrate(contents)
+            #expect(migrated.exitStatus == .exited(0), "\(migrated.standardError)")
+            let elsewhere = "postgres://nobody@127.0.0.1:1/none"
+            let overridden = try await migrate(contents, ["FEDERATION_DATABASE_URL": elsewhere])
+            #expect(overridden.exitStatus == .exited(69), "\(overridden.standardError)")
+            for (value, variable) in [("1500", "STATEMENT_MILLISECONDS"), ("false", "PREPARED_STATEMENTS")] {
+                let wrong = try await migrate(contents.replacing(value, with: "0.5"))
+                #expect(wrong.exitStatus == .exited(78))
+                #expect(wrong.standardError.contains("FEDERATION_DATABASE_\(variable) must be"))
+            }
         }
     }
 
@@ -52,12 +44,10 @@ struct ConfigurationFileTests {
         ]
     )
     func problems(contents: String, text: String) async throws {
-        let found = try await doctor(contents)
-        #expect(found.status != .exited(0))
-        #expect(
-            found.findings.contains { $0.contains("FEDERATION_CONFIG_FILE") && $0.contains(text) },
-            "\(found.findings)"
-        )
+        let run = try await migrate(contents)
+        #expect(run.exitStatus == .exited(78))
+        #expect(run.standardError.contains("FEDERATION_CONFIG_FILE: "))
+        #expect(run.standardError.contains(text), "\(run.standardError)")
     }
 
     @Test("a file that is not there is said")
