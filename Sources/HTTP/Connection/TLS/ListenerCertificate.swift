@@ -195,7 +195,8 @@ package final class ListenerCertificate: Sendable {
     private static func isOpen(_ path: String) -> Bool {
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         let facts = try? FileManager.default.attributesOfItem(atPath: path)
-        return (facts?[.posixPermissions] as? Int).map { $0 & 0o004 != 0 } ?? false
+        // UInt is what it is without all of Foundation, and what its NSNumber can be taken for.
+        return (facts?[.posixPermissions] as? UInt).map { $0 & 0o004 != 0 } ?? false
     }
 
     private static func day(_ time: Int) -> String {
