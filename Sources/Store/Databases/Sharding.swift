@@ -19,8 +19,7 @@ final class Sharding: Sendable {
 
     /// What is known of an application's tables.
     private struct Known: Sendable {
-        /// Nil where they are ordinary ones.
-        let shards: Shards?
+        let shards: Shards
         /// By the text and the types of the values; nil for a statement that Citus runs as it is.
         var texts: [Key: Shards.Text?] = [:]
     }
@@ -53,7 +52,7 @@ final class Sharding: Sendable {
     /// The shards of an application's tables; nil where the tables are ordinary ones.
     func shards(ofSchema schema: String) async throws(PostgresError) -> Shards? {
         guard try await isThere() else { return nil }
-        if let known = state.withLockedValue({ $0.schemas[schema] }) { return known.shards }
+        if let known = state.withLockedValue({ $0.schemas[schema]?.shards }) { return known }
         let result = try await main.query(
             """
             select c.relname::text, s.shardid from pg_dist_shard s
@@ -63,7 +62,9 @@ final class Sharding: Sendable {
         )
         var numbers: [String: Int64] = [:]
         for row in result.rows { numbers[try row.decode(0, as: String.self)] = try row.decode(1, as: Int64.self) }
-        let shards = numbers.isEmpty ? nil : Shards(schema: schema, numbers: numbers)
+        // Not remembered, since Citus may be given the tables at any moment.
+        guard !numbers.isEmpty else { return nil }
+        let shards = Shards(schema: schema, numbers: numbers)
         state.withLockedValue { $0.schemas[schema] = Known(shards: shards) }
         return shards
     }
