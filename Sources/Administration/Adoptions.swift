@@ -40,7 +40,8 @@ package struct AdoptionAdministration: Sendable {
             throw Failure(
                 .conflict,
                 """
-                Citus has the tables of \(stored.id), and no table that was there before can be among them: docs/citus.md.
+                Citus has the tables of \(stored.id), and no table that was there before can be among them: \
+                docs/citus.md.
                 """
             )
         }

@@ -10,18 +10,13 @@ struct InstancesCommand: AsyncParsableCommand {
 
     @Option(help: "Numbers of instances; the first is what the others are compared with.")
     var counts = [1, 2, 4]
-    @Option(help: "People who log in again and again.")
-    var people = 500
-    @Option(help: "Seconds of each measurement.")
-    var seconds = 8.0
-    @Option(help: "Measurements in turns; medians count.")
-    var rounds = 3
+    @OptionGroup var measuring: MeasuringOptions
     @Option(help: "Connections of the closed loop, spread over the instances.")
     var connections = 16
 
     func run() async throws {
         let setting = try Setting()
-        let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
+        let world = try await People.make(measuring.people, control: HTTPClient(port: setting.controlPort))
         let installation = Installation(setting)
         try await installation.migrate()
         try await installation.apply(Setting.document)
@@ -38,12 +33,12 @@ struct InstancesCommand: AsyncParsableCommand {
             )
         }
         for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 3)) }
-        let costs = try await targets.inTurns(rounds, setting) {
-            await $0.closedLoop(connections: connections, seconds: seconds)
+        let costs = try await targets.inTurns(measuring.rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: measuring.seconds)
         }
         let report = Report()
         report.costs(
-            "Logins at instances together; \(connections) connections; \(rounds) rounds of \(seconds) s",
+            "Logins at instances together; \(connections) connections; \(measuring.turns)",
             costs,
             order: targets.map(\.name)
         )

@@ -11,12 +11,7 @@ struct LoginCommand: AsyncParsableCommand {
 
     @OptionGroup var former: FormerOption
     @OptionGroup var peer: PeerOption
-    @Option(help: "People who log in again and again.")
-    var people = 500
-    @Option(help: "Seconds of each measurement.")
-    var seconds = 8.0
-    @Option(help: "Measurements of service and floor, in turns; medians count.")
-    var rounds = 3
+    @OptionGroup var measuring: MeasuringOptions
     @Option(help: "Connections of the closed loop.")
     var connections = 16
     @Option(help: "Logins a second of the open loop.")
@@ -29,7 +24,7 @@ struct LoginCommand: AsyncParsableCommand {
     func run() async throws {
         let setting = try Setting()
         let control = HTTPClient(port: setting.controlPort)
-        let world = try await People.make(people, control: control)
+        let world = try await People.make(measuring.people, control: control)
         let service = try await Programs.startService(setting)
         let floor = try await Programs.startFloor(world, of: .accessToken)
         var targets = [
@@ -56,11 +51,11 @@ struct LoginCommand: AsyncParsableCommand {
             let warm = await target.load.closedLoop(connections: connections, seconds: 3)
             try target.check(warm)
         }
-        let costs = try await targets.inTurns(rounds, setting) {
-            await $0.closedLoop(connections: connections, seconds: seconds)
+        let costs = try await targets.inTurns(measuring.rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: measuring.seconds)
         }
         let what =
-            "Logins of \(people) people, each returning; \(connections) connections; \(rounds) rounds of \(seconds) s"
+            "Logins of \(measuring.people) people, each returning; \(connections) connections; \(measuring.turns)"
         report.costs(what, costs, order: ["floor", "service", "former", "peer"])
         report.aim("CPU of a login over the floor", costs.ratios(of: "service", to: "floor", \.process), atMost: 1.15)
         // What a hand-written server of three statements took.
@@ -71,8 +66,8 @@ struct LoginCommand: AsyncParsableCommand {
         let graph = Load(port: setting.graphPort, requests: world.profileRequests())
         for target in targets {
             // Graph is asked beside the logins, so that what it takes itself under this load is known.
-            async let asked = graph.openLoop(rate: rate / 4, connections: 64, seconds: seconds * 2)
-            let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: seconds * 2)
+            async let asked = graph.openLoop(rate: rate / 4, connections: 64, seconds: measuring.seconds * 2)
+            let outcome = await target.load.openLoop(rate: rate, connections: 256, seconds: measuring.seconds * 2)
             try target.check(outcome)
             report.latency(of: target.name, outcome: outcome, graph: await asked, graphDelay: graphDelay)
         }

@@ -10,18 +10,13 @@ struct PoolCommand: AsyncParsableCommand {
 
     @Option(help: "Numbers of connections to PostgreSQL; the first is what the others are compared with.")
     var sizes = [4, 1, 2, 8, 16]
-    @Option(help: "People who log in again and again.")
-    var people = 500
-    @Option(help: "Seconds of each measurement.")
-    var seconds = 8.0
-    @Option(help: "Measurements in turns; medians count.")
-    var rounds = 3
+    @OptionGroup var measuring: MeasuringOptions
     @Option(help: "Connections of the closed loop.")
     var connections = 32
 
     func run() async throws {
         let setting = try Setting()
-        let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
+        let world = try await People.make(measuring.people, control: HTTPClient(port: setting.controlPort))
         let installation = Installation(setting)
         try await installation.migrate()
         try await installation.apply(Setting.document)
@@ -34,11 +29,11 @@ struct PoolCommand: AsyncParsableCommand {
             targets.append(Target(name: "\(size) to PostgreSQL", process: service.process, load: load))
         }
         for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 3)) }
-        let costs = try await targets.inTurns(rounds, setting) {
-            await $0.closedLoop(connections: connections, seconds: seconds)
+        let costs = try await targets.inTurns(measuring.rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: measuring.seconds)
         }
         Report().costs(
-            "Logins by connections to PostgreSQL; \(connections) connections; \(rounds) rounds of \(seconds) s",
+            "Logins by connections to PostgreSQL; \(connections) connections; \(measuring.turns)",
             costs,
             order: targets.map(\.name)
         )

@@ -9,18 +9,13 @@ struct SessionCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var peer: PeerOption
-    @Option(help: "People who are logged in.")
-    var people = 500
-    @Option(help: "Seconds of each measurement.")
-    var seconds = 8.0
-    @Option(help: "Measurements in turns; medians count.")
-    var rounds = 3
+    @OptionGroup var measuring: MeasuringOptions
     @Option(help: "Connections of the closed loop.")
     var connections = 16
 
     func run() async throws {
         let setting = try Setting()
-        let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))
+        let world = try await People.make(measuring.people, control: HTTPClient(port: setting.controlPort))
         let service = try await Programs.startService(setting)
         let users = try await Self.logIn(world, at: service.client.port)
         let checks = users.map { Self.check($0.token) }
@@ -41,12 +36,12 @@ struct SessionCommand: AsyncParsableCommand {
             targets.append(Target(name: "peer", process: peer.process, load: Load(port: peer.port, requests: checks)))
         }
         for target in targets { try target.check(await target.load.closedLoop(connections: connections, seconds: 2)) }
-        let costs = try await targets.inTurns(rounds, setting) {
-            await $0.closedLoop(connections: connections, seconds: seconds)
+        let costs = try await targets.inTurns(measuring.rounds, setting) {
+            await $0.closedLoop(connections: connections, seconds: measuring.seconds)
         }
         let report = Report()
         report.costs(
-            "Checks of \(people) sessions; \(connections) connections; \(rounds) rounds of \(seconds) s",
+            "Checks of \(measuring.people) sessions; \(connections) connections; \(measuring.turns)",
             costs,
             order: targets.map(\.name)
         )

@@ -143,9 +143,7 @@ extension Substring.UTF8View {
     fileprivate var trimmed: Self {
         func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
         let rest = drop(while: isBlank)
-        return rest.prefix(
-            rest.lastIndex { !isBlank($0) }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0
-        )
+        return rest[..<(rest.lastIndex { !isBlank($0) }.map(rest.index(after:)) ?? rest.startIndex)]
     }
 }
 

@@ -3,11 +3,10 @@ internal import CLibPQ
 /// The rows that a statement returned.
 ///
 /// Rows stay in the memory that libpq received them in, and are read from there.
-///
-/// `@unchecked Sendable`: the compiler cannot see into a pointer. By libpq's manual (chapter "Behavior in Threaded
-/// Programs") results are read-only once they are made, and any thread may read them; nothing in this class writes.
-package final class ResultSet: @unchecked Sendable {
-    let result: OpaquePointer
+package final class ResultSet: Sendable {
+    /// By libpq's manual (chapter "Behavior in Threaded Programs") results are read-only once they are made, and any
+    /// thread may read them; nothing in this class writes.
+    nonisolated(unsafe) let result: OpaquePointer
 
     /// The number of rows.
     package let count: Int

@@ -1,5 +1,5 @@
 extension TestDatabase {
-    /// Runs the closure while another session has run statements that lock, or write, and has not ended its transaction.
+    /// Runs the closure while another session has run statements that lock, or write, in a transaction that goes on.
     ///
     /// It is committed afterwards; where the closure throws it is rolled back.
     ///

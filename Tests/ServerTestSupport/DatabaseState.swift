@@ -42,7 +42,8 @@ extension Deployment {
                     case tablename when 'mails' then 'r.event' else 'r::text' end as seen from pg_tables
                 where schemaname not in ('pg_catalog', 'information_schema') order by 1
             loop
-                execute format('select %1$L || count(*) || %2$L || md5(coalesce(string_agg(%3$s, %4$L order by %3$s), %5$L)) from %6$s r',
+                execute format(
+                    'select %1$L || count(*) || %2$L || md5(coalesce(string_agg(%3$s, %4$L order by %3$s), %5$L)) from %6$s r',
                     t.name || ': ', ' rows ', t.seen, '|', '', t.name) into line;
                 return next line;
             end loop;

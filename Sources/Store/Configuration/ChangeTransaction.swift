@@ -84,8 +84,8 @@ extension Store {
             throw Failure(
                 .conflict,
                 """
-                Citus has the tables of \(stored.id). Take them back by citus_schema_undistribute (docs/citus.md) before \
-                they are copied to another database.
+                Citus has the tables of \(stored.id). Take them back by citus_schema_undistribute (docs/citus.md) \
+                before they are copied to another database.
                 """
             )
         }
@@ -107,8 +107,8 @@ extension Store {
             throw Failure(
                 .storeUnavailable,
                 """
-                The change is made where the users of \(id) are, and the configuration does not say so yet, since another \
-                change holds it or the main database is away. Repeat the change to finish it.
+                The change is made where the users of \(id) are, and the configuration does not say so yet, since \
+                another change holds it or the main database is away. Repeat the change to finish it.
                 """,
                 retryAfter: 2,
                 cause: "\(error)"

@@ -86,8 +86,8 @@ extension Store {
             throw Failure(
                 .storeUnavailable,
                 """
-                The application \(stored.id) is there, but not on \(node): Citus has not moved it. See its log, and move \
-                the schema \(stored.schema) by citus_schema_move.
+                The application \(stored.id) is there, but not on \(node): Citus has not moved it. See its log, and \
+                move the schema \(stored.schema) by citus_schema_move.
                 """,
                 cause: "\(error)"
             )

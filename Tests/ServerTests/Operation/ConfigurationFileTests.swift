@@ -20,7 +20,8 @@ struct ConfigurationFileTests {
         try await withDatabase(.empty) { database in
             let contents = """
                 {"federation": {"database": {"url": "\(database.url)", "lease.milliseconds": "900"}},
-                 "federation.database.prepared": {"statements": false}, "federation.database.statement.milliseconds": 1500}
+                 "federation.database.prepared": {"statements": false},
+                 "federation.database.statement.milliseconds": 1500}
                 """
             let migrated = try await migrate(contents)
             #expect(migrated.exitStatus == .exited(0), "\(migrated.standardError)")
