@@ -31,6 +31,13 @@ struct Database {
         .compactMap { row in row.first.flatMap { Int32($0) }.map(Self.anonymousMemory) }
     }
 
+    /// Has each commit of the cluster wait for some milliseconds before it is forced to disk, as on a slower one.
+    func delayCommits(milliseconds: Int) async throws {
+        try await rows(of: "alter system set commit_siblings = 0")
+        try await rows(of: "alter system set commit_delay = \(milliseconds * 1000)")
+        try await rows(of: "select pg_reload_conf()")
+    }
+
     /// Where the cluster's write-ahead log ends; every commit that was answered is before it.
     func logPosition() async throws -> String {
         try await rows(of: "create extension if not exists pg_walinspect")

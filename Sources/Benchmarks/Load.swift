@@ -47,13 +47,15 @@ struct Load: Sendable {
         await run(connections: connections) { [count = requests.count] in $0 < count ? .now : nil }
     }
 
-    /// Calls are due at a fixed rate whatever becomes of those before them; what a call waits for a free connection
-    /// counts.
-    func openLoop(rate: Double, connections: Int, seconds: Double) async -> Outcome {
+    /// Calls are due at a fixed rate whatever becomes of those before them.
+    ///
+    /// What a call waits for a free connection counts. Those that found none until the end are sent later, or not at
+    /// all where the load is `cutOff`.
+    func openLoop(rate: Double, connections: Int, seconds: Double, cutOff: Bool = false) async -> Outcome {
         let start = ContinuousClock.now
-        let total = Int(rate * seconds)
+        let (total, end) = (Int(rate * seconds), start + .seconds(seconds))
         return await run(connections: connections) { index in
-            index < total ? start + .seconds(Double(index) / rate) : nil
+            index < total && !(cutOff && .now > end) ? start + .seconds(Double(index) / rate) : nil
         }
     }
 

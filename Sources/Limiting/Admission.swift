@@ -38,6 +38,8 @@ package final class Admission: Sendable {
         package let writes: (underWay: Int, limit: Int, waiting: Int)
         /// Refused since the start: logins at the entrance, and writes that had no room or waited too long.
         package let refused: (logins: Int, writes: Int)
+        /// Executors of requests that were late at the last look.
+        package let behind: Int
     }
 
     private typealias Waiter = CheckedContinuation<Bool, Never>
@@ -47,6 +49,8 @@ package final class Admission: Sendable {
         /// The room in front of each database; nil is the main one.
         var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
+        /// The executors of requests that were late at the last look, by their places in `run`.
+        var behind: Set<Int> = []
     }
 
     /// The room in front of one database: another one that hangs takes none of its places.
@@ -70,9 +74,12 @@ package final class Admission: Sendable {
 
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
+    private let patience: Duration
 
     /// How late a task may run for half a second on end; more, and the machine has too much to do.
     static let lateness: Duration = .milliseconds(100)
+    /// How late a task of requests may run; more, and what was let in is done elsewhere.
+    static let requestLateness: Duration = .milliseconds(50)
     /// How long a write may take on end; more, and the database has.
     static let writing: Duration = .milliseconds(250)
     /// How often it is looked at how late a task runs, and who has waited for too long.
@@ -82,18 +89,17 @@ package final class Admission: Sendable {
 
     package init(_ settings: Settings = Settings()) {
         let interval: Duration = .milliseconds(500)
+        let logins = min(Self.fewestLogins, settings.logins)...settings.logins
+        func limit(_ target: Duration) -> AdaptiveLimit {
+            AdaptiveLimit(logins, rest: settings.logins, target: target, interval: interval)
+        }
         state = NIOLockedValueBox(
             State(
-                entrance: Entrance(
-                    limit: AdaptiveLimit(
-                        min(Self.fewestLogins, settings.logins)...settings.logins,
-                        rest: settings.logins,
-                        target: Self.lateness,
-                        interval: interval
-                    )
-                )
+                // Where writes of an application stand for half of what they may, more of it is let in than is written.
+                entrance: Entrance(limit: limit(Self.lateness), own: limit(settings.patience / 2))
             )
         )
+        patience = settings.patience
         newRoom = {
             WaitingRoom(
                 // Few at first: those that a lock catches unawares hold up the connections one after another.
@@ -117,7 +123,15 @@ package final class Admission: Sendable {
         of database: DatabaseVariable?,
         _ body: (inout Room) -> Result
     ) -> Result {
-        state.withLockedValue { body(&$0.rooms[database, default: Room(room: newRoom())]) }
+        state.withLockedValue { inRoom(of: database, &$0, body) }
+    }
+
+    private func inRoom<Result>(
+        of database: DatabaseVariable?,
+        _ state: inout State,
+        _ body: (inout Room) -> Result
+    ) -> Result {
+        body(&state.rooms[database, default: Room(room: newRoom())])
     }
 
     package var statistics: Statistics {
@@ -129,12 +143,16 @@ package final class Admission: Sendable {
                     sum.1 += room.room.limit.limit
                     sum.2 += room.room.waiting
                 },
-                refused: state.refused
+                refused: state.refused,
+                behind: state.behind.count
             )
         }
     }
 
     /// Does something that counts as a login, from the parsed request to the reply, where there is room.
+    ///
+    /// Where the executors of requests are behind, it is done on Swift's pool: there, what was let in has processors to
+    /// itself, instead of standing behind all that comes and is refused at each of its steps.
     ///
     /// - Throws: `overloaded` with the message where there is none, and what the body throws.
     package func admit<Result>(
@@ -142,13 +160,14 @@ package final class Admission: Sendable {
         orRefuse message: String = "Too many logins are under way. Try again shortly.",
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let isIn = state.withLockedValue { state in
+        let (isIn, isBehind) = state.withLockedValue { state in
             let isIn = state.entrance.enter(application)
             if !isIn { state.refused.logins += 1 }
-            return isIn
+            return (isIn, !state.behind.isEmpty)
         }
         guard isIn else { throw Failure(.overloaded, message, retryAfter: 1) }
         defer { state.withLockedValue { $0.entrance.leave(application) } }
+        if isBehind { return try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body) }
         return try await body()
     }
 
@@ -165,31 +184,49 @@ package final class Admission: Sendable {
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         let (application, database) = (application.id, application.database)
-        guard await enter(application, at: database) else {
-            state.withLockedValue { $0.refused.writes += 1 }
-            throw inRoom(of: database) { $0.refusal }
-        }
+        let arrived = ContinuousClock.now
+        guard await enter(application, at: database) else { throw refuse(application, at: database, since: arrived) }
         let began = ContinuousClock.now
         do throws(Failure) {
             let result = try await body()
-            leave(application, at: database, since: began, isAway: false)
+            leave(application, at: database, waited: began - arrived, since: began, isAway: false)
             return result
         } catch {
-            leave(application, at: database, since: began, isAway: error.reason == .storeUnavailable)
+            let isAway = error.reason == .storeUnavailable
+            leave(application, at: database, waited: began - arrived, since: began, isAway: isAway)
             throw error
+        }
+    }
+
+    private func refuse(
+        _ application: ApplicationID,
+        at database: DatabaseVariable?,
+        since arrived: ContinuousClock.Instant
+    ) -> Failure {
+        let now = ContinuousClock.now
+        return state.withLockedValue { state in
+            state.refused.writes += 1
+            let (isAway, refusal) = inRoom(of: database, &state) { ($0.isAway, $0.refusal) }
+            // Nothing is learnt from a database that is away: once it is back, everybody may come.
+            if !isAway { state.entrance.observe(wait: max(now - arrived, patience), of: application, at: now) }
+            return refusal
         }
     }
 
     private func leave(
         _ application: ApplicationID,
         at database: DatabaseVariable?,
+        waited: Duration,
         since began: ContinuousClock.Instant,
         isAway: Bool
     ) {
         let now = ContinuousClock.now
-        let served = inRoom(of: database) { room in
-            room.isAway = isAway
-            return room.room.leave(application, took: now - began, at: now)
+        let served = state.withLockedValue { state in
+            state.entrance.observe(wait: waited, of: application, at: now)
+            return inRoom(of: database, &state) { room in
+                room.isAway = isAway
+                return room.room.leave(application, took: now - began, at: now)
+            }
         }
         for next in served { next.resume(returning: true) }
     }
@@ -208,16 +245,40 @@ package final class Admission: Sendable {
     /// Looks, until the task is cancelled, how late tasks run and who has waited for too long.
     ///
     /// Without it the entrance stays as wide as it is, and who waits does so until others leave.
-    package func run() async {
+    ///
+    /// - Parameter executors: What requests are served by.
+    package func run(servedBy executors: [any TaskExecutor] = []) async {
+        await withTaskGroup { group in
+            for (place, executor) in executors.enumerated() {
+                group.addTask(executorPreference: executor) {
+                    await Self.look { lateness, _ in
+                        self.state.withLockedValue { state in
+                            if lateness > Self.requestLateness {
+                                state.behind.insert(place)
+                            } else {
+                                state.behind.remove(place)
+                            }
+                        }
+                    }
+                }
+            }
+            await Self.look { lateness, now in
+                let expired = state.withLockedValue { state in
+                    state.entrance.observe(lateness: lateness, at: now)
+                    return state.rooms.keys.flatMap { state.rooms[$0]?.room.expire(at: now) ?? [] }
+                }
+                for waiter in expired { waiter.resume(returning: false) }
+            }
+        }
+    }
+
+    /// Finds time and again how late a task runs that only wanted to.
+    private static func look(_ note: (Duration, ContinuousClock.Instant) -> Void) async {
         while !Task.isCancelled {
-            let due = ContinuousClock.now + Self.lookInterval
+            let due = ContinuousClock.now + lookInterval
             try? await Task.sleep(until: due, tolerance: .zero)
             let now = ContinuousClock.now
-            let expired = state.withLockedValue { state in
-                state.entrance.observe(lateness: max(now - due, .zero), at: now)
-                return state.rooms.keys.flatMap { state.rooms[$0]?.room.expire(at: now) ?? [] }
-            }
-            for waiter in expired { waiter.resume(returning: false) }
+            note(max(now - due, .zero), now)
         }
     }
 }

@@ -1,19 +1,36 @@
 import Vocabulary
 
-/// Who is let in: so much under way at once as the machine takes, none of it waiting, and no application keeping
-/// another out.
+/// Who is let in: so much under way at once as the machine and the database take, none of it waiting, and no application
+/// keeping another out.
 ///
-/// What tells how much the machine takes is how late a task runs that only wanted to (`AdaptiveLimit`). Who waits for a
-/// provider holds a place and makes nobody late, so a provider that hangs does not shrink the limit.
+/// What tells how much the machine takes is how late a task runs that only wanted to, and how much of an application the
+/// database takes, how long its writes wait for their turn (`AdaptiveLimit`): who would not come to write is told so
+/// before a provider is asked about them. Who waits for a provider holds a place, makes nobody late and stands in no
+/// line, so a provider that hangs shrinks nothing.
 ///
 /// Pure.
 struct Entrance: Sendable {
-    private(set) var limit: AdaptiveLimit
-    private(set) var underWay = 0
-    private var byApplication: [ApplicationID: Int] = [:]
+    typealias Instant = ContinuousClock.Instant
 
-    init(limit: AdaptiveLimit) {
+    /// An application of which something is under way.
+    private struct Share: Sendable {
+        var underWay = 0
+        /// By how long its writes wait.
+        var limit: AdaptiveLimit
+    }
+
+    /// By how late tasks run.
+    private(set) var limit: AdaptiveLimit
+    /// What each application begins with.
+    ///
+    /// What one has learnt is forgotten when nothing of it is under way any more, since nothing stands in its line then.
+    private let own: AdaptiveLimit
+    private(set) var underWay = 0
+    private var shares: [ApplicationID: Share] = [:]
+
+    init(limit: AdaptiveLimit, own: AdaptiveLimit) {
         self.limit = limit
+        self.own = own
     }
 
     /// Lets one in, if there is a place for its application; `leave` must follow then.
@@ -22,26 +39,41 @@ struct Entrance: Sendable {
     /// none.
     mutating func enter(_ application: ApplicationID) -> Bool {
         let limit = limit.limit
-        let own = byApplication[application] ?? 0
-        let share = limit / (byApplication.count + (own == 0 ? 1 : 0))
-        guard underWay < limit - limit / 8 || underWay < limit && own < max(share, 1) else {
+        var share = shares.removeValue(forKey: application) ?? Share(limit: own)
+        defer { if share.underWay > 0 { shares[application] = share } }
+        guard underWay < limit - limit / 8 || underWay < limit && share.underWay < max(limit / (shares.count + 1), 1)
+        else {
             self.limit.note(underWay: limit)
             return false
         }
+        guard share.underWay < share.limit.limit else {
+            share.limit.note(underWay: share.underWay)
+            return false
+        }
         underWay += 1
-        byApplication[application] = own + 1
+        share.underWay += 1
         self.limit.note(underWay: underWay)
+        share.limit.note(underWay: share.underWay)
         return true
     }
 
     mutating func leave(_ application: ApplicationID) {
-        guard let own = byApplication[application] else { return }
+        guard let share = shares[application] else { return }
         underWay -= 1
-        byApplication[application] = own > 1 ? own - 1 : nil
+        if share.underWay > 1 {
+            shares[application]?.underWay -= 1
+        } else {
+            shares[application] = nil
+        }
     }
 
     /// Notes how late a task ran.
-    mutating func observe(lateness: Duration, at now: ContinuousClock.Instant) {
+    mutating func observe(lateness: Duration, at now: Instant) {
         limit.observe(lateness, at: now)
+    }
+
+    /// Notes how long a write of an application has waited for its turn, or until it was refused.
+    mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
+        shares[application]?.limit.observe(wait, at: now)
     }
 }

@@ -150,7 +150,10 @@ package struct LoginLog: Sendable {
             for name in loaded.configured(provider)?.loggedDetails ?? [] {
                 if let value = failure.details[name] { metadata[name] = "\(value.text)" }
             }
-            metadata.merge(facts(of: subject, in: application)) { own, _ in own }
+            // Of a flood that is turned away nobody asks whose credentials it brought, and a pseudonym is a hash.
+            if failure.reason != .overloaded {
+                metadata.merge(facts(of: subject, in: application)) { own, _ in own }
+            }
             logger.log(level: failure.isOwnFault ? .error : .notice, "login", metadata: metadata)
         }
     }

@@ -11,6 +11,7 @@ import Limiting
 import Logging
 import Maintenance
 import NIOCore
+import NIOPosix
 import Notifications
 import Observability
 import Passwords
@@ -234,7 +235,9 @@ enum Wiring {
                 backlog: 4096,
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.httpConnections)
             ),
-            onServerRunning: { _ in
+            onServerRunning: { listener in
+                // Four at a time, as is usual, would let newcomers stand behind the requests of many others.
+                try? await listener.setOption(.maxMessagesPerRead, value: 64).get()
                 do { try socket?.open() } catch { logger.error("socket", metadata: ["cause": "\(error)"]) }
             },
             logger: logger
@@ -270,7 +273,8 @@ private struct AdmissionService: Service {
     let admission: Admission
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await admission.run() }
+        let executors = MultiThreadedEventLoopGroup.singleton.makeIterator().map(EventLoopExecutor.init)
+        await cancelWhenGracefulShutdown { await admission.run(servedBy: executors) }
     }
 }
 

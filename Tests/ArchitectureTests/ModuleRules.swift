@@ -73,7 +73,7 @@ enum ModuleRules {
         ],
         "Server": service.union([
             "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
-            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "ServiceLifecycle",
+            "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOPosix", "ServiceLifecycle",
             "Tracing", "UnixSignals",
         ]),
         "GraphSimulator": [

@@ -1,9 +1,11 @@
+import Dispatch
+import NIOConcurrencyHelpers
 import Testing
 import Vocabulary
 
 @testable import Limiting
 
-@Suite("Admission")
+@Suite("Admission", .timeLimit(.minutes(2)))
 struct AdmissionTests {
     @Test("many of several applications pass, never more at once than there are places, and all places are free again")
     func concurrent() async throws {
@@ -115,5 +117,106 @@ struct AdmissionTests {
         }
         #expect(failure?.reason == .overloaded && failure?.message == "Later.")
         #expect(admission.statistics.refused.logins == 1)
+    }
+
+    @Test("when writes of an application wait for too long, its logins are refused before anything is done for them")
+    func door() async throws {
+        let admission = Admission(.init(logins: 100, writes: 1...1, patience: .milliseconds(150)))
+        let (shop, game) = (try configured("shop"), try configured("game"))
+        let running = Task { await admission.run() }
+        defer { running.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            try await admission.write(of: shop) { () throws(Failure) in
+                // The place stays taken, and each who waits for it comes again when it was refused.
+                for _ in 0..<40 {
+                    group.addTask {
+                        try await admission.admit(shop.id) { () throws(Failure) in
+                            while admission.statistics.refused.logins == 0, !Task.isCancelled {
+                                do throws(Failure) {
+                                    try await admission.write(of: shop) { () throws(Failure) in }
+                                } catch { #expect(error.reason == .overloaded) }
+                            }
+                        }
+                    }
+                }
+                while await isLetIn(shop, to: admission), !Task.isCancelled { await Task.yield() }
+                #expect(await isLetIn(game, to: admission))
+            }
+            try await group.waitForAll()
+        }
+        #expect(await isLetIn(shop, to: admission), "nothing of it is under way any more")
+    }
+
+    @Test("where the executor of requests is late, what was let in is done elsewhere, until it is not")
+    func behind() async throws {
+        let (admission, executor, shop) = (Admission(), HeldExecutor(), try application("shop"))
+        let running = Task { await admission.run(servedBy: [executor]) }
+        defer {
+            running.cancel()
+            executor.open()
+        }
+        func whereItIsDone() async throws -> UnownedTaskExecutor? {
+            try await admission.admit(shop) { () throws(Failure) in
+                withUnsafeCurrentTask { $0?.unownedTaskExecutor }
+            }
+        }
+        #expect(try await whereItIsDone() == nil, "where the request is")
+
+        // The beginning, and the moment from which on it is late.
+        for _ in 0..<2 {
+            while !executor.isAsked, !Task.isCancelled { await Task.yield() }
+            try await Task.sleep(for: Admission.requestLateness + .milliseconds(1))
+            executor.doFirst()
+        }
+        while admission.statistics.behind == 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await whereItIsDone() == globalConcurrentExecutor.asUnownedTaskExecutor())
+
+        while admission.statistics.behind > 0, !Task.isCancelled {
+            executor.doFirst()
+            await Task.yield()
+        }
+        #expect(try await whereItIsDone() == nil)
+    }
+
+    private func isLetIn(_ application: Application, to admission: Admission) async -> Bool {
+        do throws(Failure) {
+            try await admission.admit(application.id) { () throws(Failure) in }
+            return true
+        } catch { return false }
+    }
+}
+
+/// An executor that does only what it is told to.
+private final class HeldExecutor: TaskExecutor {
+    private let state = NIOLockedValueBox((jobs: [UnownedJob](), isOpen: false))
+    private let thread = DispatchQueue(label: "held")
+
+    /// Whether there is something to do.
+    var isAsked: Bool { state.withLockedValue { !$0.jobs.isEmpty } }
+
+    func doFirst() {
+        if let job = state.withLockedValue({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) { run(job) }
+    }
+
+    /// Does everything from now on.
+    func open() {
+        let jobs = state.withLockedValue { state in
+            defer { state = ([], true) }
+            return state.jobs
+        }
+        for job in jobs { run(job) }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isOpen = state.withLockedValue { state in
+            if !state.isOpen { state.jobs.append(job) }
+            return state.isOpen
+        }
+        if isOpen { run(job) }
+    }
+
+    private func run(_ job: UnownedJob) {
+        thread.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -6,9 +6,8 @@ import Vocabulary
 @Suite("The entrance")
 struct EntranceTests {
     private static func entrance(_ places: Int) -> Entrance {
-        Entrance(
-            limit: AdaptiveLimit(1...places, rest: places, target: .milliseconds(100), interval: .milliseconds(500))
-        )
+        let limit = AdaptiveLimit(1...places, rest: places, target: .milliseconds(100), interval: .milliseconds(500))
+        return Entrance(limit: limit, own: limit)
     }
 
     @Test("one application alone has all places, and no more")
@@ -61,5 +60,45 @@ struct EntranceTests {
         #expect(entrance.limit.limit == 300)
         #expect(entrance.enter(shop) == false)
         #expect(entrance.underWay == 400, "nobody is thrown out")
+    }
+
+    @Test("of an application whose writes wait less is let in, until they do not; of another one as much as before")
+    func waiting() throws {
+        var entrance = Self.entrance(1000)
+        let (shop, game) = (try application("shop"), try application("game"))
+        for _ in 0..<400 { #expect(entrance.enter(shop) == true) }
+        #expect(entrance.enter(game) == true)
+        var now = ContinuousClock.now
+        for _ in 0..<12 {
+            entrance.observe(wait: .milliseconds(200), of: shop, at: now)
+            entrance.observe(wait: .zero, of: game, at: now)
+            now += .milliseconds(50)
+        }
+        for _ in 0..<101 { entrance.leave(shop) }
+        #expect((0..<1000).count { _ in entrance.enter(shop) } == 1, "300 of the 400")
+        #expect((0..<100).count { _ in entrance.enter(game) } == 100)
+        #expect(entrance.limit.limit == 1000)
+
+        for _ in 0..<12 {
+            entrance.observe(wait: .milliseconds(20), of: shop, at: now)
+            now += .milliseconds(50)
+        }
+        #expect((0..<1000).count { _ in entrance.enter(shop) } == 37, "an eighth more, since all were wanted")
+    }
+
+    @Test("what was learnt of an application is forgotten with the last of it")
+    func forgotten() throws {
+        var entrance = Self.entrance(100)
+        let shop = try application("shop")
+        for _ in 0..<40 { _ = entrance.enter(shop) }
+        var now = ContinuousClock.now
+        for _ in 0..<12 {
+            entrance.observe(wait: .seconds(1), of: shop, at: now)
+            now += .milliseconds(50)
+        }
+        #expect(entrance.enter(shop) == false)
+        for _ in 0..<40 { entrance.leave(shop) }
+        entrance.observe(wait: .seconds(1), of: shop, at: now)
+        #expect((0..<200).count { _ in entrance.enter(shop) } == 100)
     }
 }

@@ -42,6 +42,12 @@ extension MetricFamily {
             isRead: true
         ),
         MetricFamily(
+            "federation_event_loops_late",
+            .gauge,
+            "Event loops of requests that were late at the last look.",
+            isRead: true
+        ),
+        MetricFamily(
             "federation_admission_refused_total",
             .counter,
             "What was refused since too much was under way.",

@@ -56,6 +56,7 @@ struct ServiceStatistics: Sendable {
             MetricSample("federation_logins_in_flight", [], admitted.logins.underWay),
             MetricSample("federation_admission_limit", ["logins"], admitted.logins.limit),
             MetricSample("federation_admission_limit", ["writes"], admitted.writes.limit),
+            MetricSample("federation_event_loops_late", [], admitted.behind),
             MetricSample("federation_admission_refused_total", ["logins"], admitted.refused.logins),
             MetricSample("federation_admission_refused_total", ["writes"], admitted.refused.writes),
             MetricSample("federation_writes_in_flight", [], admitted.writes.underWay),
