@@ -53,10 +53,12 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         self.most = most
     }
 
+    /// How many places an application may hold, of those that there are.
+    private var share: Int { max(limit.limit - limit.limit / 4, 1) }
+
     /// How many places an application may hold.
     private func places(of line: Line) -> Int {
-        let largest = max(limit.limit - limit.limit / 4, 1)
-        return lines.count > 1 ? min(line.limit.limit, largest) : largest
+        lines.count > 1 ? min(line.limit.limit, share) : share
     }
 
     /// Takes a place if one is free and nobody of the application waits for it.
@@ -72,7 +74,8 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     mutating func arrive(_ waiter: Waiter, of application: ApplicationID, at now: Instant) -> Arrival {
         if enter(application, at: now) { return .admitted }
         guard let line = lines[application] else { return .refused }
-        limit.note(underWay: held)
+        // Who is alone stops at its share, and it is the limit that is in the way.
+        limit.note(underWay: line.held >= share ? limit.limit : held)
         lines[application]?.limit.note(underWay: line.held)
         guard waiting < most else { return .refused }
         if line.waiting.isEmpty { turns.append(application) }
