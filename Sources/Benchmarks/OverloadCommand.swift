@@ -28,6 +28,10 @@ struct OverloadCommand: AsyncParsableCommand {
     @Option(help: "Milliseconds that a commit takes at least, up to 100.")
     var commitDelay = 10
 
+    func validate() throws {
+        guard (0...100).contains(commitDelay) else { throw ValidationError("--commit-delay must be from 0 to 100.") }
+    }
+
     func run() async throws {
         let setting = try Setting()
         let world = try await People.make(people, control: HTTPClient(port: setting.controlPort))

@@ -207,8 +207,11 @@ package final class Admission: Sendable {
         return state.withLockedValue { state in
             state.refused.writes += 1
             let (isAway, refusal) = inRoom(of: database, &state) { ($0.isAway, $0.refusal) }
-            // Nothing is learnt from a database that is away: once it is back, everybody may come.
-            if !isAway { state.entrance.observe(wait: max(now - arrived, patience), of: application, at: now) }
+            // Nothing is learnt from a database that is away: once it is back, everybody may come. Who found no room to
+            // wait did not wait, and others may fill it.
+            if !isAway, now - arrived >= patience {
+                state.entrance.observe(wait: now - arrived, of: application, at: now)
+            }
             return refusal
         }
     }
@@ -222,7 +225,7 @@ package final class Admission: Sendable {
     ) {
         let now = ContinuousClock.now
         let served = state.withLockedValue { state in
-            state.entrance.observe(wait: waited, of: application, at: now)
+            if !isAway { state.entrance.observe(wait: waited, of: application, at: now) }
             return inRoom(of: database, &state) { room in
                 room.isAway = isAway
                 return room.room.leave(application, took: now - began, at: now)
@@ -250,21 +253,14 @@ package final class Admission: Sendable {
     package func run(servedBy executors: [any TaskExecutor] = []) async {
         await withTaskGroup { group in
             for (place, executor) in executors.enumerated() {
-                group.addTask(executorPreference: executor) {
-                    await Self.look { lateness, _ in
-                        self.state.withLockedValue { state in
-                            if lateness > Self.requestLateness {
-                                state.behind.insert(place)
-                            } else {
-                                state.behind.remove(place)
-                            }
-                        }
-                    }
-                }
+                group.addTask { await self.look(at: executor, place) }
             }
-            await Self.look { lateness, now in
+            await Self.look { due in
+                let now = ContinuousClock.now
                 let expired = state.withLockedValue { state in
-                    state.entrance.observe(lateness: lateness, at: now)
+                    state.entrance.observe(lateness: max(now - due, .zero), at: now)
+                    let waiting = Set(state.rooms.values.flatMap(\.room.applicationsWaiting))
+                    state.entrance.observe(nobodyWaitingBut: waiting, at: now)
                     return state.rooms.keys.flatMap { state.rooms[$0]?.room.expire(at: now) ?? [] }
                 }
                 for waiter in expired { waiter.resume(returning: false) }
@@ -272,13 +268,27 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Finds time and again how late a task runs that only wanted to.
-    private static func look(_ note: (Duration, ContinuousClock.Instant) -> Void) async {
+    /// Looks how late a task runs that goes over to an executor.
+    private func look(at executor: any TaskExecutor, _ place: Int) async {
+        await Self.look { _ in
+            let asked = ContinuousClock.now
+            let lateness = await withTaskExecutorPreference(executor) { ContinuousClock.now - asked }
+            state.withLockedValue { state in
+                if lateness > Self.requestLateness {
+                    state.behind.insert(place)
+                } else {
+                    state.behind.remove(place)
+                }
+            }
+        }
+    }
+
+    /// Does something time and again, until the task is cancelled; it hears when it was due.
+    private static func look(_ body: (ContinuousClock.Instant) async -> Void) async {
         while !Task.isCancelled {
             let due = ContinuousClock.now + lookInterval
             try? await Task.sleep(until: due, tolerance: .zero)
-            let now = ContinuousClock.now
-            note(max(now - due, .zero), now)
+            await body(due)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Vocabulary
 
-/// Who is let in: so much under way at once as the machine and the database take, none of it waiting, and no application
-/// keeping another out.
+/// Who is let in: so much under way at once as the machine and the database take, nobody in front of the entrance, and no
+/// application keeping another out.
 ///
 /// What tells how much the machine takes is how late a task runs that only wanted to, and how much of an application the
 /// database takes, how long its writes wait for their turn (`AdaptiveLimit`): who would not come to write is told so
@@ -75,5 +75,14 @@ struct Entrance: Sendable {
     /// Notes how long a write of an application has waited for its turn, or until it was refused.
     mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
         shares[application]?.limit.observe(wait, at: now)
+    }
+
+    /// Notes that of all applications but these nobody waits for a turn to write.
+    ///
+    /// So only a line that stands on end shrinks a limit, and one that shrank grows where nothing is written.
+    mutating func observe(nobodyWaitingBut waiting: Set<ApplicationID>, at now: Instant) {
+        for application in shares.keys where !waiting.contains(application) {
+            shares[application]?.limit.observe(.zero, at: now)
+        }
     }
 }

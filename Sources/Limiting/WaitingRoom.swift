@@ -41,6 +41,10 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     private var lines: [ApplicationID: Line] = [:]
     /// The applications of which somebody waits, each once, in the order in which they are served.
     private var turns: Deque<ApplicationID> = []
+
+    /// The applications of which somebody waits.
+    var applicationsWaiting: some Sequence<ApplicationID> { turns }
+
     private var lastLook: Instant?
 
     /// How long an application is remembered, with what is known of its writes.
@@ -53,12 +57,10 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         self.most = most
     }
 
-    /// How many places an application may hold, of those that there are.
-    private var share: Int { max(limit.limit - limit.limit / 4, 1) }
-
     /// How many places an application may hold.
     private func places(of line: Line) -> Int {
-        lines.count > 1 ? min(line.limit.limit, share) : share
+        let largest = max(limit.limit - limit.limit / 4, 1)
+        return lines.count > 1 ? min(line.limit.limit, largest) : largest
     }
 
     /// Takes a place if one is free and nobody of the application waits for it.
@@ -74,8 +76,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     mutating func arrive(_ waiter: Waiter, of application: ApplicationID, at now: Instant) -> Arrival {
         if enter(application, at: now) { return .admitted }
         guard let line = lines[application] else { return .refused }
-        // Who is alone stops at its share, and it is the limit that is in the way.
-        limit.note(underWay: line.held >= share ? limit.limit : held)
+        limit.note(underWay: held)
         lines[application]?.limit.note(underWay: line.held)
         guard waiting < most else { return .refused }
         if line.waiting.isEmpty { turns.append(application) }

@@ -53,6 +53,7 @@ package final class ManagedProcess: Sendable {
     /// The variables that a child takes over from the test process.
     package static let inheritedVariables = [
         "PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "TSAN_OPTIONS", "ASAN_OPTIONS",
+        "SWIFT_BACKTRACE",
     ]
 
     private static let inheritedEnvironment: [String: String] = {

@@ -101,4 +101,26 @@ struct EntranceTests {
         entrance.observe(wait: .seconds(1), of: shop, at: now)
         #expect((0..<200).count { _ in entrance.enter(shop) } == 100)
     }
+
+    @Test("a wait in a line that does not stand shrinks nothing, and where nothing is written what shrank grows again")
+    func noLine() throws {
+        var entrance = Self.entrance(100)
+        let (shop, game) = (try application("shop"), try application("game"))
+        #expect(entrance.enter(shop) == true)
+        for _ in 0..<50 { _ = entrance.enter(game) }
+        var now = ContinuousClock.now
+        for _ in 0..<12 {
+            entrance.observe(wait: .seconds(1), of: shop, at: now)
+            entrance.observe(wait: .seconds(1), of: game, at: now)
+            entrance.observe(nobodyWaitingBut: [game], at: now)
+            now += .milliseconds(50)
+        }
+        #expect((0..<20).count { _ in entrance.enter(shop) } == 20)
+        #expect(entrance.enter(game) == false)
+        for _ in 0..<400 {
+            entrance.observe(nobodyWaitingBut: [], at: now)
+            now += .milliseconds(50)
+        }
+        #expect(entrance.enter(game) == true)
+    }
 }

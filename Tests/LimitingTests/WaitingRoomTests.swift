@@ -132,20 +132,6 @@ struct WaitingRoomTests {
         #expect(served < 6 && room.held == 6 - 6 + served)
     }
 
-    @Test("an application that is alone, and wants more than its share, has the limit grow while its writes are quick")
-    func grown() throws {
-        var room = Self.room(4...64, rest: 4)
-        let shop = try application("shop")
-        var now = start
-        for number in 0..<8 {
-            while room.enter(shop, at: now) {}
-            _ = room.arrive("\(number)", of: shop, at: now)
-            now += .milliseconds(600)
-            while room.held > 0 { _ = room.leave(shop, took: .milliseconds(10), at: now) }
-        }
-        #expect(room.limit.limit >= 10)
-    }
-
     /// As many writes as there may be, each of which takes as long, for some seconds; an application that is quick
     /// comes between them.
     private func slowBesideQuick(_ room: inout WaitingRoom<String>, quick: ApplicationID?) throws -> (
