@@ -38,7 +38,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 /// What scripts/fuzz sets: the library of Tests/Fuzz becomes a program, whose main function is libFuzzer's.
 let isFuzzing = Context.environment["FEDERATION_FUZZING"] != nil
-/// Not optimized, as what is attacked is: inlining what it opens with @testable ends Swift 6.3 with "circular reference".
+/// Unlike what is attacked it is not optimized: Swift 6.3 ends with "circular reference" when it inlines what was
+/// opened with @testable.
 let fuzzing = strict + [.unsafeFlags(["-Onone"])]
 let fuzzed: [Target.Dependency] = [
     "Administration", "Backendless", "Curl", "Facebook", "HTTP", "Mapping", "Postgres", "Providers", "Secrets",

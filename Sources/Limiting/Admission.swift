@@ -42,7 +42,16 @@ package final class Admission: Sendable {
         package let behind: Int
     }
 
-    private typealias Waiter = CheckedContinuation<Bool, Never>
+    /// What comes of wanting to write.
+    private enum Turn {
+        case come
+        /// There was no room to wait.
+        case noRoom
+        /// It did not come in time.
+        case missed
+    }
+
+    private typealias Waiter = CheckedContinuation<Turn, Never>
 
     private struct State: Sendable {
         var entrance: Entrance
@@ -74,7 +83,6 @@ package final class Admission: Sendable {
 
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
-    private let patience: Duration
 
     /// How late a task may run for half a second on end; more, and the machine has too much to do.
     static let lateness: Duration = .milliseconds(100)
@@ -99,7 +107,6 @@ package final class Admission: Sendable {
                 entrance: Entrance(limit: limit(Self.lateness), own: limit(settings.patience / 2))
             )
         )
-        patience = settings.patience
         newRoom = {
             WaitingRoom(
                 // Few at first: those that a lock catches unawares hold up the connections one after another.
@@ -185,8 +192,11 @@ package final class Admission: Sendable {
     ) async throws(Failure) -> Result {
         let (application, database) = (application.id, application.database)
         let arrived = ContinuousClock.now
-        guard await enter(application, at: database) else { throw refuse(application, at: database, since: arrived) }
+        let turn = await enter(application, at: database)
         let began = ContinuousClock.now
+        guard turn == .come else {
+            throw refuse(application, at: database, waited: turn == .missed ? began - arrived : nil)
+        }
         do throws(Failure) {
             let result = try await body()
             leave(application, at: database, waited: began - arrived, since: began, isAway: false)
@@ -198,20 +208,16 @@ package final class Admission: Sendable {
         }
     }
 
-    private func refuse(
-        _ application: ApplicationID,
-        at database: DatabaseVariable?,
-        since arrived: ContinuousClock.Instant
-    ) -> Failure {
-        let now = ContinuousClock.now
-        return state.withLockedValue { state in
+    /// What is said of a write that was not begun.
+    ///
+    /// It teaches the entrance how long it waited in vain; nil is for one that found no room to wait, which others may
+    /// have filled.
+    private func refuse(_ application: ApplicationID, at database: DatabaseVariable?, waited: Duration?) -> Failure {
+        state.withLockedValue { state in
             state.refused.writes += 1
             let (isAway, refusal) = inRoom(of: database, &state) { ($0.isAway, $0.refusal) }
-            // Nothing is learnt from a database that is away: once it is back, everybody may come. Who found no room to
-            // wait did not wait, and others may fill it.
-            if !isAway, now - arrived >= patience {
-                state.entrance.observe(wait: now - arrived, of: application, at: now)
-            }
+            // Nothing is learnt from a database that is away: once it is back, everybody may come.
+            if let waited, !isAway { state.entrance.observe(wait: waited, of: application, at: .now) }
             return refusal
         }
     }
@@ -231,15 +237,15 @@ package final class Admission: Sendable {
                 return room.room.leave(application, took: now - began, at: now)
             }
         }
-        for next in served { next.resume(returning: true) }
+        for next in served { next.resume(returning: .come) }
     }
 
-    private func enter(_ application: ApplicationID, at database: DatabaseVariable?) async -> Bool {
-        if inRoom(of: database, { $0.room.enter(application, at: .now) }) { return true }
+    private func enter(_ application: ApplicationID, at database: DatabaseVariable?) async -> Turn {
+        if inRoom(of: database, { $0.room.enter(application, at: .now) }) { return .come }
         return await withCheckedContinuation { waiter in
             switch inRoom(of: database, { $0.room.arrive(waiter, of: application, at: .now) }) {
-            case .admitted: waiter.resume(returning: true)
-            case .refused: waiter.resume(returning: false)
+            case .admitted: waiter.resume(returning: .come)
+            case .refused: waiter.resume(returning: .noRoom)
             case .waiting: break
             }
         }
@@ -263,7 +269,7 @@ package final class Admission: Sendable {
                     state.entrance.observe(nobodyWaitingBut: waiting, at: now)
                     return state.rooms.keys.flatMap { state.rooms[$0]?.room.expire(at: now) ?? [] }
                 }
-                for waiter in expired { waiter.resume(returning: false) }
+                for waiter in expired { waiter.resume(returning: .missed) }
             }
         }
     }

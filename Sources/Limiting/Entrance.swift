@@ -1,10 +1,10 @@
 import Vocabulary
 
-/// Who is let in: so much under way at once as the machine and the database take, nobody in front of the entrance, and no
-/// application keeping another out.
+/// Who is let in: so much under way at once as the machine and the database take, and no application keeping another
+/// out.
 ///
-/// What tells how much the machine takes is how late a task runs that only wanted to, and how much of an application the
-/// database takes, how long its writes wait for their turn (`AdaptiveLimit`): who would not come to write is told so
+/// How much the machine takes is told by how late a task runs that only wanted to, and how much of an application the
+/// database takes by how long its writes wait for their turn (`AdaptiveLimit`). Who would not come to write is told so
 /// before a provider is asked about them. Who waits for a provider holds a place, makes nobody late and stands in no
 /// line, so a provider that hangs shrinks nothing.
 ///
@@ -23,7 +23,7 @@ struct Entrance: Sendable {
     private(set) var limit: AdaptiveLimit
     /// What each application begins with.
     ///
-    /// What one has learnt is forgotten when nothing of it is under way any more, since nothing stands in its line then.
+    /// What one has learnt is forgotten when nothing of it is under way any more: nothing stands in its line then.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]
@@ -74,6 +74,9 @@ struct Entrance: Sendable {
 
     /// Notes how long a write of an application has waited for its turn, or until it was refused.
     mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
+        guard let underWay = shares[application]?.underWay else { return }
+        // Where nobody comes any more, it is those who came that the line is of.
+        shares[application]?.limit.note(underWay: underWay)
         shares[application]?.limit.observe(wait, at: now)
     }
 

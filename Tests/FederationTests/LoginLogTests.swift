@@ -52,6 +52,22 @@ struct LoginLogTests {
         #expect(log.lines.last?.hasPrefix("\(level) link ") == true, "\(log.lines)")
     }
 
+    @Test("what failed has the pseudonym of its login, but not what was turned away since too much was under way")
+    func pseudonym() async throws {
+        let log = Log()
+        let logger = Logger(label: "test") { _ in log }
+        let logins = LoginLog(events: EventLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey)))) { _ in }
+        let loaded = try Self.loaded()
+        for reason in [Failure.Reason.loginInvalid, .overloaded] {
+            _ = try await failure {
+                try await logins.telling(of: .login("ann"), by: .password, in: loaded, logger) {
+                    () throws(Failure) in throw Failure(reason, "It failed.")
+                }
+            }
+        }
+        #expect(log.lines.map { $0.contains("login=") } == [true, false], "\(log.lines)")
+    }
+
     @Test("who counts logins hears of providers that there are, and of no name that a caller made up")
     func counted() async throws {
         let heard = NIOLockedValueBox<[LoginOutcome.Method]>([])

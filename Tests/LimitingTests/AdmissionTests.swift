@@ -147,6 +147,55 @@ struct AdmissionTests {
         #expect(await isLetIn(shop, to: admission), "nothing of it is under way any more")
     }
 
+    @Test(
+        "long waits teach the entrance when the database is there, not when it is away or others filled the room",
+        arguments: [Waits.forWrites, .forNoDatabase, .forNoRoom]
+    )
+    func lessons(_ waits: Waits) async throws {
+        let admission = Admission(
+            .init(logins: 40, writes: 1...1, patience: .milliseconds(20), mostWaiting: waits == .forNoRoom ? 1 : 100)
+        )
+        let (shop, game) = (try configured("shop"), try configured("game"))
+        let (places, end) = (Admission.fewestLogins + 2, ContinuousClock.now + .milliseconds(1300))
+        let left = NIOLockedValueBox(places)
+        let isJudged = NIOLockedValueBox(false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if waits == .forNoRoom {
+                // One holds the place, one fills the room.
+                for _ in 0..<2 {
+                    group.addTask {
+                        try await admission.write(of: game) { () throws(Failure) in
+                            while left.withLockedValue({ $0 > 0 }) { await Task.yield() }
+                        }
+                    }
+                }
+                while admission.statistics.writes.waiting == 0, !Task.isCancelled { await Task.yield() }
+            }
+            for _ in 0..<places {
+                group.addTask {
+                    try await admission.admit(shop.id) { () throws(Failure) in
+                        while .now < end {
+                            do throws(Failure) {
+                                try await admission.write(of: shop) { () throws(Failure) in
+                                    try? await Task.sleep(for: .milliseconds(20))
+                                    if waits == .forNoDatabase { throw Failure(.storeUnavailable, "It is away.") }
+                                }
+                            } catch { await Task.yield() }
+                        }
+                        left.withLockedValue { $0 -= 1 }
+                        while !isJudged.withLockedValue({ $0 }), !Task.isCancelled { await Task.yield() }
+                    }
+                }
+            }
+            while left.withLockedValue({ $0 > 0 }), !Task.isCancelled { await Task.yield() }
+            #expect(await isLetIn(shop, to: admission) == (waits != .forWrites))
+            isJudged.withLockedValue { $0 = true }
+            try await group.waitForAll()
+        }
+    }
+
+    enum Waits { case forWrites, forNoDatabase, forNoRoom }
+
     @Test("where the executor of requests is late, what was let in is done elsewhere, until it is not")
     func behind() async throws {
         let (admission, executor, shop) = (Admission(), HeldExecutor(), try application("shop"))

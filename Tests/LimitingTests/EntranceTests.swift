@@ -10,6 +10,14 @@ struct EntranceTests {
         return Entrance(limit: limit, own: limit)
     }
 
+    /// Notes something for longer than it takes until a limit changes.
+    private static func note(_ count: Int = 12, from now: inout Entrance.Instant, _ body: (Entrance.Instant) -> Void) {
+        for _ in 0..<count {
+            body(now)
+            now += .milliseconds(50)
+        }
+    }
+
     @Test("one application alone has all places, and no more")
     func alone() throws {
         var entrance = Self.entrance(80)
@@ -53,10 +61,7 @@ struct EntranceTests {
         let shop = try application("shop")
         for _ in 0..<400 { _ = entrance.enter(shop) }
         var now = ContinuousClock.now
-        for _ in 0..<12 {
-            entrance.observe(lateness: .milliseconds(200), at: now)
-            now += .milliseconds(50)
-        }
+        Self.note(from: &now) { entrance.observe(lateness: .milliseconds(200), at: $0) }
         #expect(entrance.limit.limit == 300)
         #expect(entrance.enter(shop) == false)
         #expect(entrance.underWay == 400, "nobody is thrown out")
@@ -69,21 +74,28 @@ struct EntranceTests {
         for _ in 0..<400 { #expect(entrance.enter(shop) == true) }
         #expect(entrance.enter(game) == true)
         var now = ContinuousClock.now
-        for _ in 0..<12 {
-            entrance.observe(wait: .milliseconds(200), of: shop, at: now)
-            entrance.observe(wait: .zero, of: game, at: now)
-            now += .milliseconds(50)
+        Self.note(from: &now) {
+            entrance.observe(wait: .milliseconds(200), of: shop, at: $0)
+            entrance.observe(wait: .zero, of: game, at: $0)
         }
         for _ in 0..<101 { entrance.leave(shop) }
         #expect((0..<1000).count { _ in entrance.enter(shop) } == 1, "300 of the 400")
         #expect((0..<100).count { _ in entrance.enter(game) } == 100)
         #expect(entrance.limit.limit == 1000)
 
-        for _ in 0..<12 {
-            entrance.observe(wait: .milliseconds(20), of: shop, at: now)
-            now += .milliseconds(50)
-        }
+        Self.note(from: &now) { entrance.observe(wait: .milliseconds(20), of: shop, at: $0) }
         #expect((0..<1000).count { _ in entrance.enter(shop) } == 37, "an eighth more, since all were wanted")
+    }
+
+    @Test("a line that nobody joins any more shrinks it to less than those who stand in it, not to the least at once")
+    func lull() throws {
+        var entrance = Self.entrance(1000)
+        let shop = try application("shop")
+        for _ in 0..<400 { _ = entrance.enter(shop) }
+        var now = ContinuousClock.now
+        Self.note(23, from: &now) { entrance.observe(wait: .seconds(1), of: shop, at: $0) }
+        for _ in 0..<200 { entrance.leave(shop) }
+        #expect((0..<1000).count { _ in entrance.enter(shop) } == 25, "three quarters of 400, twice")
     }
 
     @Test("what was learnt of an application is forgotten with the last of it")
@@ -92,10 +104,7 @@ struct EntranceTests {
         let shop = try application("shop")
         for _ in 0..<40 { _ = entrance.enter(shop) }
         var now = ContinuousClock.now
-        for _ in 0..<12 {
-            entrance.observe(wait: .seconds(1), of: shop, at: now)
-            now += .milliseconds(50)
-        }
+        Self.note(from: &now) { entrance.observe(wait: .seconds(1), of: shop, at: $0) }
         #expect(entrance.enter(shop) == false)
         for _ in 0..<40 { entrance.leave(shop) }
         entrance.observe(wait: .seconds(1), of: shop, at: now)
@@ -109,18 +118,14 @@ struct EntranceTests {
         #expect(entrance.enter(shop) == true)
         for _ in 0..<50 { _ = entrance.enter(game) }
         var now = ContinuousClock.now
-        for _ in 0..<12 {
-            entrance.observe(wait: .seconds(1), of: shop, at: now)
-            entrance.observe(wait: .seconds(1), of: game, at: now)
-            entrance.observe(nobodyWaitingBut: [game], at: now)
-            now += .milliseconds(50)
+        Self.note(from: &now) {
+            entrance.observe(wait: .seconds(1), of: shop, at: $0)
+            entrance.observe(wait: .seconds(1), of: game, at: $0)
+            entrance.observe(nobodyWaitingBut: [game], at: $0)
         }
         #expect((0..<20).count { _ in entrance.enter(shop) } == 20)
         #expect(entrance.enter(game) == false)
-        for _ in 0..<400 {
-            entrance.observe(nobodyWaitingBut: [], at: now)
-            now += .milliseconds(50)
-        }
+        Self.note(400, from: &now) { entrance.observe(nobodyWaitingBut: [], at: $0) }
         #expect(entrance.enter(game) == true)
     }
 }
