@@ -156,42 +156,58 @@ struct AdmissionTests {
             .init(logins: 40, writes: 1...1, patience: .milliseconds(20), mostWaiting: waits == .forNoRoom ? 1 : 100)
         )
         let (shop, game) = (try configured("shop"), try configured("game"))
-        let (places, end) = (Admission.fewestLogins + 2, ContinuousClock.now + .milliseconds(1300))
-        let left = NIOLockedValueBox(places)
-        let isJudged = NIOLockedValueBox(false)
+        let places = Admission.fewestLogins + 2
+        let (end, left) = (NIOLockedValueBox<ContinuousClock.Instant?>(nil), NIOLockedValueBox(places))
+        @Sendable func isOver() -> Bool { end.withLockedValue { $0.map { $0 <= .now } ?? false } }
+        let (all, finish) = (Gate(), Gate())
         try await withThrowingTaskGroup(of: Void.self) { group in
+            defer {
+                all.open()
+                finish.open()
+            }
             if waits == .forNoRoom {
                 // One holds the place, one fills the room.
                 for _ in 0..<2 {
                     group.addTask {
-                        try await admission.write(of: game) { () throws(Failure) in
-                            while left.withLockedValue({ $0 > 0 }) { await Task.yield() }
-                        }
+                        try await admission.write(of: game) { () throws(Failure) in await finish.passed() }
                     }
                 }
-                while admission.statistics.writes.waiting == 0, !Task.isCancelled { await Task.yield() }
+                try await Self.until { admission.statistics.writes.waiting == 1 }
             }
             for _ in 0..<places {
                 group.addTask {
                     try await admission.admit(shop.id) { () throws(Failure) in
-                        while .now < end {
+                        while !isOver(), !Task.isCancelled {
                             do throws(Failure) {
                                 try await admission.write(of: shop) { () throws(Failure) in
+                                    await all.passed()
                                     try? await Task.sleep(for: .milliseconds(20))
                                     if waits == .forNoDatabase { throw Failure(.storeUnavailable, "It is away.") }
                                 }
-                            } catch { await Task.yield() }
+                            } catch { try? await Task.sleep(for: .milliseconds(1)) }
                         }
                         left.withLockedValue { $0 -= 1 }
-                        while !isJudged.withLockedValue({ $0 }), !Task.isCancelled { await Task.yield() }
+                        await finish.passed()
                     }
                 }
             }
-            while left.withLockedValue({ $0 > 0 }), !Task.isCancelled { await Task.yield() }
+            // From when all are there, long enough for an interval without the first one, who did not wait.
+            try await Self.until {
+                let statistics = admission.statistics
+                return statistics.logins.underWay == places
+                    && (waits == .forNoRoom || statistics.writes.waiting == places - 1)
+            }
+            end.withLockedValue { $0 = .now + .milliseconds(1300) }
+            all.open()
+            try await Self.until { left.withLockedValue { $0 == 0 } }
             #expect(await isLetIn(shop, to: admission) == (waits != .forWrites))
-            isJudged.withLockedValue { $0 = true }
+            finish.open()
             try await group.waitForAll()
         }
+    }
+
+    private static func until(_ condition: () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
     enum Waits { case forWrites, forNoDatabase, forNoRoom }
@@ -230,6 +246,22 @@ struct AdmissionTests {
             return true
         } catch { return false }
     }
+}
+
+/// What nobody passes before it is open.
+private final class Gate: Sendable {
+    private let continuation: AsyncStream<Never>.Continuation
+    private let opened: Task<Void, Never>
+
+    init() {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        self.continuation = continuation
+        opened = Task { for await _ in stream {} }
+    }
+
+    func open() { continuation.finish() }
+
+    func passed() async { await opened.value }
 }
 
 /// An executor that does only what it is told to.
