@@ -26,6 +26,9 @@ final class Wire: Sendable {
 
     struct Timeout: Error {}
 
+    /// The connection has ended before a complete reply came.
+    struct Ended: Error {}
+
     private struct State {
         var bytes: [UInt8] = []
         var count = 0
@@ -95,9 +98,11 @@ final class Wire: Sendable {
     func reply(within limit: Duration = .seconds(10)) async throws -> Reply {
         let deadline = ContinuousClock.now + limit
         while true {
-            let reply = state.withLockedValue { Self.takeReply(&$0) }
+            // One look at both: a reply and the end may come between two.
+            let (reply, end) = state.withLockedValue { (Self.takeReply(&$0), $0.end) }
             if let reply { return reply }
-            guard ContinuousClock.now < deadline, end == nil else { throw Timeout() }
+            guard end == nil else { throw Ended() }
+            guard ContinuousClock.now < deadline else { throw Timeout() }
             try await Task.sleep(for: .milliseconds(1))
         }
     }
