@@ -33,15 +33,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 10 then
-            raise exception 'the database has version % of the schema, and this is version 10: use the newer one',
+        if federation.schema_version() > 11 then
+            raise exception 'the database has version % of the schema, and this is version 11: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 10';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 11';
 
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
@@ -691,6 +691,7 @@ declare
     -- What refers to a user does so by this column.
     users text := format('%I.users', schema_name);
     added regclass;
+    former text;
 begin
     -- On Citus the tables are made as ordinary ones first (see `citus_schema_distribute`).
     perform set_config('citus.enable_schema_based_sharding', 'off', true);
@@ -815,12 +816,15 @@ begin
     if to_regclass(format('%I.sessions_object_id', schema_name)) is not null then
         execute format('drop index %I.sessions_object_id', schema_name);
     end if;
-    -- Sessions that are over are removed, by either of their two ends.
-    if to_regclass(format('%I.sessions_expires', schema_name)) is null then
-        execute format('create index sessions_expires on %I.sessions (expires)', schema_name);
-    end if;
-    if to_regclass(format('%I.sessions_last_seen', schema_name)) is null then
-        execute format('create index sessions_last_seen on %I.sessions (last_seen)', schema_name);
+    -- No index leads to sessions that are over: all are looked through in turn. So no index is touched when it is noted
+    -- that a session is still used, as long as its page has room for that. An operator's own settings stand.
+    foreach former in array array['sessions_expires', 'sessions_last_seen'] loop
+        if to_regclass(format('%I.%I', schema_name, former)) is not null then
+            execute format('drop index %I.%I', schema_name, former);
+        end if;
+    end loop;
+    if (select reloptions from pg_class where oid = sessions::regclass) is null then
+        execute format('alter table %s set (fillfactor = 85)', sessions);
     end if;
     -- The identity by which the session was opened.
     perform federation.add_column(sessions, 'provider', 'text collate "C"');
@@ -1081,7 +1085,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 10 then
+            if federation.schema_version() <> 11 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
@@ -1111,5 +1115,5 @@ $body$;
 
 -- by itself
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)
 on conflict do nothing;

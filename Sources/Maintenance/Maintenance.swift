@@ -278,6 +278,7 @@ package struct Maintenance: Sendable {
                     try await store.dropTokens(of: application, except: others, limit: Self.rowsAtOnce)
                 }
                 report.forgotten += count.rows
+                report.sessions += try await removeEndedSessions(of: application)
                 report.guests += try await removeLostGuests(of: application)
                 if !isDone || !count.isDone { left.append(application.id) }
             } catch {
@@ -287,9 +288,26 @@ package struct Maintenance: Sendable {
         return left
     }
 
-    /// Removes guests who have lost their session, from among some thousands of all guests.
+    /// Removes sessions that are over from a sixtieth of their table: from all of a small one, and never from so much
+    /// that the next application would wait for long.
     ///
     /// Each time it begins somewhere else, so that in time all are looked at, by whatever instances.
+    ///
+    /// - Returns: How many were removed.
+    private func removeEndedSessions(of application: Application) async throws(Failure) -> Int {
+        let parts = try await store.partsOfSessions(of: application)
+        guard parts > 0 else { return 0 }
+        let first = Int.random(in: 0..<parts)
+        var removed = 0
+        for number in 0..<min(parts, max(8, min(parts / 60, 64))) where !Task.isCancelled {
+            removed += try await store.removeEndedSessions(inPart: (first + number) % parts, of: application)
+        }
+        return removed
+    }
+
+    /// Removes guests who have lost their session, from among some thousands of all guests.
+    ///
+    /// Each time it begins somewhere else, as with sessions.
     ///
     /// - Returns: How many were removed.
     private func removeLostGuests(of application: Application) async throws(Failure) -> Int {

@@ -14,6 +14,8 @@ struct MaintenanceReport: Sendable {
     var left = 0
     /// Expired rows that were removed.
     var purged: [Expired: Int] = [:]
+    /// Sessions that were over and removed.
+    var sessions = 0
     /// Guests who had lost their session and were removed.
     var guests = 0
     /// Tokens that are of no use any more or no longer to be kept.
@@ -49,6 +51,7 @@ struct MaintenanceReport: Sendable {
         purged.merge(other.purged, uniquingKeysWith: +)
         cause = other.cause ?? cause
         left += other.left
+        sessions += other.sessions
         guests += other.guests
         forgotten += other.forgotten
         erased += other.erased
@@ -68,7 +71,9 @@ struct MaintenanceReport: Sendable {
             guard let number = results[result] else { continue }
             Counter(label: "federation_upkeep_checks_total", dimensions: [("result", result)]).increment(by: number)
         }
-        var removed: [(String, Int)] = [("guests", guests), ("tokens", forgotten), ("erased_users", erased)]
+        var removed: [(String, Int)] = [
+            ("sessions", sessions), ("guests", guests), ("tokens", forgotten), ("erased_users", erased),
+        ]
         for (expired, number) in purged { removed.append((expired.name, number)) }
         for (what, number) in removed where number > 0 {
             Counter(label: "federation_upkeep_removed_total", dimensions: [("what", what)]).increment(by: number)
@@ -85,7 +90,7 @@ struct MaintenanceReport: Sendable {
         add("left", left)
         add("forgotten", forgotten)
         add("erased", erased)
-        add("sessionsRemoved", (purged[.sessions] ?? 0) + (purged[.idleSessions] ?? 0))
+        add("sessionsRemoved", sessions)
         add("singleUsesRemoved", purged[.singleUses])
         add("mailsRemoved", purged[.mails])
         add("guestsRemoved", guests)
@@ -101,8 +106,6 @@ struct MaintenanceReport: Sendable {
 extension Expired {
     fileprivate var name: String {
         switch self {
-        case .sessions: "sessions"
-        case .idleSessions: "idle_sessions"
         case .singleUses: "single_uses"
         case .attempts: "attempts"
         case .emailTokens: "email_tokens"

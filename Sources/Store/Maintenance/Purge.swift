@@ -1,12 +1,8 @@
 import Postgres
 package import Vocabulary
 
-/// Rows that have served their time.
+/// Rows that have served their time; an index leads to them.
 package enum Expired: Sendable, CaseIterable {
-    /// Sessions past the end that they were given.
-    case sessions
-    /// Sessions that nobody has used for as long as one may rest.
-    case idleSessions
     /// Nonces, states, login codes and ID tokens that would be refused in any case.
     case singleUses
     /// Failed attempts that have no consequence any more.
@@ -39,13 +35,6 @@ extension Store {
     ) async throws(Failure) -> Int {
         let (table, key, condition, order): (String, String, Statement, String) =
             switch expired {
-            case .sessions: ("sessions", "token_hash", "expires <= now()", "expires")
-            case .idleSessions:
-                (
-                    "sessions", "token_hash",
-                    "last_seen <= now() - make_interval(secs => \(application.settings.sessionIdleSeconds))",
-                    "last_seen"
-                )
             case .singleUses: ("single_use", "kind, hash", "expires <= now()", "expires")
             case .attempts:
                 ("attempts", "key", "last <= now() - make_interval(secs => \(AttemptRule.accountMemory))", "last")

@@ -267,7 +267,7 @@ struct CitusTests {
         #expect(try await tables() == before)
         // As a former version would have made it.
         try await deployment.database.psql("drop table shop.trusted_devices, shop.attempts")
-        try await deployment.database.psql("drop index shop.sessions_last_seen")
+        try await deployment.database.psql("drop index shop.sessions_user")
         try await deployment.database.psql("alter table shop.identities drop column refreshed")
         try await deployment.command("migrate")
         #expect(try await tables() == before)
