@@ -22,7 +22,8 @@ import Vocabulary
             properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
             mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name", "sync": "untilEdited"}]"#
         ),
-        Document(application: "demo", mapping: #"{"email": "email"}"#)
+        Document(application: "demo", mapping: #"{"email": "email"}"#),
+        environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100"]
     )
 )
 struct CitusTests {
@@ -84,6 +85,23 @@ struct CitusTests {
         #expect(ids.count == 1)
         let sessions = "select count(*) from shop.sessions where object_id = '\(ids.first ?? "")'"
         #expect(try await deployment.value(sessions) == "3")
+    }
+
+    @Test("sessions that are over, by either end, are removed at their node, and no others")
+    func endedSessions() async throws {
+        let ann = try await deployment.newcomer()
+        let (ended, idle, live) = (
+            try await deployment.signIn(ann), try await deployment.signIn(ann), try await deployment.signIn(ann)
+        )
+        for (session, change) in [(ended, "expires = now()"), (idle, "last_seen = now() - interval '15 days'")] {
+            try await deployment.database.psql(
+                "update shop.sessions set \(change) where token_hash = sha256('\(session.token)'::bytea)"
+            )
+        }
+        try await eventually("sessions that are over are removed") {
+            try await deployment.value("select count(*) from shop.sessions where object_id = '\(live.objectID)'") == "1"
+        }
+        #expect(try await deployment.isValid(live.token))
     }
 
     @Test("registration, a login by password, linking, and the deletion of the account")
