@@ -27,6 +27,16 @@ struct Report {
         print("")
     }
 
+    /// Which of several PostgreSQL servers a login asks how much of.
+    func servers(_ costs: Costs, order: [String], of servers: [String]) {
+        line(["PostgreSQL CPU"] + servers)
+        for name in order {
+            let of = costs[name] ?? []
+            line([name] + servers.indices.map { server in figure(median(of.map { $0.servers[server] }), 1) })
+        }
+        print("")
+    }
+
     /// A figure that has an aim, as the median of its rounds: a row of the table that scripts/performance-page makes.
     func aim(_ what: String, _ values: [Double], atMost bound: Double, unit: String = "") {
         let outcome = median(values) <= bound ? "met" : "not met"

@@ -22,9 +22,15 @@ struct Setting {
         return ProviderKinds([FacebookKind.setup(&settings)].compactMap { $0?.kind(parts) })
     }
 
+    /// A PostgreSQL server: the URL of its superuser, and its process id.
+    struct Server {
+        let url: String
+        let pid: Int32
+    }
+
     private(set) var databaseURL: String
-    /// Process id of the PostgreSQL server.
-    let databasePID: Int32
+    /// An ordinary server, and behind it, for those who want them, a coordinator of Citus and its workers.
+    let servers: [Server]
     let graphURL: String
     let graphPort: Int
     /// Where the simulator publishes the keys of ID tokens.
@@ -64,10 +70,15 @@ struct Setting {
 
     /// The same with another database of the cluster.
     func with(database: String) -> Setting {
-        var setting = self
         var components = URLComponents(string: databaseURL)
         components?.path = "/" + database
-        if let url = components?.string { setting.databaseURL = url }
+        return with(databaseURL: components?.string ?? databaseURL)
+    }
+
+    /// The same with a database anywhere.
+    func with(databaseURL: String) -> Setting {
+        var setting = self
+        setting.databaseURL = databaseURL
         return setting
     }
 
@@ -82,8 +93,11 @@ struct Setting {
             guard let port = URLComponents(string: url)?.port else { throw MissingSetting(name: "a port in \(url)") }
             return port
         }
-        databaseURL = try value("FEDERATION_BENCHMARK_DATABASE_URL")
-        databasePID = Int32(try value("FEDERATION_BENCHMARK_DATABASE_PID")) ?? 0
+        let urls = try value("FEDERATION_BENCHMARK_DATABASE_URLS").split(separator: ",").map(String.init)
+        let pids = try value("FEDERATION_BENCHMARK_DATABASE_PIDS").split(separator: ",").compactMap { Int32($0) }
+        servers = zip(urls, pids).map(Server.init)
+        guard let url = urls.first, urls.count == pids.count else { throw MissingSetting(name: "a server") }
+        databaseURL = url
         graphURL = try value("FEDERATION_BENCHMARK_GRAPH_URL")
         graphPort = try port(graphURL)
         controlPort = try port(try value("FEDERATION_BENCHMARK_CONTROL_URL"))

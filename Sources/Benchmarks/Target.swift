@@ -24,26 +24,31 @@ struct Target {
     /// What one measurement costs, in which every reply must be the expected one.
     ///
     /// - Parameters:
-    ///   - setting: Where the PostgreSQL server is.
+    ///   - setting: Where the PostgreSQL servers are; all count, and those that have nothing to do add nothing.
     ///   - work: The logins.
     /// - Returns: Processor time and the like.
     /// - Throws: `WrongReplies`.
     func cost(_ setting: Setting, _ work: (Load) async -> Load.Outcome) async throws -> Cost {
         let processes = [process] + others
         func ownTime() -> Double { processes.map { ProcessorTime.of($0.pid) }.reduce(0, +) }
-        // The log is asked for outside of what is timed.
-        let cluster = Database(url: setting.databaseURL)
-        let position = try await cluster.logPosition()
-        let (own, server) = (ownTime(), ProcessorTime.ofFamily(setting.databasePID))
+        // The logs are asked for outside of what is timed.
+        let clusters = setting.servers.map { Database(url: $0.url) }
+        var positions: [String] = []
+        for cluster in clusters { positions.append(try await cluster.logPosition()) }
+        let (own, servers) = (ownTime(), setting.servers.map { ProcessorTime.ofFamily($0.pid) })
         let outcome = await work(load)
-        let (ownEnd, serverEnd) = (ownTime(), ProcessorTime.ofFamily(setting.databasePID))
+        let (ownEnd, serversEnd) = (ownTime(), setting.servers.map { ProcessorTime.ofFamily($0.pid) })
         try check(outcome)
-        let log = try await cluster.logged(since: position)
+        var log = (records: 0.0, pageImages: 0.0)
+        for (cluster, position) in zip(clusters, positions) {
+            let logged = try await cluster.logged(since: position)
+            log = (log.records + logged.records, log.pageImages + logged.pageImages)
+        }
         let count = Double(outcome.count)
         return Cost(
             perSecond: count / outcome.seconds,
             process: (ownEnd - own) * 1_000_000 / count,
-            database: (serverEnd - server) * 1_000_000 / count,
+            servers: zip(servers, serversEnd).map { ($1 - $0) * 1_000_000 / count },
             logBytes: log.records / count,
             pageImageBytes: log.pageImages / count,
             residentMegabytes: Double(try processes.map { try $0.usage().residentBytes }.reduce(0, +)) / 1_000_000
@@ -55,12 +60,16 @@ struct Target {
 struct Cost {
     let perSecond: Double
     let process: Double
-    let database: Double
+    /// Of each PostgreSQL server.
+    let servers: [Double]
     /// What a login adds to PostgreSQL's write-ahead log, without the images of whole pages, which stand there for each
     /// page that is changed for the first time after a checkpoint.
     let logBytes: Double
     let pageImageBytes: Double
     let residentMegabytes: Double
+
+    /// Of all PostgreSQL servers.
+    var database: Double { servers.reduce(0, +) }
 }
 
 /// What was measured, by the names of targets, round by round.

@@ -12,11 +12,14 @@ package struct CitusWorkers: Sendable {
     /// - Throws: ``NotADatabaseURL``.
     init?() throws {
         guard let named = Self.named else { return nil }
-        servers = try named.split(separator: ",").map { try DatabaseURL(String($0)) }
+        self.init(try named.split(separator: ",").map { try DatabaseURL(String($0)) })
     }
 
+    /// - Parameter servers: The workers' superusers.
+    package init(_ servers: [DatabaseURL]) { self.servers = servers }
+
     /// A database of a name on every node; the workers are known to the coordinator.
-    func createDatabase(_ name: String, under coordinator: DatabaseURL) async throws -> TestDatabase {
+    package func createDatabase(_ name: String, under coordinator: DatabaseURL) async throws -> TestDatabase {
         for server in [coordinator] + servers {
             try await TestDatabase(name: "postgres", server: server).psql("CREATE DATABASE \(name)")
             try await TestDatabase(name: name, server: server).psql("CREATE EXTENSION citus")

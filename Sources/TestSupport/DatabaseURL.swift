@@ -1,5 +1,5 @@
 /// The parts of a `postgresql://` URL that tests put together anew.
-struct DatabaseURL: Sendable {
+package struct DatabaseURL: Sendable {
     /// User and password as written, with the `@`; empty when there are none.
     private let credentials: Substring
     private let host: Substring
@@ -8,7 +8,7 @@ struct DatabaseURL: Sendable {
     private let parameters: Substring
 
     /// - Throws: ``NotADatabaseURL`` for anything but one host with a port.
-    init(_ text: String) throws {
+    package init(_ text: String) throws {
         guard let scheme = text.firstRange(of: "://") else { throw NotADatabaseURL() }
         let rest = text[scheme.upperBound...]
         let parametersStart = rest.firstIndex(of: "?") ?? rest.endIndex

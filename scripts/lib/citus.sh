@@ -11,13 +11,14 @@ offers_citus() {
     [[ $(psql --no-psqlrc -qAt "$1" -c "select count(*) from pg_available_extensions where name = 'citus'") == 1 ]]
 }
 
-# start_citus DIR: starts the nodes, and sets `citus_coordinator` and `citus_workers` to their URLs; the workers' have a
+# start_citus DIR [OPTION…]: starts the nodes, by further options of scripts/postgres, and sets `citus_coordinator` and `citus_workers` to their URLs; the workers' have a
 # comma between them.
 start_citus() {
     local dir=$1 node url
+    shift
     citus_coordinator='' citus_workers=''
     for node in coordinator worker1 worker2; do
-        "$here/postgres" start "$dir/$node" --fast --owner $$ --set shared_preload_libraries=citus \
+        "$here/postgres" start "$dir/$node" "$@" --owner $$ --set shared_preload_libraries=citus \
             --set wal_level=logical --set citus.node_conninfo=sslmode=disable \
             --set citus.enable_create_role_propagation=off --set citus.enable_alter_role_propagation=off
         url=$("$here/postgres" url "$dir/$node")
