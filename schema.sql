@@ -492,10 +492,25 @@ $body$;
 -- Runs a statement about an application's users on the node of Citus that has them: its text with the names of the
 -- shards, and its values as the array $1. Sessions there are Citus' own, so what the service sets for its sessions
 -- stands here.
+--
+-- The node's session keeps the plan, as a prepared statement of a name by the text: planning a login costs more than the
+-- login. A setting remembers that it is there, since the list of all is long; after a rollback the list is asked.
 create or replace function federation.at_shard(command text, arguments text[]) returns setof record
-language plpgsql volatile set jit = off as $body$
+language plpgsql volatile set jit = off set plan_cache_mode = force_generic_plan as $body$
+declare
+    prepared constant text := 'federation_' || md5(command);
+    memory constant text := 'federation.' || prepared;
+    found_row record;
 begin
-    return query execute command using arguments;
+    if current_setting(memory, true) is distinct from 'on' then
+        if not exists (select from pg_prepared_statements where name = prepared) then
+            execute format('prepare %I (text[]) as %s', prepared, command);
+        end if;
+        perform set_config(memory, 'on', false);
+    end if;
+    for found_row in execute format('execute %I (%L)', prepared, arguments) loop
+        return next found_row;
+    end loop;
 end
 $body$;
 

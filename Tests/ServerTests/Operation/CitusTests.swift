@@ -23,7 +23,7 @@ import Vocabulary
             mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name", "sync": "untilEdited"}]"#
         ),
         Document(application: "demo", mapping: #"{"email": "email"}"#),
-        environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "100"]
+        environment: ["FEDERATION_UPKEEP_INTERVAL_MILLISECONDS": "1000"]
     )
 )
 struct CitusTests {
