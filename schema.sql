@@ -492,25 +492,10 @@ $body$;
 -- Runs a statement about an application's users on the node of Citus that has them: its text with the names of the
 -- shards, and its values as the array $1. Sessions there are Citus' own, so what the service sets for its sessions
 -- stands here.
---
--- The node's session keeps the plan, as a prepared statement of a name by the text: planning a login costs more than the
--- login. A setting remembers that it is there, since the list of all is long; after a rollback the list is asked.
 create or replace function federation.at_shard(command text, arguments text[]) returns setof record
-language plpgsql volatile set jit = off set plan_cache_mode = force_generic_plan as $body$
-declare
-    prepared constant text := 'federation_' || md5(command);
-    memory constant text := 'federation.' || prepared;
-    found_row record;
+language plpgsql volatile set jit = off as $body$
 begin
-    if current_setting(memory, true) is distinct from 'on' then
-        if not exists (select from pg_prepared_statements where name = prepared) then
-            execute format('prepare %I (text[]) as %s', prepared, command);
-        end if;
-        perform set_config(memory, 'on', false);
-    end if;
-    for found_row in execute format('execute %I (%L)', prepared, arguments) loop
-        return next found_row;
-    end loop;
+    return query execute command using arguments;
 end
 $body$;
 
@@ -545,10 +530,11 @@ $body$;
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Ends the session that a client had and the oldest others of a user, so that with the one that was just opened no more
--- are left than allowed. A statement of its own, so that it sees what a simultaneous login has just committed.
+-- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
+-- with the one that was just opened no more are left than allowed. A statement of its own, so that it sees what a
+-- simultaneous login has just committed.
 create or replace function federation.limit_sessions(
-    schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
+    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns void
 language plpgsql volatile as $body$
 begin
@@ -556,11 +542,19 @@ begin
         delete from %1$s where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
             select token_hash from %1$s
             where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
-            order by created desc, token_hash offset $4 - 1
+            order by least(expires, last_seen + make_interval(secs => $4)) > now() desc, created desc, token_hash
+            offset $5 - 1
         ))$sql$, federation.table_name(schema_name, 'sessions'))
-        using object_id, opened, previous, most;
+        using object_id, opened, previous, idle_seconds, most;
 end
 $body$;
+
+-- The same for instances from before version 11, which serve on while the new ones start: none of the sessions is taken
+-- to be over for want of use.
+create or replace function federation.limit_sessions(
+    schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
+) returns void
+language sql volatile as $body$select federation.limit_sessions($1, $2, $3, $4, 315360000, $5)$body$;
 
 -- Whether a user has room for the session that is about to be opened: it is there already, or of the others that live,
 -- but for the one that the client had, there are fewer than allowed. It is called under the lock on the user, and sees
@@ -832,13 +826,16 @@ begin
         execute format('drop index %I.sessions_object_id', schema_name);
     end if;
     -- No index leads to sessions that are over: all are looked through in turn. So no index is touched when it is noted
-    -- that a session is still used, as long as its page has room for that. An operator's own settings stand.
+    -- that a session is still used, as long as its page has room for that. What an operator sets besides stands.
     foreach former in array array['sessions_expires', 'sessions_last_seen'] loop
         if to_regclass(format('%I.%I', schema_name, former)) is not null then
             execute format('drop index %I.%I', schema_name, former);
         end if;
     end loop;
-    if (select reloptions from pg_class where oid = sessions::regclass) is null then
+    if not exists (
+        select from pg_class c, pg_options_to_table(c.reloptions) o
+        where c.oid = sessions::regclass and o.option_name = 'fillfactor'
+    ) then
         execute format('alter table %s set (fillfactor = 85)', sessions);
     end if;
     -- The identity by which the session was opened.

@@ -299,11 +299,14 @@ package struct Maintenance: Sendable {
         guard parts > 0 else { return 0 }
         let first = Int.random(in: 0..<parts)
         var removed = 0
-        for number in 0..<min(parts, max(8, min(parts / 60, 64))) where !Task.isCancelled {
+        for number in 0..<Self.partsOfTurn(parts) where !Task.isCancelled {
             removed += try await store.removeEndedSessions(inPart: (first + number) % parts, of: application)
         }
         return removed
     }
+
+    /// How many parts of a table of sessions are looked through at once: a sixtieth of them, 64 to 512, of 64 KiB each.
+    static func partsOfTurn(_ parts: Int) -> Int { min(parts, max(64, min(parts / 60, 512))) }
 
     /// Removes guests who have lost their session, from among some thousands of all guests.
     ///

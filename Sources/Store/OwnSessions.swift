@@ -70,8 +70,9 @@ extension Store {
     ) async throws(Failure) -> Bool {
         let result = try await query(
             """
-            delete from \(identifier: application.schema).sessions
+            delete from \(identifier: application.schema).sessions s
             where object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
+                and \(unsafeRaw: application.isLive("s"))
             """,
             of: application
         )

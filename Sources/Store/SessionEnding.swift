@@ -82,7 +82,8 @@ struct SessionEnding<Input> {
             previous as (
                 select
                     federation.limit_sessions(
-                        \(literal: application.schema), object_id, \(opened), \(previous), \(unsafeRaw: String(most))
+                        \(literal: application.schema), object_id, \(opened), \(previous),
+                        \(unsafeRaw: String(application.settings.sessionIdleSeconds)), \(unsafeRaw: String(most))
                     ) is null as ended
                 from person
             )

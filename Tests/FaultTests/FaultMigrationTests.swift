@@ -22,7 +22,8 @@ extension FaultTests {
                 }
                 for ended in endings { #expect(ended.exitStatus == .exited(0), "\(ended.standardError)") }
                 let steps = """
-                    select array_agg(version order by version) = array(select generate_series(1, federation.schema_version()))
+                    select array_agg(version order by version)
+                        = array(select generate_series(1, federation.schema_version()))
                     from federation.schema_versions
                     """
                 #expect(try await database.psql(steps) == [["t"]])

@@ -5,10 +5,13 @@ import Vocabulary
 
 @Suite("Where the last login wins")
 struct LastLoginWinsTests {
-    private func lend(_ body: @Sendable @escaping (Tenant, SignInStatement) async throws -> Void) async throws {
+    private func lend(
+        _ set: @Sendable @escaping (inout ApplicationSettings) -> Void = { $0.multipleLogins = false },
+        _ body: @Sendable @escaping (Tenant, SignInStatement) async throws -> Void
+    ) async throws {
         try await Tenant.lend { tenant in
             var settings = ApplicationSettings()
-            settings.multipleLogins = false
+            set(&settings)
             let application = Application(
                 id: tenant.application.id,
                 name: tenant.application.name,
@@ -38,6 +41,34 @@ struct LastLoginWinsTests {
             #expect(try await tenant.store.sessionUser(tokenHash: first, of: tenant.application).get() == nil)
             #expect(try await tenant.store.sessionUser(tokenHash: second, of: tenant.application).get() != nil)
             #expect(try await tenant.store.sessionUser(tokenHash: stranger, of: tenant.application).get() != nil)
+        }
+    }
+
+    @Test("sessions that are over, by either end, go before one that lives, however old that is")
+    func endsWhatIsOver() async throws {
+        try await lend({ $0.mostSessions = 2 }) { tenant, statement in
+            func signIn() async throws -> [UInt8] {
+                let hash = Tenant.randomHash()
+                let write = try tenant.write("1", [], hash: hash)
+                _ = try await tenant.store.signIn(write, by: statement, deadline: .now + .seconds(5)).get()
+                return hash
+            }
+            let old = try await signIn()
+            try await tenant.database.psql(
+                """
+                update \(Tenant.schema).sessions set created = now() - interval '1 day';
+                insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires, last_seen)
+                select sha256(n::text::bytea), object_id, now() - interval '1 hour',
+                    now() + (case n when 1 then -1 else 1 end) * interval '1 hour',
+                    now() - (case n when 2 then 15 else 0 end) * interval '1 day'
+                from \(Tenant.users), generate_series(1, 2) n
+                """
+            )
+            let new = try await signIn()
+            for live in [old, new] {
+                #expect(try await tenant.store.sessionUser(tokenHash: live, of: tenant.application).get() != nil)
+            }
+            #expect(try await tenant.count("sessions") == "2")
         }
     }
 

@@ -97,7 +97,10 @@ struct SchemaTests {
         let (present, newer) = (Store.expectedSchemaVersion, Store.expectedSchemaVersion + 1)
         try await withDatabase(.schema) { database in
             try await database.psql(
-                "create or replace function federation.schema_version() returns integer language sql as 'select \(newer)'"
+                """
+                create or replace function federation.schema_version() returns integer
+                language sql as 'select \(newer)'
+                """
             )
             try await withStore(database.url) { store in
                 let failure = await #expect(throws: Failure.self) { try await store.migrate() }
@@ -182,6 +185,7 @@ struct SchemaTests {
                 drop function federation.identity_hash(text, text, text);
                 drop function federation.has_ended(text, bytea, timestamptz);
                 drop function federation.limit_sessions(text, uuid, bytea, bytea, bigint);
+                drop function federation.limit_sessions(text, uuid, bytea, bytea, bigint, bigint);
                 drop function federation.has_room_for_session(text, uuid, bytea, bytea, bigint, bigint);
                 drop index "old one".users_email, "old one".users_guests;
                 alter table "old one".users drop constraint dynamic_is_bounded;

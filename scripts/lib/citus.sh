@@ -11,8 +11,8 @@ offers_citus() {
     [[ $(psql --no-psqlrc -qAt "$1" -c "select count(*) from pg_available_extensions where name = 'citus'") == 1 ]]
 }
 
-# start_citus DIR [OPTION…]: starts the nodes, by further options of scripts/postgres, and sets `citus_coordinator` and `citus_workers` to their URLs; the workers' have a
-# comma between them.
+# start_citus DIR [OPTION…]: starts the nodes, by further options of scripts/postgres, and sets `citus_coordinator` and
+# `citus_workers` to their URLs; the workers' have a comma between them.
 start_citus() {
     local dir=$1 node url
     shift

@@ -28,8 +28,7 @@ struct Shards: Sendable {
         ///   - reads: Whether it writes nothing and locks nothing.
         ///   - schema: The application's schema.
         init(_ command: String, values: Int, columns: [String], reads: Bool, schema: String) {
-            // A plan is kept for the text as a whole, so it says which columns it gives.
-            self.command = "\(command) /* \(columns.joined(separator: ", ")) */"
+            self.command = command
             let values = (0..<values).map { "$\($0 + 2)::text" }.joined(separator: ", ")
             // What a function returns that returns nothing is no column.
             let columns = columns.allSatisfy { $0 == "void" } ? [] : columns

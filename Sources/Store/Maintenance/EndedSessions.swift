@@ -2,8 +2,9 @@ import Postgres
 package import Vocabulary
 
 extension Store {
-    /// Pages of PostgreSQL's in a part of the sessions' table: some four thousand sessions, 512 KiB.
-    private static let pagesOfPart = 64
+    /// Pages of PostgreSQL's in a part of the sessions' table: some five hundred sessions, so that nobody waits long who
+    /// ends one of them as well.
+    private static let pagesOfPart = 8
 
     /// How many parts the table of an application's sessions has, as ``removeEndedSessions(inPart:of:)`` counts them.
     ///
@@ -22,8 +23,9 @@ extension Store {
         return ((pages ?? 0) + Self.pagesOfPart - 1) / Self.pagesOfPart
     }
 
-    /// Removes the sessions that are over from one part of their table, where it may be at its end or behind it; those
-    /// that somebody else has locked are skipped.
+    /// Removes the sessions that are over from one part of their table.
+    ///
+    /// Those that somebody else has locked are skipped. A part behind the end of the table is empty.
     ///
     /// No index leads to them: it would have to be kept at every login, and whenever it is noted that a session was
     /// seen. The part is read as it lies, page by page.

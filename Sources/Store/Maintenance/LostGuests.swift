@@ -35,7 +35,10 @@ extension Store {
                 select object_id from \(identifier: schema).users where user_status = 'GUEST' \(behind)
                 order by object_id limit \(limit)
             )
-            select object_id, exists (select from \(identifier: schema).sessions s where s.object_id = part.object_id)
+            select object_id, exists (
+                select from \(identifier: schema).sessions s
+                where s.object_id = part.object_id and \(unsafeRaw: application.isLive("s"))
+            )
             from part order by object_id
             """,
             of: application
@@ -65,7 +68,10 @@ extension Store {
                     select u.object_id from \(identifier: schema).users u
                     where u.object_id = any (\(guests.map(\.uuidString))::uuid[]) and u.user_status = 'GUEST'
                         and coalesce(u.last_login, u.created) < now() - interval '1 hour'
-                        and not exists (select from \(identifier: schema).sessions s where s.object_id = u.object_id)
+                        and not exists (
+                            select from \(identifier: schema).sessions s
+                            where s.object_id = u.object_id and \(unsafeRaw: application.isLive("s"))
+                        )
                         and not exists (select from \(identifier: schema).identities i where i.object_id = u.object_id)
                         and not exists (select from \(identifier: schema).passwords p where p.object_id = u.object_id)
                     for update of u skip locked

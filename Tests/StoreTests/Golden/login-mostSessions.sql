@@ -69,7 +69,8 @@ with known as (
 ), previous as (
     select
         federation.limit_sessions(
-            'shop', object_id, :token_hash, :previous_token_hash, 5
+            'shop', object_id, :token_hash, :previous_token_hash,
+            1209600, 5
         ) is null as ended
     from person
 )
