@@ -72,6 +72,31 @@ struct LastLoginWinsTests {
         }
     }
 
+    @Test("an instance of before version 11 limits sessions as it did, and ends the one that its client had")
+    func former() async throws {
+        try await Tenant.lend { tenant in
+            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            try await tenant.database.psql(
+                """
+                delete from \(Tenant.schema).sessions;
+                insert into \(Tenant.schema).sessions (token_hash, object_id, created, expires)
+                select sha256(n::text::bytea), object_id, now() - n * interval '1 minute', now() + interval '1 hour'
+                from \(Tenant.users), generate_series(0, 4) n;
+                select federation.limit_sessions('\(tenant.application.schema)', object_id, sha256('0'), sha256('2'), 3)
+                from \(Tenant.users)
+                """
+            )
+            let left = try await tenant.database.psql(
+                """
+                select n from generate_series(0, 4) n
+                join \(Tenant.schema).sessions on token_hash = sha256(n::text::bytea)
+                order by n
+                """
+            )
+            #expect(left == [["0"], ["1"], ["3"]], "the second goes with its client, the fourth as the oldest")
+        }
+    }
+
     @Test("of eight simultaneous logins, the first ones or later ones, one session is left")
     func races() async throws {
         try await lend { tenant, statement in

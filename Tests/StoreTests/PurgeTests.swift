@@ -113,6 +113,38 @@ struct PurgeTests {
         }
     }
 
+    @Test("who ends a session that is over, but still lies there, is told that there is none")
+    func endedAlready() async throws {
+        try await Tenant.lend { tenant in
+            _ = try await tenant.signIn(writing: nil, to: "nick", .always)
+            try await tenant.database.psql(
+                """
+                delete from \(Tenant.schema).sessions;
+                insert into \(Tenant.schema).sessions (token_hash, object_id, expires, last_seen)
+                select sha256(n::text::bytea), object_id, now() + (case n when 1 then -1 else 1 end) * interval '1 hour',
+                    now() - (case n when 2 then 15 else 0 end) * interval '1 day'
+                from \(Tenant.users), generate_series(1, 4) n
+                """
+            )
+            let user = try await tenant.database.psql("select object_id from \(Tenant.users)")
+            let id = try #require(ObjectID((user.first?.first ?? nil) ?? ""))
+            func hash(_ bytes: String) async throws -> String {
+                let rows = try await tenant.database.psql("select encode(\(bytes), 'hex')")
+                return try #require(rows.first?.first ?? nil)
+            }
+            for (session, isThere) in [(1, false), (2, false), (3, true), (3, false)] {
+                let bytes = try #require(Hexadecimal.decode(try await hash("sha256('\(session)')").utf8))
+                let ended = try await tenant.store.endSession(tokenHash: bytes, of: tenant.application)
+                #expect(ended == isThere, "session \(session)")
+            }
+            for (session, isThere) in [(1, false), (2, false), (4, true), (4, false)] {
+                let name = try await hash("substring(sha256(sha256('\(session)')) for 16)")
+                let ended = try await tenant.store.endOwnSession(name, of: id, in: tenant.application)
+                #expect(ended == isThere, "session \(session) of their own")
+            }
+        }
+    }
+
     @Test("the note that a session was seen touches no index")
     func notes() async throws {
         try await Tenant.lend { tenant in
@@ -151,6 +183,10 @@ struct PurgeTests {
                 from generate_series(1, 60) n;
                 insert into \(Tenant.schema).sessions (token_hash, object_id, expires)
                 select sha256(object_id::text::bytea), object_id, now() + interval '1 hour' from \(Tenant.users) where name = 'here';
+                insert into \(Tenant.schema).sessions (token_hash, object_id, expires, last_seen)
+                select sha256(object_id::text::bytea), object_id, now() + (n - 1) * interval '1 hour',
+                    now() - (n - 1) * interval '15 days'
+                from (select object_id, row_number() over () n from \(Tenant.users) where name = 'lost' limit 2) ended;
                 insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
                 select object_id, object_id::text, '\\x01', 'key' from \(Tenant.users) where name = 'known';
                 insert into \(Tenant.schema).user_roles (object_id, role) select object_id, 'Player' from \(Tenant.users);

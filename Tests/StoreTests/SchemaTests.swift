@@ -151,6 +151,26 @@ struct SchemaTests {
         }
     }
 
+    @Test("sessions get room on their pages, unless an operator has chosen another")
+    func room() async throws {
+        try await withDatabase(.landed(10, schemas: ["first", "second"])) { database in
+            try await database.psql(
+                """
+                alter table first.sessions set (autovacuum_vacuum_scale_factor = 0.02);
+                alter table second.sessions set (fillfactor = 70)
+                """
+            )
+            try await withStore(database.url) { store in try await store.migrate() }
+            let options = try await database.psql(
+                """
+                select array_to_string(array(select unnest(reloptions) order by 1), ' ') from pg_class
+                where oid in ('first.sessions'::regclass, 'second.sessions'::regclass) order by oid::regclass::text
+                """
+            )
+            #expect(options == [["autovacuum_vacuum_scale_factor=0.02 fillfactor=85"], ["fillfactor=70"]])
+        }
+    }
+
     @Test("a database of version 1 becomes what a new one is, and keeps what it holds")
     func upgrade() async throws {
         let new = try await withDatabase(.schema) { database in try await database.psql(Self.dump) }

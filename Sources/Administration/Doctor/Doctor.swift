@@ -43,7 +43,8 @@ package struct Doctor: Sendable {
             }
             findings.append(Finding(.ok, .schema, "The schema has version \(version)."))
         } catch { return findings + [Self.unseen(.schema, error)] }
-        findings += await rights() + (await tables()) + (await indexes()) + (await copies()) + (await keys())
+        findings += await rights() + (await tables()) + (await indexes()) + (await copies())
+        findings += await patience() + (await keys())
         if !sendsMails {
             findings.append(
                 Finding(
@@ -132,6 +133,28 @@ package struct Doctor: Sendable {
                 )
             }
         } catch { return [Self.unseen(.indexes, error)] }
+    }
+
+    /// How long Citus may hold up writes at the end of a move: it looks once a second whether the copy is complete.
+    private static let longestHold = Duration.seconds(3)
+
+    private func patience() async -> [Finding] {
+        do throws(Failure) {
+            guard let patience = try await store.patienceOnCitus(), patience > .zero, patience < Self.longestHold else {
+                return []
+            }
+            return [
+                Finding(
+                    .warning,
+                    .database,
+                    "Logins wait too short a time for what Citus holds up at the end of a move, and would fail then.",
+                    advice: """
+                        Set FEDERATION_DATABASE_LOCK_MILLISECONDS=5000 and \
+                        FEDERATION_DATABASE_STATEMENT_MILLISECONDS=6000: docs/citus.md#moving-applications.
+                        """
+                )
+            ]
+        } catch { return [Self.unseen(.database, error)] }
     }
 
     private func copies() async -> [Finding] {

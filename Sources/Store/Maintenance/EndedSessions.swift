@@ -2,7 +2,7 @@ import Postgres
 package import Vocabulary
 
 extension Store {
-    /// Pages of PostgreSQL's in a part of the sessions' table: some five hundred sessions, so that nobody waits long who
+    /// Pages of PostgreSQL in a part of the sessions' table: some five hundred sessions, so that nobody waits long who
     /// ends one of them as well.
     private static let pagesOfPart = 8
 

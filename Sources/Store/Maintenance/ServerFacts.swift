@@ -130,6 +130,16 @@ extension Store {
         }
     }
 
+    /// How long a statement waits for a lock where the main database is a coordinator of Citus; nil where it is none.
+    package func patienceOnCitus() async throws(Failure) -> Duration? {
+        do { guard try await databases.sharding.isThere() else { return nil } } catch {
+            throw await failure(of: error, in: nil)
+        }
+        let row = try await query("select setting::bigint from pg_settings where name = 'lock_timeout'").first
+        let milliseconds = try read { () throws(PostgresError) in try row?.decode(0, as: Int64.self) }
+        return milliseconds.map { .milliseconds($0) }
+    }
+
     /// Applications that Citus has got with their rows, of which the coordinator keeps a copy that nobody sees: each
     /// with its bytes, the largest first, at most 20.
     package func localCopies() async throws(Failure) -> [(application: String, bytes: Int)] {
