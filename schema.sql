@@ -33,15 +33,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 11 then
-            raise exception 'the database has version % of the schema, and this is version 11: use the newer one',
+        if federation.schema_version() > 12 then
+            raise exception 'the database has version % of the schema, and this is version 12: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 11';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 12';
 
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
@@ -1127,5 +1127,5 @@ $body$;
 
 -- by itself
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)
+insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12)
 on conflict do nothing;
