@@ -258,6 +258,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Console",
+            dependencies: ["API", "HTTP", "Vocabulary", crypto, httpTypes, hummingbird, nioCore],
+            resources: [
+                .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"), .embedInCode("Assets/icon.svg"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Observability",
             dependencies: ["Curl", "Vocabulary", logging, metrics, nioLocks, tracing],
             swiftSettings: strict
@@ -265,9 +273,9 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
-                "Import",
-                "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping", "Notifications",
+                "API", "Administration", "Applications", "Backendless", "Console", "Curl", "Facebook", "Federation",
+                "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping",
+                "Notifications",
                 "Observability",
                 "Passwords",
                 "Postgres",

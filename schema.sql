@@ -299,6 +299,11 @@ create index if not exists operator_tokens_operator on federation.operator_token
 alter table federation.operator_tokens add column if not exists machine boolean not null default true;
 alter table federation.operator_tokens add column if not exists factor_proved timestamptz;
 
+-- What a token is for: `calls` of the administration; `link`, which opens one session of the console and is gone then;
+-- `session`, which the console has opened for a browser.
+alter table federation.operator_tokens add column if not exists purpose text collate "C" not null default 'calls'
+    check (purpose in ('calls', 'link', 'session'));
+
 -- What authenticators know an operator by.
 alter table federation.operators add column if not exists object_id uuid not null default gen_random_uuid();
 create unique index if not exists operators_object_id on federation.operators (object_id);
@@ -1097,7 +1102,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 11 then
+            if federation.schema_version() <> 12 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);

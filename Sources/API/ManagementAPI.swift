@@ -7,13 +7,25 @@ import Vocabulary
 
 /// The management listener: health for everybody, administration for operators, and metrics for either.
 package enum ManagementAPI {
+    /// Mounts pages that call the administration.
+    package typealias Pages = @Sendable (Router<ManagementContext>, AdministrationCalls) -> Void
+
     /// The routes, wired to the use cases; failures are told by the table.
+    ///
+    /// `pages` mounts what stands in front of the gate and calls the administration by it.
     package static func router(
         federation: Federation,
         administration: Administration,
         metrics: MetricsPage,
-        errors: any ErrorTable
+        errors: any ErrorTable,
+        pages: Pages? = nil
     ) -> Router<ManagementContext> {
+        // One gate for both ways: what it knows of sources, and how many requests are under way.
+        let gate = OperatorGate(
+            administration: administration,
+            pseudonyms: federation.pseudonyms,
+            rateLimiter: federation.rateLimiter
+        )
         let router = Router(context: ManagementContext.self)
         router.add(middleware: RequestMetrics<ManagementContext>(listener: "management"))
         // Operators' sources are those of their connections: nobody writes an address into a header and is another.
@@ -28,14 +40,15 @@ package enum ManagementAPI {
             return health("not ready", readiness, status: .serviceUnavailable)
         }
         if metrics.access == .open { metrics.mount(on: router) }
+        if let pages {
+            let inner = Router(context: ManagementContext.self)
+            inner.add(middleware: ReplyMiddleware<ManagementContext> { _ in errors })
+            inner.add(middleware: gate)
+            for route in AdministrationRoute.all { route.mount(on: inner, administration: administration) }
+            pages(router, AdministrationCalls(inner))
+        }
         router.add(middleware: RequestSpans<ManagementContext>(listener: "management"))
-        router.add(
-            middleware: OperatorGate(
-                administration: administration,
-                pseudonyms: federation.pseudonyms,
-                rateLimiter: federation.rateLimiter
-            )
-        )
+        router.add(middleware: gate)
         if metrics.access == .operator { metrics.mount(on: router) }
         for route in AdministrationRoute.all { route.mount(on: router, administration: administration) }
         router.add(middleware: MethodNotAllowed(router))

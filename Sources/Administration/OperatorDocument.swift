@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// An operator as operators see it.
 extension StoredOperator {
-    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "lastUsed"}]}`.
+    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "purpose", "lastUsed"}]}`.
     package var json: JSONObject {
         object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
     }
@@ -30,11 +30,11 @@ extension StoredOperator {
 }
 
 extension StoredOperator.Token {
-    /// `{"id", "created", "expires", "machine"}`.
+    /// `{"id", "created", "expires", "machine", "purpose"}`.
     package var json: JSONObject {
         [
             "id": .string(id), "created": .integer(created), "expires": expires.map(JSONValue.integer) ?? .null,
-            "machine": .bool(isMachine),
+            "machine": .bool(isMachine), "purpose": .string(purpose.rawValue),
         ]
     }
 }

@@ -29,7 +29,7 @@ package struct OperatorAdministration: Sendable {
         return page.page(of: found, cursor: \.name.text) { .object($0.json) }
     }
 
-    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "lastUsed"}]}`.
+    /// `{"name", "role", "created", "tokens": [{"id", "created", "expires", "machine", "purpose", "lastUsed"}]}`.
     package func read(_ name: String) async throws(Failure) -> Resource {
         guard let name = OperatorName(name), let stored = try await store.operator(name) else {
             throw .noSuchOperator
@@ -68,8 +68,91 @@ package struct OperatorAdministration: Sendable {
         return changed.resource
     }
 
-    /// Makes a further token from `{"expiresInSeconds"?, "machine"?}`: `{"id", "created", "expires", "machine",
+    /// How long a link to the console may be followed.
+    package static let linkLifetime = Duration.seconds(300)
+    /// How long a session of the console lasts.
+    package static let sessionLifetime = Duration.seconds(43_200)
+
+    /// Makes a token that opens one session of the console: `{"id", "created", "expires", "machine", "purpose",
     /// "token"}`, this once.
+    package func createLink(of name: String, by actor: Actor) async throws(Failure) -> Resource {
+        let token = NewToken(
+            lifetime: Self.linkLifetime.components.seconds,
+            isMachine: false,
+            purpose: .link,
+            clock,
+            random
+        )
+        return try await create(token, of: name, by: actor)
+    }
+
+    /// Opens a session of the console for the operator of a token: `{"id", "expires", "token"}`, this once.
+    ///
+    /// - Throws: `operator_token_invalid` when the token has ended meanwhile, or the link was used already.
+    package func openSession(of caller: CallingOperator, by actor: Actor) async throws(Failure) -> JSONValue {
+        guard caller.purpose != .session else {
+            throw Failure(.operatorTokenInvalid, "A session of the console opens no other: it would never end.")
+        }
+        let token = NewToken(
+            lifetime: Self.sessionLifetime.components.seconds,
+            isMachine: false,
+            purpose: .session,
+            clock,
+            random
+        )
+        let expires = clock.milliseconds + Self.sessionLifetime.components.seconds * 1000
+        let session = NewOperatorSession(id: token.id, hash: token.token.hash, expires: expires)
+        guard try await store.openSession(session, of: caller, by: actor) else {
+            throw Failure(.operatorTokenInvalid, "This link was used already, or its time has passed. Make a new one.")
+        }
+        return .object([
+            "id": .string(token.id), "expires": .integer(expires), "token": .string(token.token.secret.reveal()),
+        ])
+    }
+
+    /// The caller, and what the token may do: `{"name", "role", "purpose", "machine", "secondFactor": {"enrolled",
+    /// "shownSecondsAgo"}}`.
+    package func describe(_ caller: CallingOperator) -> JSONValue {
+        .object([
+            "name": .string(caller.name.text), "role": .string(caller.role.rawValue),
+            "purpose": .string(caller.purpose.rawValue), "machine": .bool(caller.isMachine),
+            "secondFactor": .object([
+                "enrolled": .bool(caller.hasFactor),
+                "shownSecondsAgo": caller.factorShownAgo.map(JSONValue.integer) ?? .null,
+            ]),
+        ])
+    }
+
+    /// The caller's sessions of the console, the newest first: `[{"id", "created", "expires", "lastUsed"}]`.
+    package func sessions(of caller: CallingOperator) async throws(Failure) -> JSONValue {
+        let stored = try await store.operator(caller.name)
+        let sessions = stored?.tokens.filter { $0.purpose == .session } ?? []
+        return .array(
+            sessions.map { session in
+                .object([
+                    "id": .string(session.id), "created": .integer(session.created),
+                    "expires": session.expires.map(JSONValue.integer) ?? .null,
+                    "lastUsed": session.lastUsed.map(JSONValue.integer) ?? .null,
+                ])
+            }
+        )
+    }
+
+    /// Ends a session of the caller's: the one of that id, or the one that calls.
+    ///
+    /// - Throws: `not_found`.
+    package func endSession(
+        _ id: String?,
+        of caller: CallingOperator,
+        by actor: Actor
+    ) async throws(Failure) {
+        guard try await store.endSession(id, of: caller, by: actor) else {
+            throw Failure(.notFound, "You have no such session, or it has ended.")
+        }
+    }
+
+    /// Makes a further token from `{"expiresInSeconds"?, "machine"?}`: `{"id", "created", "expires", "machine",
+    /// "purpose", "token"}`, this once.
     ///
     /// The tag is the operator's: it guards the token as well.
     package func createToken(
@@ -81,6 +164,10 @@ package struct OperatorAdministration: Sendable {
         let (lifetime, isMachine) = (document.lifetime(), document.isMachine())
         guard document.problems.isEmpty else { throw document.problems.failure }
         let token = NewToken(lifetime: lifetime, isMachine: isMachine, clock, random)
+        return try await create(token, of: name, by: actor)
+    }
+
+    private func create(_ token: NewToken, of name: String, by actor: Actor) async throws(Failure) -> Resource {
         let changed = try await change(name, if: .any, by: actor) { _ in token.change }
         guard let changed, let stored = changed.tokens.first(where: { $0.id == token.id }) else {
             throw .noSuchOperator
@@ -138,15 +225,25 @@ private struct NewToken: Sendable {
     let token: OperatorToken
     let expires: Int64?
     let isMachine: Bool
+    let purpose: OperatorTokenPurpose
 
-    init(lifetime seconds: Int64?, isMachine: Bool, _ clock: WallClock, _ random: RandomSource) {
+    init(
+        lifetime seconds: Int64?,
+        isMachine: Bool,
+        purpose: OperatorTokenPurpose = .calls,
+        _ clock: WallClock,
+        _ random: RandomSource
+    ) {
+        self.purpose = purpose
         id = Hexadecimal.encode(random.bytes(8))
         token = OperatorToken(random: random.bytes(32))
         self.isMachine = isMachine
         expires = seconds.map { clock.milliseconds + $0 * 1000 }
     }
 
-    var change: OperatorChange { .addToken(id: id, hash: token.hash, expires: expires, isMachine: isMachine) }
+    var change: OperatorChange {
+        .addToken(id: id, hash: token.hash, expires: expires, isMachine: isMachine, purpose: purpose)
+    }
 }
 
 extension OperatorToken {

@@ -59,6 +59,7 @@ struct ConfigurationReader: UpstreamSettings {
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
         let operatorOrigin = reader.operatorOrigin() ?? publicURL
+        let consoleOrigin = reader.consoleOrigin()
         let listen = reader.address("listen", default: "127.0.0.1:8080")
         let managementListen = reader.address("management.listen", default: "127.0.0.1:8081")
         let socketAccess = reader.socketAccess(
@@ -120,6 +121,7 @@ struct ConfigurationReader: UpstreamSettings {
             sms: sms,
             publicURL: publicURL,
             operatorOrigin: operatorOrigin,
+            consoleOrigin: consoleOrigin,
             trustedProxies: trustedProxies,
             listen: listen,
             managementListen: managementListen,
@@ -176,6 +178,14 @@ struct ConfigurationReader: UpstreamSettings {
             providers: providers,
             mail: mail
         )
+    }
+
+    /// Where a browser reaches the management listener; nil where that is a Unix socket and nothing else is said.
+    static func readConsoleOrigin() throws -> String? {
+        var reader = try environment()
+        let origin = reader.consoleOrigin()
+        guard reader.problems.isEmpty else { throw ConfigurationProblems(texts: reader.problems) }
+        return origin
     }
 
     /// What sending a mail by hand needs; nil when no mails are sent.
@@ -287,6 +297,17 @@ struct ConfigurationReader: UpstreamSettings {
             return nil
         }
         return url
+    }
+
+    /// Where a browser reaches the management listener: where operators are said to be, or where it listens.
+    private mutating func consoleOrigin() -> String? {
+        if let origin = operatorOrigin() { return origin }
+        guard case .network(let host, let port) = address("management.listen", default: "127.0.0.1:8081") else {
+            return nil
+        }
+        let scheme = text("management.tls.certificate.file") == nil ? "http" : "https"
+        let name = ["0.0.0.0", "::", "127.0.0.1", "::1"].contains(host) ? "localhost" : host
+        return "\(scheme)://\(name.contains(":") ? "[\(name)]" : name):\(port)"
     }
 
     private mutating func curl(_ providers: [UpstreamSetup]) -> CurlConfiguration {

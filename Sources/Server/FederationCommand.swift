@@ -79,7 +79,8 @@ struct FederationCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Administration",
                 subcommands: [
-                    OperatorCommand.self, AuditCommand.self, SecretsCommand.self, TokenKeyCommand.self,
+                    OperatorCommand.self, ConsoleCommand.self, AuditCommand.self, SecretsCommand.self,
+                    TokenKeyCommand.self,
                     MailCommand.self,
                 ]
             ),

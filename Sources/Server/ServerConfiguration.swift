@@ -38,6 +38,8 @@ struct ServerConfiguration: Sendable {
     var publicURL: String?
     /// Where operators make and show passkeys.
     var operatorOrigin: String?
+    /// Where a browser reaches the management listener; nil for a Unix socket of which nothing is said.
+    var consoleOrigin: String?
     /// Proxies in front whose word of where a request comes from counts.
     var trustedProxies: Int
     var listen: ListenAddress

@@ -2,6 +2,7 @@ import API
 import Administration
 import Applications
 import Backendless
+import Console
 import Curl
 import Federation
 import HTTP
@@ -175,7 +176,10 @@ enum Wiring {
                         contentType: MetricRegistry.contentType,
                         text: statistics.page
                     ),
-                    errors: backendless.errors
+                    errors: backendless.errors,
+                    pages: { router, calls in
+                        Console(origin: configuration.consoleOrigin, calls: calls).mount(on: router)
+                    }
                 ),
                 on: configuration.managementListen,
                 certificate: configuration.managementCertificate,

@@ -5,6 +5,8 @@ package struct CallingOperator: Sendable {
     package let id: ObjectID
     /// SHA-256 of the token.
     package let tokenHash: [UInt8]
+    /// What the token is for.
+    package let purpose: OperatorTokenPurpose
     /// Whether a program has the token.
     package let isMachine: Bool
     /// Whether the operator has a second factor.
@@ -17,6 +19,7 @@ package struct CallingOperator: Sendable {
         role: OperatorRole,
         id: ObjectID,
         tokenHash: [UInt8],
+        purpose: OperatorTokenPurpose,
         isMachine: Bool,
         hasFactor: Bool,
         factorShownAgo: Int64?
@@ -25,6 +28,7 @@ package struct CallingOperator: Sendable {
         self.role = role
         self.id = id
         self.tokenHash = tokenHash
+        self.purpose = purpose
         self.isMachine = isMachine
         self.hasFactor = hasFactor
         self.factorShownAgo = factorShownAgo
@@ -35,6 +39,16 @@ package struct CallingOperator: Sendable {
         guard let seconds = demand.seconds, hasFactor, !isMachine else { return true }
         return factorShownAgo.map { $0 <= seconds } ?? false
     }
+}
+
+/// What a token of an operator is for, by its name in the database.
+package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
+    /// For calls of the administration.
+    case calls
+    /// Opens one session of the console, and is gone then.
+    case link
+    /// What the console has opened for a browser.
+    case session
 }
 
 /// How lately operators who have a second factor must have shown it, by its name in the API's document.

@@ -67,6 +67,9 @@ enum ModuleRules {
             "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Limiting",
             "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
         ],
+        "Console": [
+            "API", "Crypto", "FoundationEssentials", "HTTP", "HTTPTypes", "Hummingbird", "NIOCore", "Vocabulary",
+        ],
         "Observability": [
             "Curl", "Dispatch", "Glibc", "Logging", "Metrics", "NIOConcurrencyHelpers", "Synchronization", "Tracing",
             "Vocabulary",
@@ -120,7 +123,7 @@ enum ModuleRules {
 
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
-        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Curl", "Deletions",
+        "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Console", "Curl", "Deletions",
         "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing",
         "Maintenance", "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres",
         "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",

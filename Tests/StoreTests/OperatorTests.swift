@@ -33,13 +33,17 @@ struct OperatorTests {
             let log = try await office.database.psql(
                 "select action, target, details, actor, source, application_id from federation.audit_log order by id"
             )
+            let usual = #""machine": false, "purpose": "calls""#
             let entries = [
                 ("operator.create", #"{"to": {"role": "viewer"}}"#),
-                ("operator.token.create", #"{"to": {"id": "\#(Office.id("1"))", "expires": null, "machine": false}}"#),
+                (
+                    "operator.token.create",
+                    #"{"to": {"id": "\#(Office.id("1"))", "expires": null, \#(usual)}}"#
+                ),
                 ("operator.role", #"{"to": {"role": "owner"}, "from": {"role": "viewer"}}"#),
                 (
                     "operator.token.create",
-                    #"{"to": {"id": "\#(Office.id("2"))", "expires": \#(expires), "machine": false}}"#
+                    #"{"to": {"id": "\#(Office.id("2"))", "expires": \#(expires), \#(usual)}}"#
                 ),
                 ("operator.token.revoke", #"{"from": {"id": "\#(Office.id("1"))"}}"#),
                 ("operator.delete", #"{"from": {"role": "owner"}}"#),
@@ -225,6 +229,6 @@ private struct Office {
 
 extension OperatorChange {
     fileprivate static func token(_ digits: String, _ hash: [UInt8], expires: Int64? = nil) -> OperatorChange {
-        .addToken(id: Office.id(digits), hash: hash, expires: expires, isMachine: false)
+        .addToken(id: Office.id(digits), hash: hash, expires: expires, isMachine: false, purpose: .calls)
     }
 }

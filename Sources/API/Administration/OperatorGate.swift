@@ -74,6 +74,11 @@ struct OperatorGate: RouterMiddleware {
             log(Self.refusal, of: header, failures: failures, in: context)
             throw Self.refusal
         }
+        let opensSession = request.method == .post && context.endpointPath == AdministrationRoute.openingSessions
+        guard found.purpose != .link || opensSession else {
+            log(Self.refusal, of: header, in: context)
+            throw Self.refusal
+        }
         known.withLockedValue { $0.insert(hash, at: .now) }
         return Caller(
             calling: found,

@@ -7,7 +7,7 @@ package enum OperatorChange: Sendable {
     case create(role: OperatorRole)
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text; expired ones of the operator are removed.
-    case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool)
+    case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete
 }
@@ -90,18 +90,22 @@ extension OperatorChange {
                 to: ["role": .string(role.rawValue)]
             )
 
-        case .addToken(let id, let hash, let expires, let isMachine):
+        case .addToken(let id, let hash, let expires, let isMachine, let purpose):
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(name.text) and expires <= now()"
             )
             _ = try await connection.query(
                 """
-                insert into federation.operator_tokens (token_hash, id, operator, expires, machine)
-                values (\(hash), \(id), \(name.text), \(expires.map { Timestamp(milliseconds: $0) }), \(isMachine))
+                insert into federation.operator_tokens (token_hash, id, operator, expires, machine, purpose)
+                values (
+                    \(hash), \(id), \(name.text), \(expires.map { Timestamp(milliseconds: $0) }), \(isMachine),
+                    \(purpose.rawValue)
+                )
                 """
             )
             let token: JSONObject = [
                 "id": .string(id), "expires": expires.map(JSONValue.integer) ?? .null, "machine": .bool(isMachine),
+                "purpose": .string(purpose.rawValue),
             ]
             return entry("operator.token.create", to: token)
 

@@ -10,7 +10,7 @@ extension Store {
         let result = try await query(
             """
             with token as (
-                select o.name, o.role, o.object_id, t.machine, t.factor_proved
+                select o.name, o.role, o.object_id, t.machine, t.factor_proved, t.purpose
                 from federation.operator_tokens t join federation.operators o on o.name = t.operator
                 where t.token_hash = \(tokenHash) and (t.expires is null or t.expires > now())
             ), used as (
@@ -23,7 +23,7 @@ extension Store {
                 )
             )
             select name, role, object_id, machine, exists (\(unsafeRaw: Self.standingFactor)),
-                ceil(extract(epoch from now() - factor_proved))::bigint
+                ceil(extract(epoch from now() - factor_proved))::bigint, purpose
             from token
             """
         )
@@ -36,6 +36,7 @@ extension Store {
                 role: role,
                 id: ObjectID(try row.decode(2, as: UUID.self)),
                 tokenHash: tokenHash,
+                purpose: OperatorTokenPurpose(rawValue: try row.decode(6, as: String.self)) ?? .calls,
                 isMachine: try row.decode(3, as: Bool.self),
                 hasFactor: try row.decode(4, as: Bool.self),
                 factorShownAgo: try row.decode(5, as: Int64?.self)

@@ -20,6 +20,7 @@ package struct StoredOperator: Sendable {
         package let lastUsed: Int64?
         /// Whether a program has it.
         package let isMachine: Bool
+        package let purpose: OperatorTokenPurpose
     }
 }
 
@@ -49,7 +50,8 @@ extension StoredOperator {
     /// Operators with their tokens, a row for each token or for an operator without any.
     fileprivate static func statement(_ operators: Statement) -> Statement {
         """
-        select o.name, o.role, o.created, t.id, t.created, t.expires, t.last_used, t.machine from (\(operators)) o
+        select o.name, o.role, o.created, t.id, t.created, t.expires, t.last_used, t.machine, t.purpose
+        from (\(operators)) o
         left join federation.operator_tokens t on t.operator = o.name and (t.expires is null or t.expires > now())
         order by o.name, t.created desc, t.id
         """
@@ -81,7 +83,8 @@ extension StoredOperator {
             created: try row.decode(4, as: Timestamp.self).milliseconds,
             expires: try row.decode(5, as: Timestamp?.self)?.milliseconds,
             lastUsed: try row.decode(6, as: Timestamp?.self)?.milliseconds,
-            isMachine: try row.decode(7, as: Bool.self)
+            isMachine: try row.decode(7, as: Bool.self),
+            purpose: OperatorTokenPurpose(rawValue: try row.decode(8, as: String.self)) ?? .calls
         )
     }
 }

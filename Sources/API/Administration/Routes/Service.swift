@@ -25,7 +25,7 @@ extension AdministrationRoute {
             .value(try await call.administration.logLevel.change(call.document(), by: call.actor))
         },
         .init(.get, "operator", .viewer, factor: .none) { call in
-            .value(.object(["name": .string(call.caller.name.text), "role": .string(call.caller.role.rawValue)]))
+            .value(call.administration.operators.describe(call.caller.calling))
         },
         .init(.get, "openapi.json", .viewer, factor: .none) { _ in
             .text(OpenAPI.management)

@@ -3,8 +3,22 @@ import HTTPTypes
 import Vocabulary
 
 extension AdministrationRoute {
-    /// The second factors of the operator who calls.
+    /// Where a session of the console is opened: the one thing that a link to the console may do.
+    static let openingSessions = base + "operator/sessions"
+
+    /// What the operator who calls has: sessions of the console, second factors.
     static let own: [AdministrationRoute] = [
+        .init(.post, "operator/sessions", .viewer, factor: .none) { call in
+            .value(try await call.administration.operators.openSession(of: call.caller.calling, by: call.actor))
+        },
+        .init(.get, "operator/sessions", .viewer, factor: .none) { call in
+            .value(try await call.administration.operators.sessions(of: call.caller.calling))
+        },
+        .init(.delete, "operator/sessions/{id}", .viewer, factor: .none) { call in
+            let id = call["id"] == "current" ? nil : call["id"]
+            try await call.administration.operators.endSession(id, of: call.caller.calling, by: call.actor)
+            return .done
+        },
         .init(.get, "operator/factors", .viewer) { call in
             .value(try await call.administration.operatorFactors.list(of: call.caller.calling))
         },

@@ -1,0 +1,50 @@
+import API
+import Crypto
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Vocabulary
+
+/// The style and the scripts, which are parts of the program.
+///
+/// Their names have a digest of what they hold, so a browser keeps them for good.
+enum Assets {
+    private struct Asset {
+        let name: String
+        let type: String
+        let content: ByteBuffer
+
+        init(_ name: String, ending: String, type: String, _ bytes: [UInt8]) {
+            let digest = Hexadecimal.encode(SHA256.hash(data: bytes)).prefix(16)
+            self.name = "\(name)-\(digest).\(ending)"
+            self.type = type
+            content = ByteBuffer(bytes: bytes)
+        }
+
+        var path: String { "/console/assets/\(name)" }
+    }
+
+    private static let style = Asset("console", ending: "css", type: "text/css", PackageResources.console_css)
+    private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
+    private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
+
+    /// What stands in the head of each page.
+    static var head: HTML {
+        """
+        <link rel="stylesheet" href="\(style.path)"><link rel="icon" href="\(icon.path)" type="image/svg+xml">\
+        <script type="module" src="\(script.path)"></script>
+        """
+    }
+
+    static func mount(on router: Router<ManagementContext>) {
+        for asset in [style, script, icon] {
+            router.get(RouterPath(asset.path)) { _, _ in
+                let headers: HTTPFields = [
+                    .contentType: "\(asset.type); charset=utf-8",
+                    .cacheControl: "public, max-age=31536000, immutable", .resourcePolicy: "same-origin",
+                ]
+                return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
+            }
+        }
+    }
+}

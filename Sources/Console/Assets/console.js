@@ -1,0 +1,37 @@
+// What the console has beyond its pages, which do without: times as they are here, and a preview at each keystroke.
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
+/** Says beside a time how long ago it was. */
+const tellAge = (time) => {
+  const seconds = (new Date(time.dateTime) - Date.now()) / 1000;
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  time.title = relative.format(Math.round(seconds / size), unit);
+};
+document.querySelectorAll("time[datetime]").forEach(tellAge);
+
+/** Asks for what a mapping would write, once nobody has typed for a moment; the last question wins. */
+const watch = (form) => {
+  const preview = document.getElementById("preview");
+  let timer, question;
+  const ask = async () => {
+    question?.abort();
+    question = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", "preview");
+    try {
+      const reply = await fetch(form.action, { method: "POST", body, signal: question.signal });
+      const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+      const [shown, alert] = [page.getElementById("preview"), page.querySelector("main > .alert")];
+      preview.replaceChildren(...(alert ? [alert] : shown?.childNodes ?? []));
+    } catch (error) {
+      if (error.name !== "AbortError") preview.textContent = "The service does not answer. What you typed is kept here.";
+    }
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 300);
+  });
+};
+document.querySelectorAll("form.editor").forEach(watch);

@@ -1,0 +1,131 @@
+package import API
+import HTTP
+import HTTPTypes
+package import Hummingbird
+import Vocabulary
+
+// Console — the web console of operators, on the management listener.
+//
+// It owns its pages and what they are made of: how they look, how an operator signs in to a browser, and that a form
+// comes from a page of ours.
+//
+// It must not know of the database, of a use case, or of what an operator may do: whatever it shows or changes is a
+// call of the administration's routes, by the token of the session, which passes the same gate as one over the network.
+// It asks for the caller's role only to leave out what would be refused.
+
+/// The console, as it is mounted.
+package struct Console: Sendable {
+    /// Where browsers reach it, as far as the configuration says, such as `https://admin.example.com`.
+    let origin: String?
+    let calls: AdministrationCalls
+
+    package init(origin: String?, calls: AdministrationCalls) {
+        self.origin = origin
+        self.calls = calls
+    }
+
+    /// Whether browsers reach it by HTTPS.
+    var isReachedByTLS: Bool { origin?.utf8.starts(with: "https://".utf8) ?? false }
+
+    /// Mounts all pages.
+    package func mount(on router: Router<ManagementContext>) {
+        Assets.mount(on: router)
+        mountSignIn(on: router)
+        mountOverview(on: router)
+        mountApplications(on: router)
+        mountMappings(on: router)
+        mountPeople(on: router)
+        mountAudit(on: router)
+        mountOperators(on: router)
+    }
+
+    /// A page for who has signed in.
+    func page(
+        _ path: RouterPath,
+        on router: Router<ManagementContext>,
+        _ show: @escaping @Sendable (Visit) async throws -> Page
+    ) {
+        router.get(path) { request, context in
+            try await answer(request, context) { visit in try await show(visit).response(to: visit) }
+        }
+    }
+
+    /// What a form of a page of ours does.
+    func action(
+        _ path: RouterPath,
+        on router: Router<ManagementContext>,
+        _ act: @escaping @Sendable (Visit, FormFields) async throws -> Outcome
+    ) {
+        router.post(path) { request, context in
+            try await answer(request, context) { visit in
+                let form = try await request.formBody(upTo: Self.formLimit)
+                try visit.check(form, of: request)
+                do {
+                    if let code = try form.value(FactorForm.code) {
+                        try await FactorForm.show(code, of: try form.value(FactorForm.factor), visit)
+                    }
+                    return switch try await act(visit, form) {
+                    case .redirect(let path): Page.redirect(to: path)
+                    case .page(let page): try page.response(to: visit)
+                    }
+                } catch let refusal as Refusal where refusal.asksForFactor {
+                    // The form comes along, so that nothing that was typed is lost.
+                    return try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(
+                        to: visit
+                    )
+                }
+            }
+        }
+    }
+
+    /// Reads JSON that somebody has typed.
+    ///
+    /// - Throws: `malformed_request`, which says where it goes wrong.
+    static func parsed(_ text: String, _ what: String) throws(Failure) -> JSONValue {
+        do { return try JSONParser.parse(text, limits: .document) } catch {
+            throw Failure(.malformedRequest, "The \(what) is no JSON: \(error)")
+        }
+    }
+
+    /// Bytes of the largest form: a document of an application, percent-encoded.
+    private static let formLimit = 3_145_728
+
+    /// Finds out who asks, and makes a page of whatever is refused.
+    func answer(
+        _ request: Request,
+        _ context: ManagementContext,
+        _ body: (Visit) async throws -> Response
+    ) async throws -> Response {
+        let here = request.uri.description
+        guard let token = SessionCookie(of: self).token(in: request) else {
+            return Page.redirect(to: SignInPage.path(returningTo: request.method == .get ? here : "/console"))
+        }
+        var visit = Visit(token: token, console: self, request: request, context: context)
+        do {
+            do {
+                try await visit.identify()
+                return try await body(visit)
+            } catch let failure as Failure {
+                throw Refusal(failure)
+            }
+        } catch let refusal as Refusal {
+            if refusal.reason == Failure.Reason.operatorTokenInvalid.rawValue {
+                var response = Page.redirect(
+                    to: SignInPage.path(returningTo: request.method == .get ? here : "/console")
+                )
+                response.headers[.setCookie] = SessionCookie(of: self).removal
+                return response
+            }
+            if refusal.asksForFactor { return Page.redirect(to: FactorForm.path(returningTo: here)) }
+            return try Page.refused(refusal).response(to: visit)
+        }
+    }
+}
+
+/// What a form leads to.
+enum Outcome {
+    /// To another page, when something was done.
+    case redirect(String)
+    /// The page once more, with what was wrong or what would be.
+    case page(Page)
+}

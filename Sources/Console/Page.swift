@@ -1,0 +1,119 @@
+import HTTP
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Vocabulary
+
+/// A page of the console.
+struct Page {
+    /// Where it stands.
+    enum Section: String, CaseIterable {
+        case overview
+        case applications
+        case audit
+        case operators
+
+        var title: String {
+            switch self {
+            case .overview: "Overview"
+            case .applications: "Applications"
+            case .audit: "Audit log"
+            case .operators: "Operators"
+            }
+        }
+
+        var path: String { self == .overview ? "/console" : "/console/\(rawValue)" }
+    }
+
+    let title: String
+    let section: Section
+    /// The pages above it, the outermost first.
+    var trail: [(title: String, path: String)] = []
+    var content: HTML
+    var status = HTTPResponse.Status.ok
+    /// The command that does the same.
+    var command: String?
+    /// The call that does the same, such as `GET /admin/v1/audit`.
+    var call: String?
+
+    /// Says what was refused in place of a page.
+    static func refused(_ refusal: Refusal) -> Page {
+        var page = Page(title: "This did not work", section: .overview, content: refusal.alert)
+        page.status = refusal.status
+        return page
+    }
+
+    /// To another page, by GET.
+    static func redirect(to path: String) -> Response {
+        Response(status: .seeOther, headers: [.location: path, .cacheControl: "no-store"])
+    }
+
+    func response(to visit: Visit) throws -> Response {
+        let sections = Section.allCases.map { other -> HTML in
+            let isCurrent = other == section
+            return """
+                <li><a href="\(other.path)"\(" aria-current=\"page\"", if: isCurrent)>\(other.title)</a></li>
+                """
+        }
+        let crumbs = trail.map { crumb -> HTML in "<li><a href=\"\(crumb.path)\">\(crumb.title)</a></li>" }
+        let same: HTML = """
+            <aside class="same" aria-label="The same by other means">\
+            \(command.map { "<p>Command <code>\($0)</code></p>" } ?? "" as HTML)\
+            \(call.map { "<p>Call <code>\($0)</code></p>" } ?? "" as HTML)</aside>
+            """
+        return Self.document(
+            title: title,
+            status: status,
+            """
+            <a class="skip" href="#main">Skip to the content</a>
+            <header class="bar"><a class="brand" href="/console">federation</a>
+            <nav aria-label="Sections"><ul>\(sections)</ul></nav>
+            <div class="me"><a href="/console/sessions">\(visit.name)</a> <span class="tag">\(visit.role.rawValue)</span>\
+            \(visit.form(to: "/console/sign-out", "<button class=\"quiet\">Sign out</button>"))</div></header>
+            <main id="main">\("<nav aria-label=\"Path\"><ol class=\"trail\">\(crumbs)</ol></nav>", if: !crumbs.isEmpty)
+            <h1>\(title)</h1>
+            \(content)
+            \(same, if: command != nil || call != nil)
+            </main>
+            """
+        )
+    }
+
+    /// A document with the policy of all pages: it loads nothing but our own style and scripts, is shown in no frame,
+    /// sends forms to us alone, and is kept by nobody.
+    static func document(title: String, status: HTTPResponse.Status = .ok, _ body: HTML) -> Response {
+        let html: HTML = """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>\(title) – federation</title>
+            \(Assets.head)
+            </head>
+            <body>
+            \(body)
+            </body>
+            </html>
+
+            """
+        let headers: HTTPFields = [
+            .contentType: "text/html; charset=utf-8",
+            .cacheControl: "no-store",
+            .contentSecurityPolicy: """
+            default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+            form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+            """,
+            // With none at all, browsers would not say of a form where it comes from.
+            .referrerPolicy: "same-origin",
+            .openerPolicy: "same-origin",
+            .resourcePolicy: "same-origin",
+        ]
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
+}

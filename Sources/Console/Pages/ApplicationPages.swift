@@ -1,0 +1,199 @@
+import API
+import HTTP
+import Hummingbird
+import Vocabulary
+
+/// Applications: what there is, one with its parts, and its document with what a change of it would do.
+extension Console {
+    func mountApplications(on router: Router<ManagementContext>) {
+        page("/console/applications", on: router) { visit in try await applications(visit) }
+        action("/console/applications", on: router) { visit, form in
+            let id = try form.value("application") ?? ""
+            let document: JSONObject = ["application": .string(id), "name": .string(try form.value("name") ?? "")]
+            do {
+                try await visit.call(.init(.post, ["applications"], body: .object(document)))
+                return .redirect(consolePath("applications", id))
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await applications(visit, refusal, form))
+            }
+        }
+        page("/console/applications/{application}", on: router) { visit in try await application(visit) }
+        page("/console/applications/{application}/document", on: router) { visit in
+            try await documentPage(visit, nil)
+        }
+        action("/console/applications/{application}/document", on: router) { visit, form in
+            try await changeDocument(visit, form)
+        }
+    }
+
+    private func applications(
+        _ visit: Visit,
+        _ refusal: Refusal? = nil,
+        _ form: FormFields? = nil
+    ) async throws -> Page {
+        var query: [(name: String, value: String)] = [("limit", "50")]
+        if let cursor = visit.query["cursor"] { query.append(("cursor", cursor)) }
+        let found = try await visit.list(["applications"], query: query)
+        let making: HTML = """
+            <section aria-labelledby="new"><h2 id="new">A new application</h2>\(refusal?.alert ?? "")
+            \(visit.form(to: "/console/applications", """
+            \(HTML.field("application", "Id", value: try form?.value("application") ?? "", hint: """
+            Part of every address of its clients, such as shop: letters, digits, - and _. It stays.
+            """, attributes: "required maxlength=\"63\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" spellcheck=\"false\""))
+            \(HTML.field("name", "Name", value: try form?.value("name") ?? "", hint: "People see it in mails and on pages."))
+            <p><button>Make it</button></p>
+            """ as HTML))</section>
+            """
+        var page = Page(
+            title: "Applications",
+            section: .applications,
+            content: """
+                \(Self.cards(found.items))\(HTML.next(found.next, of: "/console/applications"))
+                \(making, if: visit.role >= .owner)
+                """,
+            command: "federation application list",
+            call: "GET /admin/v1/applications"
+        )
+        if let refusal { page.status = refusal.status }
+        return page
+    }
+
+    private func application(_ visit: Visit) async throws -> Page {
+        let id = visit.parameter("application")
+        async let resource = visit.read(["applications", id])
+        async let document = visit.read(["applications", id, "document"])
+        async let keyList = visit.list(["applications", id, "keys"])
+        async let propertyList = visit.list(["applications", id, "properties"])
+        let (application, parts) = try await (resource.object, document.object)
+        let (keys, properties) = try await (keyList.items, propertyList.items)
+        let warnings = (application?["warnings"]?.array ?? []).compactMap(\.string).map { "<li>\($0)</li>" as HTML }
+        let providers = (parts?["providers"]?.object?.members ?? []).map { member -> [HTML] in
+            let provider = member.value.object
+            return [
+                "<a href=\"\(consolePath("applications", id, "mappings", member.key))\">\(member.key)</a>",
+                .value(provider?["enabled"]), .value(provider?["graphVersion"]),
+                "\(provider?["apps"]?.array?.count ?? 0)",
+            ]
+        }
+        return Page(
+            title: application?["name"]?.string ?? id,
+            section: .applications,
+            trail: [("Applications", "/console/applications")],
+            content: """
+                \("<div class=\"alert\"><ul>\(warnings)</ul></div>", if: !warnings.isEmpty)
+                <p class="actions"><a class="button" href="\(consolePath("applications", id, "users"))">People</a>
+                <a class="button" href="\(consolePath("applications", id, "document"))">Settings as a document</a></p>
+                \(HTML.facts([
+                    ("Id", "<code>\(id)</code>"), ("Schema", .value(application?["schema"])),
+                    ("Revision", .value(application?["revision"])), ("Made", .moment(application?["created"])),
+                    ("Changed", .moment(application?["updated"])),
+                ]))
+                <h2>Providers and their mappings</h2>
+                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps"], providers, ifEmpty: "None yet."))
+                <h2>Keys</h2>
+                \(HTML.table("Keys", ["Label", "Server", "Made"], keys.map {
+                    [.value($0["label"]), .value($0["server"]), .moment($0["created"])]
+                }, ifEmpty: "None yet: clients need one."))
+                <h2>Properties</h2>
+                \(HTML.table("Properties", ["Name", "Type", "Required", "Clients may map", "Visible to", "Indexed"], properties.map {
+                    [
+                        .value($0["name"]), .value($0["type"]), .value($0["required"]), .value($0["clientMappable"]),
+                        .value($0["visibleTo"]), .value($0["indexed"]),
+                    ]
+                }, ifEmpty: "None."))
+                """,
+            command: "federation application show \(id)",
+            call: "GET /admin/v1/applications/\(id)"
+        )
+    }
+
+    /// What is typed, with what it would change or why it cannot be.
+    private struct Draft {
+        let text: String
+        /// The tag of the document that it began with.
+        let tag: String
+        var plan: JSONObject?
+        var refusal: Refusal?
+    }
+
+    private func documentPage(_ visit: Visit, _ draft: Draft?) async throws -> Page {
+        let id = visit.parameter("application")
+        let path = consolePath("applications", id, "document")
+        let stored = try await visit.call(.init(.get, ["applications", id, "document"]))
+        let text = draft?.text ?? (stored.body ?? .null).indented(\.text)
+        let tag = draft?.tag ?? stored.tag ?? ""
+        let isOutdated = draft != nil && tag != stored.tag
+        let outdated: HTML = """
+            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile. What you see is what you have \
+            typed; below is what there is now. Bring both together, then go on from there.</p>
+            <details open><summary>What there is now</summary><pre>\(HTML.json(stored.body ?? .null))</pre></details></div>
+            """
+        let editing = visit.form(
+            to: path,
+            """
+            <input type="hidden" name="tag" value="\(isOutdated ? stored.tag ?? "" : tag)">
+            <p class="field"><label for="document">Document</label>
+            <textarea id="document" name="document" rows="30" spellcheck="false" autocomplete="off">\(text)</textarea></p>
+            <p class="actions"><button name="do" value="plan">Show what it would change</button>
+            \("<button name=\"do\" value=\"apply\" class=\"primary\">Apply</button>", if: draft?.plan != nil && !isOutdated)</p>
+            """
+        )
+        var page = Page(
+            title: "Settings as a document",
+            section: .applications,
+            trail: [("Applications", "/console/applications"), (id, consolePath("applications", id))],
+            content: """
+                \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")\(draft?.plan.map(Self.plan) ?? "")
+                \(visit.role >= .owner ? editing : "<pre>\(text)</pre>" as HTML)
+                """,
+            command: "federation diff FILE; federation apply FILE; federation export \(id)",
+            call: "PUT /admin/v1/applications/\(id)/document?dryRun=true"
+        )
+        if let refusal = draft?.refusal { page.status = refusal.status }
+        return page
+    }
+
+    private func changeDocument(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
+        let path = ["applications", visit.parameter("application"), "document"]
+        let isApplied = try form.value("do") == "apply"
+        var draft = Draft(text: try form.value("document") ?? "", tag: try form.value("tag") ?? "")
+        do {
+            do {
+                let document = try Self.parsed(draft.text, "document")
+                let query: [(name: String, value: String)] = isApplied ? [] : [("dryRun", "true")]
+                let answer = try await visit.call(.init(.put, path, query: query, body: document, tag: draft.tag))
+                if isApplied { return .redirect(consolePath("applications", path[1])) }
+                draft.plan = answer.body?.object
+            } catch let failure as Failure {
+                throw Refusal(failure)
+            }
+        } catch let refusal as Refusal where !refusal.asksForFactor {
+            draft.refusal = refusal
+        }
+        return .page(try await documentPage(visit, draft))
+    }
+
+    /// The changes that a document stands for.
+    private static func plan(_ plan: JSONObject) -> HTML {
+        let changes = plan["changes"]?.array?.compactMap(\.object) ?? []
+        let warnings = (plan["warnings"]?.array ?? []).compactMap(\.string).map { "<li>\($0)</li>" as HTML }
+        return """
+            <section aria-labelledby="changes"><h2 id="changes">What it would change</h2>
+            \("<div class=\"alert\"><ul>\(warnings)</ul></div>", if: !warnings.isEmpty)
+            \(HTML.table("Changes", ["Change", "Of", "From", "To"], changes.map(change), ifEmpty: "Nothing."))</section>
+            """
+    }
+
+    /// A row of what is changed, from what to what.
+    static func change(_ change: JSONObject) -> [HTML] {
+        [
+            .value(change["action"]), .value(change["target"]), "<pre>\(difference(change["from"]))</pre>",
+            "<pre>\(difference(change["to"]))</pre>",
+        ]
+    }
+
+    private static func difference(_ value: JSONValue?) -> HTML {
+        guard let value, !value.isNull else { return "–" }
+        return .json(value)
+    }
+}

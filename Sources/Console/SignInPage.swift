@@ -1,0 +1,149 @@
+import API
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Vocabulary
+
+/// Signing in to a browser, by a link of the command line or by a token, and signing out.
+enum SignInPage {
+    static let path = "/console/sign-in"
+
+    static func path(returningTo path: String) -> String {
+        HTML.link(Self.path, [("to", path == "/console" ? "" : path)])
+    }
+
+    /// A path of the console that was asked for before; anything else leads to the overview.
+    static func target(_ path: String?) -> String {
+        guard let path, path == "/console" || path.hasPrefix("/console/") || path.hasPrefix("/console?"),
+            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }), !path.hasPrefix(Self.path)
+        else { return "/console" }
+        return path
+    }
+
+    static func document(link: String?, to target: String, _ refusal: Refusal? = nil) -> Response {
+        let token: HTML =
+            if let link {
+                "<input type=\"hidden\" name=\"token\" value=\"\(link)\">"
+            } else {
+                HTML.field(
+                    "token",
+                    "Token of an operator",
+                    type: "password",
+                    hint:
+                        "federation operator token NAME makes one; federation console NAME makes a link in its place.",
+                    attributes: "autocomplete=\"current-password\" required autofocus spellcheck=\"false\""
+                )
+            }
+        return Page.document(
+            title: "Sign in",
+            status: refusal?.status ?? .ok,
+            """
+            <main id="main" class="card"><h1>federation</h1>\(refusal?.alert ?? "")
+            <form method="post" action="\(path)"><input type="hidden" name="to" value="\(target)">\(token)
+            <p><button>Sign in</button></p></form></main>
+            """
+        )
+    }
+}
+
+extension Console {
+    func mountSignIn(on router: Router<ManagementContext>) {
+        // To look at the page uses up no link: programs that look at links before people do would.
+        router.get(RouterPath(SignInPage.path)) { request, _ in
+            let query = Visit.query(of: request)
+            return SignInPage.document(link: query["link"], to: SignInPage.target(query["to"]))
+        }
+        router.post(RouterPath(SignInPage.path)) { request, context in
+            try await signIn(request, context)
+        }
+        action("/console/sign-out", on: router) { visit, _ in
+            try await visit.call(.init(.delete, ["operator", "sessions", "current"]))
+            return .redirect("/console/signed-out")
+        }
+        router.get("/console/signed-out") { _, _ in
+            var response = Page.document(
+                title: "Signed out",
+                """
+                <main id="main" class="card"><h1>Signed out</h1><p>The session has ended.</p>
+                <p><a class="button" href="/console/sign-in">Sign in again</a></p></main>
+                """
+            )
+            response.headers[.setCookie] = SessionCookie(of: self).removal
+            // Nothing that was seen is shown once more by the button "back".
+            response.headers[.clearSiteData] = "\"cache\""
+            return response
+        }
+        page("/console/sessions", on: router) { visit in try await sessions(visit) }
+        action("/console/sessions/{id}/end", on: router) { visit, _ in
+            try await visit.call(.init(.delete, ["operator", "sessions", visit.parameter("id")]))
+            return .redirect("/console/sessions")
+        }
+        FactorForm.mount(on: router, self)
+    }
+
+    private func signIn(_ request: Request, _ context: ManagementContext) async throws -> Response {
+        var target = "/console"
+        do {
+            do {
+                try Visit.checkOrigin(of: request)
+                let form = try await request.formBody(upTo: 16_384)
+                target = SignInPage.target(try form.value("to"))
+                let token = try form.value("token") ?? ""
+                guard isReachedByTLS || Self.isLoopback(request.head.authority) else {
+                    throw Failure(
+                        .malformedRequest,
+                        """
+                        A session would go over the network unprotected. Give the management listener a certificate, or \
+                        say by FEDERATION_OPERATOR_ORIGIN where it is reached by HTTPS, or forward its port by ssh -L.
+                        """
+                    )
+                }
+                guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+                    throw Failure(.operatorTokenInvalid, "This is no token of an operator.")
+                }
+                let call = AdministrationCalls.Call(.post, ["operator", "sessions"])
+                let answer = try await calls.send(call, as: token, context: context)
+                guard answer.status.kind == .successful, let session = answer.body?.object?["token"]?.string else {
+                    throw Refusal(answer)
+                }
+                var response = Page.redirect(to: target)
+                response.headers[.setCookie] = SessionCookie(of: self).header(session)
+                return response
+            } catch let failure as Failure {
+                throw Refusal(failure)
+            }
+        } catch let refusal as Refusal {
+            return SignInPage.document(link: nil, to: target, refusal)
+        }
+    }
+
+    private static func isLoopback(_ authority: String?) -> Bool {
+        guard let authority else { return false }
+        let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
+        return ["localhost", "127.0.0.1", "[::1]"].contains { $0 == host }
+    }
+
+    private func sessions(_ visit: Visit) async throws -> Page {
+        let sessions = try await visit.read(["operator", "sessions"]).array?.compactMap(\.object) ?? []
+        let rows = sessions.map { session -> [HTML] in
+            let id = session["id"]?.string ?? ""
+            return [
+                "<code>\(id)</code>", .moment(session["created"]), .moment(session["lastUsed"]),
+                .moment(session["expires"]),
+                visit.form(to: consolePath("sessions", id, "end"), "<button class=\"danger\">End</button>"),
+            ]
+        }
+        return Page(
+            title: "Your sessions",
+            section: .operators,
+            content: .table(
+                "Your sessions",
+                ["Session", "Signed in", "Last used", "Ends", "End it"],
+                rows,
+                ifEmpty: "There is none."
+            ),
+            command: "federation operator show \(visit.name)",
+            call: "GET /admin/v1/operator/sessions"
+        )
+    }
+}

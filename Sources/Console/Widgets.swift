@@ -1,0 +1,78 @@
+import FoundationEssentials
+import Vocabulary
+
+// Parts that pages share.
+
+extension HTML {
+    /// A moment in milliseconds since 1970, as people read it; a dash for none.
+    static func moment(_ value: JSONValue?) -> HTML {
+        guard let milliseconds = value?.integer, abs(milliseconds) < 253_402_300_800_000 else { return "–" }
+        let text = Date(timeIntervalSince1970: Double(milliseconds / 1000)).ISO8601Format()
+        return "<time datetime=\"\(text)\">\(String(text.dropLast(4)).replacing("T", with: " ")) UTC</time>"
+    }
+
+    /// A value of JSON as it is written, for people.
+    static func json(_ value: JSONValue) -> HTML { "\(value.indented(\.text))" }
+
+    /// A value in a cell: texts as they are, nothing as a dash.
+    static func value(_ value: JSONValue?) -> HTML {
+        switch value {
+        case nil, .null?: "–"
+        case .string(let text)?: "<bdi>\(text)</bdi>"
+        case .bool(let isTrue)?: isTrue ? "yes" : "no"
+        case let value?: "<code>\(value.text)</code>"
+        }
+    }
+
+    /// A table with a heading for each column; it scrolls by itself where the window is narrow.
+    static func table(_ label: String, _ columns: [String], _ rows: [[HTML]], ifEmpty: HTML) -> HTML {
+        guard !rows.isEmpty else { return "<p class=\"empty\">\(ifEmpty)</p>" }
+        let head = columns.map { column -> HTML in "<th scope=\"col\">\(column)</th>" }
+        let body = rows.map { row -> HTML in "<tr>\(row.map { "<td>\($0)</td>" as HTML })</tr>" }
+        return """
+            <div class="scroll" role="region" aria-label="\(label)" tabindex="0"><table><thead><tr>\(head)</tr></thead>\
+            <tbody>\(body)</tbody></table></div>
+            """
+    }
+
+    /// Names with their values.
+    static func facts(_ facts: [(name: String, value: HTML)]) -> HTML {
+        let items = facts.map { fact -> HTML in "<div><dt>\(fact.name)</dt><dd>\(fact.value)</dd></div>" }
+        return "<dl class=\"facts\">\(items)</dl>"
+    }
+
+    /// The way to the next part of a list, if there is one.
+    static func next(_ cursor: String?, of path: String, _ query: [(name: String, value: String)] = []) -> HTML {
+        guard let cursor else { return "" }
+        return "<p><a class=\"button\" href=\"\(link(path, query + [("cursor", cursor)]))\">Next page</a></p>"
+    }
+
+    /// A path with a query, in which what is empty is left out.
+    static func link(_ path: String, _ query: [(name: String, value: String)]) -> String {
+        let pairs = query.filter { !$0.value.isEmpty }
+            .map { "\($0.name)=\(PercentEncoding.encode($0.value))" }
+        return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
+    }
+
+    /// A field of a form with its label.
+    static func field(
+        _ name: String,
+        _ label: String,
+        type: String = "text",
+        value: String = "",
+        hint: String? = nil,
+        attributes: HTML = ""
+    ) -> HTML {
+        let described: HTML = hint == nil ? "" : " aria-describedby=\"\(name)-hint\""
+        return """
+            <p class="field"><label for="\(name)">\(label)</label><input id="\(name)" name="\(name)" type="\(type)" \
+            value="\(value)"\(described) \(attributes)>\
+            \(hint.map { "<small id=\"\(name)-hint\">\($0)</small>" } ?? "" as HTML)</p>
+            """
+    }
+}
+
+/// A path below `/console`, its segments encoded.
+func consolePath(_ segments: String...) -> String {
+    "/console/" + segments.map(PercentEncoding.encode).joined(separator: "/")
+}

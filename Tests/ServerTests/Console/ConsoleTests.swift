@@ -1,0 +1,281 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "The console",
+    .deployed(
+        Document(
+            application: "shop",
+            properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
+            mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name"}]"#
+        )
+    )
+)
+struct ConsoleTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private static let mapping = "/console/applications/shop/mappings/facebook"
+
+    // MARK: Signing in
+
+    @Test("a link signs in once, in one browser, and to look at it uses nothing up")
+    func link() async throws {
+        let link = try await deployment.consoleLink(.owner)
+        let (first, second) = (
+            ConsoleBrowser(deployment.service.management), ConsoleBrowser(deployment.service.management)
+        )
+        try await first.open(link)
+        try await second.open(link)
+        try await first.send(formTo: "/console/sign-in")
+        #expect(first.status == 200 && first.page.contains("<h1>Overview</h1>"), "\(first.page)")
+        try await second.send(formTo: "/console/sign-in")
+        #expect(second.status == 401 && second.cookie == nil, "\(second.page)")
+        #expect(second.page.contains("role=\"alert\""))
+    }
+
+    @Test("a link does nothing but sign in, and a session opens no other one")
+    func purposes() async throws {
+        let link = try await deployment.consoleLink(.owner)
+        let token = String(link.drop { $0 != "=" }.dropFirst())
+        let stranger = deployment.admin(token: token)
+        for (method, path) in [("GET", "applications"), ("GET", "operator"), ("GET", "operator/sessions")] {
+            #expect(try await stranger.send(method, path).status == 401, "\(method) \(path)")
+        }
+        let browser = ConsoleBrowser(deployment.service.management, cookie: "federation-console=\(token)")
+        try await browser.open("/console/audit")
+        #expect(browser.page.contains("<h1>federation</h1>"), "a link is no session")
+        let opened = try await stranger.ask("POST", "operator/sessions")
+        let session = deployment.admin(token: opened["token"]?.string)
+        #expect(try await session.get("operator")["purpose"]?.string == "session")
+        #expect(try await session.send("POST", "operator/sessions").status == 401)
+    }
+
+    @Test("by a token, and where the page that was asked for is shown then")
+    func token() async throws {
+        let owner = try await deployment.admin()
+        let browser = ConsoleBrowser(deployment.service.management)
+        try await browser.open("/console/audit?action=x")
+        try await browser.send(formTo: "/console/sign-in", ["token": owner.token ?? ""])
+        #expect(browser.page.contains("<h1>Audit log</h1>") && browser.page.contains("value=\"x\""))
+        let attributes = try await owner.http.send(
+            "POST",
+            "/console/sign-in",
+            headers: [("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array("token=\(owner.token ?? "")&to=//evil.example".utf8)
+        )
+        #expect(attributes.header("Location") == "/console", "to nowhere else")
+        let cookie = attributes.header("Set-Cookie") ?? ""
+        #expect(cookie.contains("; Path=/; HttpOnly; SameSite=Strict"), "\(cookie)")
+    }
+
+    @Test("who signs out is out, everywhere the cookie is, and the browser forgets what it has shown")
+    func signOut() async throws {
+        let browser = try await deployment.browser()
+        let thief = ConsoleBrowser(deployment.service.management, cookie: browser.cookie)
+        try await thief.open("/console")
+        #expect(thief.page.contains("<h1>Overview</h1>"))
+        #expect(thief.reply?.header("Cache-Control") == "no-store")
+        try await browser.send(formTo: "/console/sign-out")
+        #expect(browser.cookie == nil && browser.reply?.header("Clear-Site-Data") == "\"cache\"")
+        try await thief.open("/console")
+        #expect(thief.page.contains("<h1>federation</h1>") && thief.cookie == nil)
+    }
+
+    @Test("a session that somebody plants is not taken over: signing in makes a new one")
+    func fixation() async throws {
+        let planted = try await deployment.browser(.viewer)
+        let victim = ConsoleBrowser(deployment.service.management, cookie: planted.cookie)
+        try await victim.open(try await deployment.consoleLink(.owner))
+        try await victim.send(formTo: "/console/sign-in")
+        #expect(victim.cookie != planted.cookie)
+        try await planted.open("/console")
+        #expect(planted.page.contains("<span class=\"tag\">viewer</span>"))
+    }
+
+    @Test("over the network without HTTPS nobody signs in")
+    func unprotected() async throws {
+        let owner = try await deployment.admin()
+        let reply = try await owner.http.send(
+            "POST",
+            "/console/sign-in",
+            headers: [("Host", "admin.example.com"), ("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array("token=\(owner.token ?? "")".utf8)
+        )
+        #expect(reply.status == 400 && reply.header("Set-Cookie") == nil && reply.text.contains("ssh -L"))
+    }
+
+    // MARK: Attacks
+
+    @Test("a form that another page sends does nothing, whatever it says of itself")
+    func forgery() async throws {
+        let browser = try await deployment.browser()
+        let person = try await deployment.signIn(deployment.newcomer())
+        let path = "/console/applications/shop/users/\(person.objectID)"
+        try await browser.open(path)
+        let token = browser.formToken ?? ""
+        let other = try await deployment.browser(.editor)
+        try await other.open(path)
+        for (fields, headers) in [
+            (["do": "disable"], nil),
+            (["do": "disable", "form": ""], nil),
+            (["do": "disable", "form": other.formToken ?? ""], nil),
+            (["do": "disable", "form": token], [("Origin", "https://evil.example")]),
+            (["do": "disable", "form": token], [("Origin", "null")]),
+            (["do": "disable", "form": token], [("Sec-Fetch-Site", "cross-site")]),
+            (["do": "disable", "form": token], [("Sec-Fetch-Site", "same-site")]),
+        ] as [([String: String], [(String, String)]?)] {
+            let reply = try await browser.post(path, fields, headers: headers)
+            #expect(reply.status == 400, "\(fields) \(String(describing: headers))")
+        }
+        let status = "select user_status from shop.users where object_id = '\(person.objectID)'"
+        #expect(try await deployment.value(status) == "ENABLED")
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["do": "disable"])
+        #expect(try await deployment.value(status) == "DISABLED")
+    }
+
+    @Test("every page is held to our own style and scripts, is shown in no frame and kept by nobody")
+    func policy() async throws {
+        let browser = try await deployment.browser()
+        for path in ["/console", "/console/applications", "/console/audit", "/console/sign-in", Self.mapping] {
+            let reply = try await browser.open(path)
+            let policy = reply.header("Content-Security-Policy") ?? ""
+            #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "\(path)")
+            #expect(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "\(path)")
+            #expect(reply.header("Cache-Control") == "no-store", "\(path)")
+            #expect(!reply.text.contains(" style=") && !reply.text.contains(" onclick="), "\(path)")
+            #expect(reply.body.count < 60_000, "\(path): \(reply.body.count)")
+        }
+        for asset in browser.page.split(separator: "\"").filter({ $0.hasPrefix("/console/assets/") }) {
+            let reply = try await browser.open(String(asset))
+            #expect(reply.status == 200 && reply.header("Cache-Control")?.contains("immutable") == true, "\(asset)")
+        }
+    }
+
+    @Test("what people and providers bring is text on every page, never markup")
+    func storedScript() async throws {
+        let script = #"<script>alert("x")</script><img src=x onerror='x'>"#
+        let ann = try await deployment.newcomer(
+            #"{"email": "ann@example.com", "name": \#(JSONValue.string(script).text)}"#
+        )
+        let user = try await deployment.signIn(ann)
+        let browser = try await deployment.browser()
+        let people = "/console/applications/shop/users"
+        for path in [
+            "\(people)/\(user.objectID)", "\(people)?by=name&q=\(PercentEncoding.encode(script))",
+            "/console/audit?actor=\(PercentEncoding.encode(script))",
+            "/console/operators/\(PercentEncoding.encode(script))",
+            "/console/applications/\(PercentEncoding.encode(script))",
+            "/console/sign-in?link=\(PercentEncoding.encode(script))&to=\(PercentEncoding.encode("/console/" + script))",
+        ] {
+            try await browser.open(path)
+            #expect(!browser.page.contains("<script>alert") && !browser.page.contains("<img"), "\(path)")
+        }
+        try await browser.open("\(people)/\(user.objectID)")
+        #expect(browser.page.contains("&lt;script&gt;alert"))
+        try await browser.open(Self.mapping)
+        try await browser.send(formTo: Self.mapping, ["do": "preview", "entries": script, "profile": script])
+        #expect(browser.status == 400 && !browser.page.contains("<script>alert"))
+        #expect(browser.page.contains("&lt;script&gt;alert"), "what was typed stands there still")
+    }
+
+    // MARK: Work
+
+    @Test("a viewer sees no button that would be refused, and is refused who presses one nevertheless")
+    func viewer() async throws {
+        let person = try await deployment.signIn(deployment.newcomer())
+        let browser = try await deployment.browser(.viewer)
+        let path = "/console/applications/shop/users/\(person.objectID)"
+        try await browser.open(path)
+        #expect(browser.page.contains(person.objectID) && !browser.page.contains("name=\"do\""))
+        let token = browser.formToken ?? ""
+        for (path, fields) in [
+            (path, ["do": "disable"]), (path, ["do": "erase", "confirm": person.objectID]),
+            (Self.mapping, ["do": "save", "entries": "[]"]),
+            ("/console/applications", ["application": "x", "name": "X"]),
+        ] {
+            let reply = try await browser.post(path, fields.merging(["form": token]) { $1 })
+            #expect(reply.status == 403, "\(path) \(fields): \(reply.text)")
+        }
+        #expect(
+            try await deployment.value("select count(*) from shop.users where object_id = '\(person.objectID)'") == "1"
+        )
+    }
+
+    @Test("what a mapping would write is what the next login writes; two who edit it see each other")
+    func mapping() async throws {
+        let (first, second) = (try await deployment.browser(.editor), try await deployment.browser(.owner))
+        try await first.open(Self.mapping)
+        try await second.open(Self.mapping)
+        let entries = #"[{"from": "email", "to": "email"}, {"from": "name", "to": "city", "transform": "uppercase"}]"#
+        let profile = #"{"name": "Zoe", "email": "zoe@example.com"}"#
+        try await first.send(formTo: Self.mapping, ["do": "preview", "entries": entries, "profile": profile])
+        #expect(first.page.contains("<bdi>ZOE</bdi>"), "\(first.page)")
+        try await first.send(formTo: Self.mapping, ["do": "save", "entries": entries])
+        #expect(first.status == 200 && first.page.contains("uppercase"), "\(first.page)")
+        let zoe = try await deployment.signIn(deployment.newcomer(profile))
+        #expect(zoe.user["city"]?.string == "ZOE")
+        // Who began earlier is told, loses nothing that was typed, and can go on from there.
+        try await second.send(formTo: Self.mapping, ["do": "save", "entries": #"[{"from": "name", "to": "name"}]"#])
+        #expect(second.status == 412 && second.page.contains("changed this mapping meanwhile"), "\(second.page)")
+        #expect(second.page.contains("uppercase") && second.page.contains("&quot;to&quot;: &quot;name&quot;"))
+        try await second.send(formTo: Self.mapping, ["do": "save", "entries": #"[{"from": "name", "to": "name"}]"#])
+        #expect(second.status == 200)
+        let revisions = try await deployment.admin().all("applications/shop/mappings/facebook/revisions")
+        #expect(revisions.count == 3)
+        try await first.open(Self.mapping)
+        try await first.send(formTo: Self.mapping + "/rollback")
+        #expect(first.status == 200, "\(first.page)")
+    }
+
+    @Test("a person is found, disabled, signed out and erased")
+    func person() async throws {
+        let email = "eve\(Int.random(in: 1...1_000_000))@example.com"
+        let eve = try await deployment.signIn(deployment.newcomer(#"{"email": "\#(email)", "name": "Eve"}"#))
+        let browser = try await deployment.browser()
+        let people = "/console/applications/shop/users"
+        let path = "\(people)/\(eve.objectID)"
+        try await browser.open("\(people)?by=email&q=\(PercentEncoding.encode(email))")
+        #expect(browser.page.contains("href=\"\(path)\""), "\(browser.page)")
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["do": "signOut"])
+        #expect(try await !deployment.isValid(eve.token))
+        try await browser.send(formTo: path, ["do": "disable"])
+        #expect(browser.page.contains("<span class=\"tag DISABLED\">"))
+        let erase = ["do": "erase", "form": browser.formToken ?? "", "tag": ""]
+        try await browser.post(path, erase.merging(["confirm": "somebody else"]) { $1 })
+        #expect((400...499).contains(browser.status ?? 0), "\(browser.page)")
+        #expect(try await deployment.value("select count(*) from shop.users where email = '\(email)'") == "1")
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["do": "enable"])
+        let again = ["do": "erase", "form": browser.formToken ?? "", "confirm": eve.objectID]
+        let tag = try await deployment.admin().tag(of: "applications/shop/users/\(eve.objectID)")
+        try await browser.post(path, again.merging(["tag": tag.filter { $0 != "\"" }]) { $1 })
+        #expect(try await deployment.value("select count(*) from shop.users where email = '\(email)'") == "0")
+        try await browser.open("/console/audit?application=shop&action=user.erase")
+        #expect(browser.page.contains(eve.objectID), "\(browser.page)")
+    }
+
+    @Test("a document is shown with what it would change, and applied")
+    func document() async throws {
+        let browser = try await deployment.browser()
+        let path = "/console/applications/shop/document"
+        let stored = try await deployment.admin().get("applications/shop/document")
+        var changed = JSONObject()
+        for member in stored.members {
+            changed.append(member.key, member.key == "name" ? .string("Shop & Co <b>") : member.value)
+        }
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["do": "plan", "document": "{"])
+        #expect(browser.status == 400 && browser.page.contains("The document is no JSON"))
+        try await browser.send(formTo: path, ["do": "plan", "document": JSONValue.object(changed).text])
+        #expect(browser.page.contains("What it would change") && browser.page.contains("Shop &amp; Co &lt;b&gt;"))
+        try await browser.send(formTo: path, ["do": "apply", "document": JSONValue.object(changed).text])
+        #expect(browser.page.contains("<h1>Shop &amp; Co &lt;b&gt;</h1>"), "\(browser.page)")
+    }
+}
