@@ -187,13 +187,16 @@ extension Console {
     /// A row of what is changed, from what to what.
     static func change(_ change: JSONObject) -> [HTML] {
         [
-            .value(change["action"]), .value(change["target"]), "<pre>\(difference(change["from"]))</pre>",
-            "<pre>\(difference(change["to"]))</pre>",
+            .value(change["action"]), .value(change["target"]), difference(change["from"]),
+            difference(change["to"]),
         ]
     }
 
     private static func difference(_ value: JSONValue?) -> HTML {
         guard let value, !value.isNull else { return "–" }
-        return .json(value)
+        let text = value.indented(\.text)
+        let lines = text.count { $0 == "\n" } + 1
+        return lines <= 6
+            ? "<pre>\(text)</pre>" : "<details><summary>\(lines) lines</summary><pre>\(text)</pre></details>"
     }
 }

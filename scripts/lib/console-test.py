@@ -1,0 +1,264 @@
+"""The part of scripts/browser-test that drives the console: signs in, looks at every page in both themes and at every
+width, and works with it by mouse, by keyboard alone and without JavaScript."""
+
+import argparse
+import base64
+import json
+import pathlib
+import shutil
+import subprocess
+import urllib.parse
+import urllib.request
+
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+WIDTHS = [320, 768, 1280, 3840]
+MAPPING = "/console/applications/demo/mappings/facebook"
+# What a page cost, by the browser's own account.
+FIGURES = """
+const entries = performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"));
+const paint = performance.getEntriesByName("first-contentful-paint")[0];
+const shifts = await new Promise(resolve => {
+    let sum = 0;
+    new PerformanceObserver(list => list.getEntries().forEach(entry => sum += entry.value))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => resolve(sum), 100);
+});
+return {requests: entries.length, bytes: entries.reduce((sum, entry) => sum + entry.encodedBodySize, 0),
+    paint: Math.round(paint ? paint.startTime : 0), shift: Math.round(1000 * shifts) / 1000};
+"""
+
+
+def require(condition, what, *seen):
+    if not condition:
+        raise SystemExit(f"console-test: {what}: {seen}")
+
+
+class Console:
+    def __init__(self, arguments):
+        self.origin = arguments.console
+        self.arguments = arguments
+        options = webdriver.ChromeOptions()
+        for option in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
+                       "--hide-scrollbars", "--disable-background-networking", f"--user-data-dir={arguments.profile}"]:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.binary_location = shutil.which("chromium")
+        self.browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        self.axe = pathlib.Path(arguments.axe).read_text()
+        self.figures = []
+
+    def cdp(self, command, **parameters):
+        return self.browser.execute_cdp_cmd(command, parameters)
+
+    def until(self, what, condition):
+        return WebDriverWait(self.browser, 30, poll_frequency=0.05).until(lambda _: condition(), what)
+
+    def open(self, path):
+        self.browser.get(self.origin + path)
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def heading(self):
+        return self.find("h1").text
+
+    def text(self):
+        return self.find("body").text
+
+    def press(self, selector):
+        """Presses what leads to another page, and waits for that."""
+        before = self.find("html").id
+        self.find(selector).click()
+        self.until("the next page", lambda: self.find("html").id != before)
+
+    def fill(self, selector, text):
+        field = self.find(selector)
+        field.clear()
+        field.send_keys(text)
+
+    def command(self, *arguments):
+        run = subprocess.run([self.arguments.federation, *arguments], capture_output=True, text=True, check=True)
+        return run.stdout.strip()
+
+    def sign_in(self, name):
+        link = self.command("console", name, "--at", self.origin)
+        self.browser.delete_all_cookies()
+        self.browser.get(link)
+        self.press("form button")
+        require(self.heading() == "Overview", "no overview after signing in", self.text())
+
+    def login(self, person):
+        """Logs a person of the simulator in, and returns the user object."""
+        body = json.dumps({"kind": "long", "person": person}).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.arguments.control + "/tokens", body), timeout=20) as reply:
+            token = json.load(reply)["token"]
+        request = urllib.request.Request(self.arguments.service + "/users/loginWithFacebook",
+                                         json.dumps({"accessToken": token, "fieldsMapping": {}}).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return json.load(reply)
+
+
+def look(console, name, path):
+    """A page has no fault that axe finds, in either theme, and fits every width; it is kept as pictures."""
+    for theme in ["light", "dark"]:
+        console.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        console.cdp("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+        console.open(path)
+        console.browser.execute_script(console.axe)
+        found = console.browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then(done, error => done({violations: [String(error)]}));")
+        require(not found["violations"], f"axe finds something on {name} ({theme})",
+                json.dumps(found["violations"], indent=1)[:4000])
+        if console.arguments.pictures:
+            shot = console.cdp("Page.captureScreenshot", format="png")["data"]
+            pathlib.Path(console.arguments.pictures, f"{name}-{theme}.png").write_bytes(base64.b64decode(shot))
+    for width in WIDTHS:
+        console.cdp("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        wide = console.browser.execute_script("return document.documentElement.scrollWidth")
+        require(wide <= width, f"{name} does not fit {width} pixels", wide)
+    console.cdp("Emulation.clearDeviceMetricsOverride")
+    console.open(path)
+    figures = console.browser.execute_script("return (async () => {" + FIGURES + "})()")
+    require(figures["bytes"] < 60_000, f"{name} is large", figures)
+    require(figures["shift"] == 0, f"{name} moves while it loads", figures)
+    console.figures.append((name, figures))
+
+
+def mapping(console):
+    """What is typed by the keyboard alone is shown as it would be written, saved, and what the next login writes."""
+    console.open(MAPPING)
+    entries = console.find("#entries")
+    for _ in range(40):
+        ActionChains(console.browser).send_keys(Keys.TAB).perform()
+        if console.browser.switch_to.active_element.get_attribute("id") == "entries":
+            break
+    require(console.browser.switch_to.active_element == entries, "the keyboard does not reach the entries")
+    keys = ActionChains(console.browser)
+    keys.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL)
+    keys.send_keys('[{"from": "email", "to": "email"}, {"from": "first_name", "to": "city", "transform": "uppercase"}]')
+    keys.perform()
+    shown = console.until("the preview follows", lambda: "NORA" in console.find("#preview").text)
+    require(shown, "no preview")
+    for _ in range(20):
+        ActionChains(console.browser).send_keys(Keys.TAB).perform()
+        if console.browser.switch_to.active_element.get_attribute("value") == "save":
+            break
+    before = console.find("html").id
+    ActionChains(console.browser).send_keys(Keys.ENTER).perform()
+    console.until("it is saved", lambda: console.find("html").id != before)
+    require("uppercase" in console.find("#entries").get_attribute("value"), "it was not saved", console.text())
+    user = console.login("ann")
+    require(user["city"] == user["city"].upper() and user["city"], "the login writes something else", user)
+
+
+def unfinished(console):
+    """A mistake is told at once, and what was typed stays."""
+    console.open(MAPPING)
+    console.fill("#entries", '[{"from": ')
+    console.until("the mistake is told", lambda: "no JSON" in console.find("#preview").text)
+    require(console.find("#entries").get_attribute("value") == '[{"from": ', "what was typed is gone")
+
+
+def person(console):
+    """Somebody is found, disabled, seen signed out and erased."""
+    user = console.login("bob")
+    console.open("/console/applications/demo/users")
+    console.fill("#q", user["objectId"])
+    console.find("#by option[value=objectId]").click()
+    console.press(".search button")
+    console.press("tbody a")
+    console.press("button[value=disable]")
+    require("DISABLED" in console.text(), "nobody is disabled", console.text())
+    console.press("button[value=signOut]")
+    valid = urllib.request.urlopen(
+        console.arguments.service + "/users/isvalidusertoken/" + urllib.parse.quote(user["user-token"]), timeout=20)
+    require(valid.read() == b"false", "the session goes on")
+    console.find("details.erase summary").click()
+    console.fill("#confirm", user["objectId"])
+    console.press("details.erase button")
+    console.open("/console/applications/demo/users/" + user["objectId"])
+    require("no such user" in console.text().lower(), "there still is somebody", console.text())
+
+
+def viewer(console):
+    """A viewer sees no button that would be refused."""
+    console.sign_in("vera")
+    for path in ["/console/applications", "/console/applications/demo/document", MAPPING]:
+        console.open(path)
+        buttons = [button.text for button in console.browser.find_elements(By.CSS_SELECTOR, "main form[method=post] button")]
+        require(set(buttons) <= {"Show what it would write"}, f"buttons at {path}", buttons)
+
+
+def scriptless(console):
+    """Without JavaScript the console is read and used."""
+    console.cdp("Emulation.setScriptExecutionDisabled", value=True)
+    console.sign_in("ann")
+    console.open(MAPPING)
+    console.press("button[value=preview]")
+    require("What it would write" in console.text(), "no preview", console.text())
+    console.cdp("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def outage(console):
+    """While the database is away a page says so; it is there again by itself."""
+    subprocess.run([console.arguments.postgres, "stop", console.arguments.cluster], check=True, capture_output=True)
+    console.open("/console/audit")
+    require("database" in console.text().lower(), "it is not said what is wrong", console.text())
+    subprocess.run([console.arguments.postgres, "start", console.arguments.cluster, "--fast"], check=True,
+                   capture_output=True)
+
+    def again():
+        console.open("/console/audit")
+        return console.browser.find_elements(By.CSS_SELECTOR, "tbody tr")
+
+    console.until("the page is there again", again)
+
+
+def signed_out(console):
+    """After signing out the button "back" shows nothing."""
+    console.open("/console/operators")
+    console.press(".me button")
+    require(console.heading() == "Signed out", "still signed in", console.text())
+    console.browser.back()
+    console.until("a page shows", lambda: console.browser.find_elements(By.TAG_NAME, "h1"))
+    require("Tokens and sessions" not in console.text(), "the page is shown once more", console.text())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ["--console", "--service", "--control", "--federation", "--postgres", "--cluster", "--axe", "--profile"]:
+        parser.add_argument(name, required=True)
+    parser.add_argument("--pictures")
+    arguments = parser.parse_args()
+    console = Console(arguments)
+    try:
+        look(console, "sign-in", "/console/sign-in")
+        console.sign_in("ann")
+        user = console.login("ann")
+        for name, path in [
+            ("overview", "/console"), ("applications", "/console/applications"),
+            ("application", "/console/applications/demo"), ("document", "/console/applications/demo/document"),
+            ("mapping", MAPPING), ("people", "/console/applications/demo/users"),
+            ("person", "/console/applications/demo/users/" + user["objectId"]), ("audit", "/console/audit"),
+            ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
+            ("sessions", "/console/sessions"),
+        ]:
+            look(console, name, path)
+            print(f"  {name}: {console.figures[-1][1]}", flush=True)
+        for step in [mapping, unfinished, person, scriptless, outage, viewer, signed_out]:
+            step(console)
+            print(f"  {step.__doc__.splitlines()[0]}", flush=True)
+        complaints = [entry["message"] for entry in console.browser.get_log("browser")
+                      if "Content Security Policy" in entry["message"]]
+        require(not complaints, "a policy of ours hinders a page of ours", complaints)
+    finally:
+        console.browser.quit()
+
+
+main()
