@@ -179,7 +179,7 @@ let package = Package(
             name: "Logins",
             dependencies: [
                 "Applications", "Factors", "KeptTokens", "Limiting", "Notifications", "Mailing", "Mapping", "Providers",
-                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics, tracing,
+                "Secrets", "SignedTokens", "Store", "Vocabulary", crypto, logging, metrics, nioLocks, tracing,
             ],
             swiftSettings: strict
         ),

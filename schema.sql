@@ -445,6 +445,64 @@ create table if not exists federation.import_refusals (
     foreign key (application_id, file_hash) references federation.imports on delete cascade
 );
 
+-- How logins went, for operators: of each what its line in the log says, for as long as FEDERATION_LOGIN_LOG_DAYS. It is
+-- written behind the logins, by one instance at a time and with rising ids, so whoever reads on from an id misses no row
+-- that comes later. Nothing refers to it and it refers to nothing: neither an application nor a user waits for it.
+create table if not exists federation.login_log (
+    -- Milliseconds since 1970 of when it was written, times 1024, and a number: what is older has a smaller id.
+    id bigint primary key,
+    happened timestamptz not null,
+    application_id text collate "C" not null,
+    -- provider, password, guest, server or passkey; the provider's name where it is one that there is.
+    method text collate "C" not null,
+    provider text collate "C",
+    credential text collate "C" not null,
+    -- created, updated or refused; refused for a reason, and what was behind it.
+    outcome text collate "C" not null,
+    reason text collate "C",
+    cause text,
+    object_id uuid,
+    request text collate "C",
+    source text collate "C",
+    milliseconds bigint not null
+);
+create index if not exists login_log_application on federation.login_log (application_id, id);
+create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
+-- Most logins are those of users who are there already, and found without an index of their own.
+create index if not exists login_log_outcome on federation.login_log (application_id, outcome, id) where outcome <> 'updated';
+create index if not exists login_log_reason on federation.login_log (application_id, reason, id) where reason is not null;
+create index if not exists login_log_source on federation.login_log (application_id, source, id);
+create index if not exists login_log_user on federation.login_log (application_id, object_id, id) where object_id is not null;
+
+-- All logins of each minute and of each hour, also those that the log has no row of, which are unlisted.
+create table if not exists federation.login_counts (
+    application_id text collate "C" not null,
+    -- 60 or 3600.
+    seconds integer not null,
+    starts timestamptz not null,
+    method text collate "C" not null,
+    -- Empty where there is none, since they are parts of the key.
+    provider text collate "C" not null,
+    outcome text collate "C" not null,
+    reason text collate "C" not null,
+    logins bigint not null,
+    unlisted bigint not null,
+    primary key (application_id, seconds, starts, method, provider, outcome, reason)
+);
+create index if not exists login_counts_starts on federation.login_counts (seconds, starts);
+
+-- Users who were erased lately and whom the log shall forget: it does so bit by bit, and once more a little later, since
+-- an instance may have written a login of theirs meanwhile.
+create table if not exists federation.login_log_erasures (
+    application_id text collate "C" not null,
+    object_id uuid not null,
+    erased timestamptz not null default now(),
+    -- When the log is looked through.
+    due timestamptz not null default now(),
+    primary key (application_id, object_id)
+);
+create index if not exists login_log_erasures_due on federation.login_log_erasures (due);
+
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
 language plpgsql as $body$

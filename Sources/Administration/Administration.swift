@@ -1,8 +1,8 @@
 // Administration — all that operators do.
 //
 // It owns applications and their parts as resources and as documents, the difference between what is stored and what is
-// wanted, people as operators see them, operators and their tokens, previews, the audit log, the rotation of keys, and
-// how much an instance writes into its log.
+// wanted, people as operators see them, operators and their tokens, previews, the audit log, the log of logins, the
+// rotation of keys, and how much an instance writes into its log.
 //
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
@@ -36,6 +36,7 @@ package struct Administration: Sendable {
     package let operators: OperatorAdministration
     package let operatorFactors: OperatorFactorAdministration
     package let audit: AuditAdministration
+    package let logins: LoginAdministration
     package let secrets: SecretRotation
     package let tokenKeys: TokenKeyRotation
     package let logLevel: LogLevelAdministration
@@ -128,6 +129,7 @@ package struct Administration: Sendable {
             )
         )
         audit = AuditAdministration(store: store)
+        logins = LoginAdministration(store: store, clock: clock)
         secrets = SecretRotation(
             store: store,
             masterKeys: masterKeys,

@@ -47,6 +47,9 @@ package struct LoginOutcome: Sendable {
     package let result: Result
     /// From the parsed request to the end.
     package let duration: Duration
+    /// The id of the request, and where it came from, as its lines in the log have them.
+    package let request: String?
+    package let source: String?
 }
 
 /// The one place that tells how logins went: to the log, and to whoever counts them.
@@ -110,10 +113,10 @@ package struct LoginLog: Sendable {
                 user: { signedIn($0).user.objectID },
                 body
             )
-            observe(.success(signedIn(result)), by: method, method.credential, in: loaded, since: started)
+            observe(.success(signedIn(result)), by: method, method.credential, in: loaded, since: started, logger)
             return result
         } catch {
-            observe(.failure(error), by: method, method.credential, in: loaded, since: started)
+            observe(.failure(error), by: method, method.credential, in: loaded, since: started, logger)
             throw error
         }
     }
@@ -133,7 +136,8 @@ package struct LoginLog: Sendable {
             by: method(of: subject, provider, in: loaded),
             subject.credential,
             in: loaded,
-            since: started
+            since: started,
+            logger
         )
         var metadata: Logger.Metadata = [
             "application": "\(application)", "provider": "\(provider)", "ms": "\(duration / .milliseconds(1))",
@@ -165,7 +169,8 @@ package struct LoginLog: Sendable {
         by method: LoginOutcome.Method,
         _ credential: LoginOutcome.Credential,
         in loaded: LoadedApplication,
-        since started: ContinuousClock.Instant
+        since started: ContinuousClock.Instant,
+        _ logger: Logger
     ) -> Duration {
         let duration = started.duration(to: .now)
         let outcome: LoginOutcome.Result =
@@ -180,7 +185,9 @@ package struct LoginLog: Sendable {
                 method: method,
                 credential: credential,
                 result: outcome,
-                duration: duration
+                duration: duration,
+                request: logger[metadataKey: "hb.request.id"]?.description,
+                source: logger[metadataKey: "source"]?.description
             )
         )
         return duration

@@ -1,7 +1,7 @@
 // Logins — how people come in by a provider, and what keeps them in.
 //
 // It owns logins by a provider's credential and by its dialog, linking, sessions, signed tokens, nonces, what owners
-// may have of the tokens that are kept, and what is told of every login.
+// may have of the tokens that are kept, what is told of every login, and how that is written down.
 //
 // It must not know of passwords, of what an account is beside its identities, or of any provider beyond its
 // capabilities.

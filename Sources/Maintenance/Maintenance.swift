@@ -1,7 +1,7 @@
 // Maintenance — what goes on while nobody waits.
 //
 // It owns in which order and how fast: checks of kept tokens, erasures that are due, and the removal of what has
-// expired.
+// expired, of the log of logins, too.
 //
 // It must not know how any of it is done.
 
@@ -44,15 +44,19 @@ package struct Maintenance: Sendable {
         package var lease: Duration
         /// Identities checked in a second at most, by one instance.
         package var checksPerSecond: Int
+        /// How long the log of logins is kept.
+        package var loginLogDays: Int
 
         package init(
             interval: Duration = .seconds(5),
             lease: Duration = .seconds(60),
-            checksPerSecond: Int = 10
+            checksPerSecond: Int = 10,
+            loginLogDays: Int = 30
         ) {
             self.interval = interval
             self.lease = lease
             self.checksPerSecond = checksPerSecond
+            self.loginLogDays = loginLogDays
         }
     }
 
@@ -110,6 +114,7 @@ package struct Maintenance: Sendable {
                 let waiting = Set(line)
                 line += applications.map(\.application.id).filter { !waiting.contains($0) }
                 untilPurge = Self.roundsToPurge
+                await purgeLogins(&report)
             }
             untilPurge -= 1
             let turn = Set(line.prefix(Self.purgedAtOnce))
@@ -286,6 +291,31 @@ package struct Maintenance: Sendable {
             }
         }
         return left
+    }
+
+    /// Removes rows and counts of the log of logins that are past their time or of applications that are gone, and has
+    /// it forget who was erased.
+    private func purgeLogins(_ report: inout MaintenanceReport) async {
+        let days = settings.loginLogDays
+        do throws(Failure) {
+            _ = try await repeated { () throws(Failure) in try await store.forgetErasedLogins(limit: Self.rowsAtOnce) }
+            // An instance writes some thousand rows between two calls.
+            for _ in 0..<20 where !Task.isCancelled {
+                let old = try await repeated { () throws(Failure) in
+                    try await store.purgeLogins(olderThanDays: days, limit: Self.rowsAtOnce)
+                }
+                report.logins += old.rows
+                if old.isDone { break }
+            }
+            _ = try await repeated { () throws(Failure) in
+                try await store.purgeLoginCounts(olderThanDays: days, limit: Self.rowsAtOnce)
+            }
+            report.logins += try await repeated { () throws(Failure) in
+                try await store.purgeLoginsOfGoneApplications(limit: Self.rowsAtOnce)
+            }.rows
+        } catch {
+            report.note(error)
+        }
     }
 
     /// Removes sessions that are over from a sixtieth of their table: from all of a small one, and never from so much

@@ -18,6 +18,8 @@ struct MaintenanceReport: Sendable {
     var sessions = 0
     /// Guests who had lost their session and were removed.
     var guests = 0
+    /// Rows of the log of logins that were past their time.
+    var logins = 0
     /// Tokens that are of no use any more or no longer to be kept.
     var forgotten = 0
     /// Requests for deletion that were carried out.
@@ -53,6 +55,7 @@ struct MaintenanceReport: Sendable {
         left += other.left
         sessions += other.sessions
         guests += other.guests
+        logins += other.logins
         forgotten += other.forgotten
         erased += other.erased
     }
@@ -72,7 +75,8 @@ struct MaintenanceReport: Sendable {
             Counter(label: "federation_upkeep_checks_total", dimensions: [("result", result)]).increment(by: number)
         }
         var removed: [(String, Int)] = [
-            ("sessions", sessions), ("guests", guests), ("tokens", forgotten), ("erased_users", erased),
+            ("sessions", sessions), ("guests", guests), ("logins", logins), ("tokens", forgotten),
+            ("erased_users", erased),
         ]
         for (expired, number) in purged { removed.append((expired.name, number)) }
         for (what, number) in removed where number > 0 {
@@ -94,6 +98,7 @@ struct MaintenanceReport: Sendable {
         add("singleUsesRemoved", purged[.singleUses])
         add("mailsRemoved", purged[.mails])
         add("guestsRemoved", guests)
+        add("loginsRemoved", logins)
         guard failures.isEmpty else {
             for (reason, number) in failures { metadata[reason] = "\(number)" }
             if let cause { metadata["cause"] = "\(cause)" }

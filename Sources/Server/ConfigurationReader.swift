@@ -54,7 +54,9 @@ struct ConfigurationReader: UpstreamSettings {
             atOnce: reader.integer("concurrent.searches", default: 2, in: 1...64),
             time: reader.milliseconds("search", default: 1000)
         )
-        let maintenance = reader.maintenance()
+        let loginLogDays = reader.integer("login.log.days", default: 30, in: 0...3650)
+        let loginRowsPerSecond = reader.integer("login.log.rows.per.second", default: 200, in: 1...1000)
+        let maintenance = reader.maintenance(loginLogDays: loginLogDays)
         let passwordHashes = reader.integer("password.hashes", default: 0, in: 0...1024)
         let passwordQueue = reader.integer("password.queue", default: 256, in: 1...100_000)
         let publicURL = reader.publicURL()
@@ -114,6 +116,7 @@ struct ConfigurationReader: UpstreamSettings {
             admission: admission,
             policies: policies,
             searches: searches,
+            loginRowsPerSecond: loginLogDays == 0 ? nil : loginRowsPerSecond,
             maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,
             passwordQueue: passwordQueue,
@@ -375,12 +378,13 @@ struct ConfigurationReader: UpstreamSettings {
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
 
     /// The work in the background; nil when it is switched off.
-    private mutating func maintenance() -> Maintenance.Settings? {
+    private mutating func maintenance(loginLogDays: Int) -> Maintenance.Settings? {
         let isEnabled = boolean("upkeep.enabled", default: true)
         let settings = Maintenance.Settings(
             interval: milliseconds("upkeep.interval", default: 5000),
             lease: milliseconds("upkeep.lease", default: 60_000),
-            checksPerSecond: integer("upkeep.checks.per.second", default: 10, in: 1...1000)
+            checksPerSecond: integer("upkeep.checks.per.second", default: 10, in: 1...1000),
+            loginLogDays: loginLogDays
         )
         return isEnabled ? settings : nil
     }

@@ -79,9 +79,8 @@ struct FederationCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Administration",
                 subcommands: [
-                    OperatorCommand.self, ConsoleCommand.self, AuditCommand.self, SecretsCommand.self,
-                    TokenKeyCommand.self,
-                    MailCommand.self,
+                    OperatorCommand.self, ConsoleCommand.self, AuditCommand.self, LoginsCommand.self,
+                    SecretsCommand.self, TokenKeyCommand.self, MailCommand.self,
                 ]
             ),
         ]

@@ -25,6 +25,8 @@ struct ServerConfiguration: Sendable {
     var policies: LimitPolicies
     /// Searches of users at once, and how long one may take.
     var searches: (atOnce: Int, time: Duration)
+    /// Of how many logins in a second there are rows in the log of logins at most; nil when none is written.
+    var loginRowsPerSecond: Int?
     /// Nil when this instance does no work in the background.
     var maintenance: Maintenance.Settings?
     /// Hashes of passwords computed at once.

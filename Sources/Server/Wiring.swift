@@ -10,6 +10,7 @@ import Hummingbird
 import HummingbirdCore
 import Limiting
 import Logging
+import Logins
 import Maintenance
 import NIOCore
 import NIOPosix
@@ -72,6 +73,10 @@ enum Wiring {
             random: .system
         )
         let logins = LoginCounter()
+        // On the connections of the administration: what is written down of a login keeps none waiting.
+        let recorder = configuration.loginRowsPerSecond.map { rows in
+            LoginRecorder(store: administrationStore, rowsPerSecond: rows, clock: .system, logger: logger)
+        }
         let federation = Federation(
             store: store,
             searches: Store(databases: searchDatabases),
@@ -86,7 +91,10 @@ enum Wiring {
             rateLimiter: RateLimiter(configuration.policies),
             clock: .system,
             random: .system,
-            observer: logins.count,
+            observer: { login in
+                logins.count(login)
+                recorder?.hear(login)
+            },
             logger: logger
         )
         if !configuration.managementListen.isLoopback, configuration.managementCertificate == nil {
@@ -130,6 +138,7 @@ enum Wiring {
             )
             background.append(MaintenanceService(maintenance: maintenance))
         }
+        if let recorder { background.append(LoginRecorderService(recorder: recorder)) }
         if let traces = configuration.traces, let spans = telemetry.spans {
             let curl = CurlConfiguration(maxInFlight: 4, caFile: configuration.curl.caFile)
             let exporter = OTLPExporter(
@@ -288,6 +297,15 @@ private struct MaintenanceService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await maintenance.run() }
+    }
+}
+
+/// The life of the log of logins.
+private struct LoginRecorderService: Service {
+    let recorder: LoginRecorder
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await recorder.run() }
     }
 }
 

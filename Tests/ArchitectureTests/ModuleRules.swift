@@ -37,7 +37,7 @@ enum ModuleRules {
         ]),
         "Logins": useCases.union([
             "Crypto", "Factors", "FoundationEssentials", "KeptTokens", "Limiting", "Mailing", "Mapping", "Metrics",
-            "Notifications", "Providers", "SignedTokens", "Tracing",
+            "NIOConcurrencyHelpers", "Notifications", "Providers", "SignedTokens", "Tracing",
         ]),
         "Accounts": useCases.union([
             "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing", "Mapping", "NIOConcurrencyHelpers",

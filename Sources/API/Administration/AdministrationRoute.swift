@@ -45,7 +45,7 @@ package struct AdministrationRoute: Sendable {
     /// Every route of the administration.
     package static let all =
         applications + keys + providers + properties + mappings + users + bans + documents + operators + own
-        + audit + service
+        + audit + logins + service
 
     /// The names of the path's parameters.
     var parameters: [String] {

@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import FoundationEssentials
 import Vocabulary
 
 struct AuditCommand: AdministrationCommand {
@@ -47,17 +46,11 @@ struct AuditCommand: AdministrationCommand {
         search.application = application
         search.actor = self.actor
         search.action = action
-        search.since = since.map(Self.moment)
-        search.until = until.map(Self.moment)
+        search.since = since.map(Lifetime.moment)
+        search.until = until.map(Lifetime.moment)
         let entries = try await page.read { [search] in try await administration.audit.list(search, $0) }
         guard jsonLines else { return try output.show(entries, Self.columns) }
         try Terminal.print(entries.items.map { $0.line + "\n" }.joined())
-    }
-
-    /// A length of time means so long ago.
-    private static func moment(_ text: String) -> String {
-        guard let ago = Lifetime(argument: text) else { return text }
-        return String(Int64(max(0, Date().timeIntervalSince1970 - Double(ago.seconds))) * 1000)
     }
 
     private static let columns = [

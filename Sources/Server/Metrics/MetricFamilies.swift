@@ -28,6 +28,12 @@ extension MetricFamily {
             labels: ["provider", "credential", "result"]
         ),
         MetricFamily(
+            "federation_login_log_total",
+            .counter,
+            "Logins by what became of them in the log of logins.",
+            labels: ["result"]
+        ),
+        MetricFamily(
             "federation_login_stage_seconds",
             .histogram(parts),
             "How long the parts of a login took.",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 
 /// A length of time as people write it: `30s`, `15m`, `12h`, `90d`.
 struct Lifetime: ExpressibleByArgument, Sendable {
@@ -12,6 +13,12 @@ struct Lifetime: ExpressibleByArgument, Sendable {
         else { return nil }
         // Eight digits of days are no more than 10¹³ seconds.
         seconds = count * unit
+    }
+
+    /// A moment as the administration takes it; a length of time means so long ago.
+    static func moment(_ text: String) -> String {
+        guard let ago = Lifetime(argument: text) else { return text }
+        return String(Int64(max(0, Date().timeIntervalSince1970 - Double(ago.seconds))) * 1000)
     }
 
     private static let units: [UInt8: Int64] = [

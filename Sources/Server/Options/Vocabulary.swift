@@ -3,6 +3,7 @@ import Facebook
 import Import
 import Providers
 import SignedTokens
+import Store
 import Vocabulary
 
 // The words of the domain as arguments: shells complete them, and help lists them.
@@ -18,6 +19,8 @@ extension ClientKeyRight: ExpressibleByArgument {}
 extension ExcessLogins: ExpressibleByArgument {}
 extension ReauthenticationRule: ExpressibleByArgument {}
 extension ImportSource: ExpressibleByArgument {}
+extension LoginRecord.Method: ExpressibleByArgument {}
+extension LoginRecord.Outcome: ExpressibleByArgument {}
 
 extension PropertyType: ExpressibleByArgument {
     /// Small letters will do.

@@ -9,7 +9,7 @@ import Vocabulary
 struct Tables: Sendable {
     let databases: Databases
     /// Nil for the main database.
-    private let place: (variable: DatabaseVariable, application: ApplicationID)?
+    let place: (variable: DatabaseVariable, application: ApplicationID)?
     /// The application's schema in the main database; nil for the configuration, and for another database.
     private let schema: String?
 

@@ -116,8 +116,9 @@ private struct ErasureWork: Sendable {
             where code = \(code)
             """
         )
-        if case .user = erasure {
+        if case .user(let user, _) = erasure {
             for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
+            try await tables.forgetLogins(of: [user], in: application.id, with: connection)
         }
         if let entry = entry(for: erasure, isBanned: isBanned) {
             try await tables.record([entry], by: actor, with: connection)

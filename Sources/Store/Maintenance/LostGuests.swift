@@ -62,26 +62,38 @@ extension Store {
         do {
             // The moment of the last login is looked at once the row is locked, so it tells of a session that this
             // statement does not see.
-            let result = try await tables(of: application).query(
-                """
-                with lost as (
-                    select u.object_id from \(identifier: schema).users u
-                    where u.object_id = any (\(guests.map(\.uuidString))::uuid[]) and u.user_status = 'GUEST'
-                        and coalesce(u.last_login, u.created) < now() - interval '1 hour'
-                        and not exists (
-                            select from \(identifier: schema).sessions s
-                            where s.object_id = u.object_id and \(unsafeRaw: application.isLive("s"))
-                        )
-                        and not exists (select from \(identifier: schema).identities i where i.object_id = u.object_id)
-                        and not exists (select from \(identifier: schema).passwords p where p.object_id = u.object_id)
-                    for update of u skip locked
+            let tables = tables(of: application)
+            return try await tables.withTransaction { connection in
+                let gone = try await connection.query(
+                    """
+                    with lost as (
+                        select u.object_id from \(identifier: schema).users u
+                        where u.object_id = any (\(guests.map(\.uuidString))::uuid[]) and u.user_status = 'GUEST'
+                            and coalesce(u.last_login, u.created) < now() - interval '1 hour'
+                            and not exists (
+                                select from \(identifier: schema).sessions s
+                                where s.object_id = u.object_id and \(unsafeRaw: application.isLive("s"))
+                            )
+                            and not exists (
+                                select from \(identifier: schema).identities i where i.object_id = u.object_id
+                            )
+                            and not exists (
+                                select from \(identifier: schema).passwords p where p.object_id = u.object_id
+                            )
+                        for update of u skip locked
+                    )
+                    delete from \(identifier: schema).users u using lost where u.object_id = lost.object_id
+                    returning u.object_id
+                    """
                 )
-                delete from \(identifier: schema).users u using lost where u.object_id = lost.object_id
-                """
-            )
-            return result.affectedRows ?? 0
-        } catch {
+                let ids = try gone.rows.map { ObjectID(try $0.decode(0, as: UUID.self)) }
+                try await tables.forgetLogins(of: ids, in: application.id, with: connection)
+                return ids.count
+            }
+        } catch let error as PostgresError {
             guard error.hindrance != nil else { throw await failure(of: error, in: application) }
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }
         guard guests.count > 1 else { return 0 }
         var removed = 0

@@ -176,6 +176,9 @@ extension Store {
                 select 'federation', 'applications', 'select'
                 union all
                 select 'federation', 'audit_log', 'select,insert'
+                union all
+                select 'federation', t, 'select,insert,update,delete'
+                from unnest(array['login_log', 'login_counts', 'login_log_erasures']) t
             )
             select lower(r) || format(' on %I.%I', schema, name) from places, unnest(string_to_array(rights, ',')) r
             where case when not has_schema_privilege(schema, 'usage') then true

@@ -65,6 +65,9 @@ extension Store {
                 let tokens = try await work.tokens(lostBy: change, connection)
                 guard let entry = try await work.carryOut(change, on: person, connection) else { return unchanged }
                 let changed = ChangedPerson(person: try await current(), tokens: tokens, isRecorded: true)
+                if changed.person == nil {
+                    try await tables.forgetLogins(of: [id], in: application.id, with: connection)
+                }
                 try await tables.record([entry], by: actor, with: connection)
                 return changed
             }

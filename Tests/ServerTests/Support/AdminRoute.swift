@@ -76,6 +76,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "operators", .viewer),
         AdminRoute("GET", "operators/{operator}", .viewer),
         AdminRoute("GET", "audit", .viewer),
+        AdminRoute("GET", "logins", .viewer),
+        AdminRoute("GET", "logins/counts", .viewer),
         AdminRoute("GET", "secrets", .viewer),
         AdminRoute("GET", "token-keys", .viewer),
         AdminRoute("GET", "doctor", .viewer),

@@ -1,0 +1,171 @@
+import Store
+package import Vocabulary
+
+/// Which logins are wanted; texts as received.
+package struct LoginSearch: Sendable {
+    package var application: String?
+    package var method: String?
+    package var provider: String?
+    package var outcome: String?
+    package var reason: String?
+    package var source: String?
+    package var user: String?
+    /// An RFC 3339 moment or milliseconds since 1970.
+    package var since: String?
+    /// The id of a login: what was written since is wanted, the oldest first.
+    package var after: String?
+
+    package init() {}
+}
+
+/// The log of logins as operators read it.
+package struct LoginAdministration: Sendable {
+    let store: Store
+    let clock: WallClock
+
+    /// `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause", "user",
+    /// "request", "source", "milliseconds"}` of each, the newest first.
+    package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
+        let filter = try search.filter
+        guard let after = search.after else {
+            var before: Int64?
+            if let cursor = page.cursor {
+                guard let id = Self.id(cursor) else { throw .badCursor }
+                before = id
+            }
+            let entries = try await store.logins(matching: filter, .before(before), limit: page.limit + 1)
+            return page.page(of: entries, cursor: { String($0.id) }, \.json)
+        }
+        guard page.cursor == nil else {
+            throw Failure(.malformedRequest, "cursor goes back from the newest, after goes on: give one of them.")
+        }
+        guard let id = Self.id(after) else {
+            throw Failure(.malformedRequest, "after must be the id of a login, or 0 for the first there is.")
+        }
+        let entries = try await store.logins(matching: filter, .after(id), limit: page.limit + 1)
+        return page.page(of: entries, cursor: { String($0.id) }, \.json)
+    }
+
+    /// `{"since", "seconds", "buckets", "reasons"}`: how many logins there were, by method, provider and outcome, in
+    /// parts of so many seconds, and why they were refused.
+    ///
+    /// - Parameters:
+    ///   - application: Whose; nil for all.
+    ///   - hours: How far back, 24 unless told otherwise.
+    /// - Returns: The counts.
+    /// - Throws: `malformed_request` for hours beyond a week; `store_unavailable` and its like.
+    package func counts(of application: String?, hours: Int64?) async throws(Failure) -> JSONValue {
+        let hours = hours ?? 24
+        guard (1...Self.mostHours).contains(hours) else {
+            throw Failure(.malformedRequest, "hours must be a whole number from 1 to \(Self.mostHours).")
+        }
+        let id = try application.map { (text) throws(Failure) in try LoginSearch.application(text) }
+        let width: Int64 = hours == 1 ? 60 : hours <= 24 ? 600 : 3600
+        let since = (clock.seconds - hours * 3600) / width * width
+        let counts = try await store.loginCounts(of: id, since: since, width: width)
+        return .object([
+            "since": .integer(since * 1000), "seconds": .integer(width),
+            "buckets": .array(counts.buckets.map(\.json)), "reasons": .array(counts.refusals.map(\.json)),
+        ])
+    }
+
+    /// A week.
+    private static let mostHours: Int64 = 168
+
+    private static func id(_ text: String) -> Int64? {
+        guard text.utf8.count <= 20, let id = Int64(text), id >= 0 else { return nil }
+        return id
+    }
+}
+
+extension LoginSearch {
+    /// What the store is asked for.
+    ///
+    /// - Throws: `malformed_request` for the first thing that cannot be looked for: what is misspelt must not look as if
+    ///   nobody had logged in.
+    fileprivate var filter: LoginFilter {
+        get throws(Failure) {
+            LoginFilter(
+                application: try application.map { (text) throws(Failure) in try Self.application(text) },
+                method: try Self.word(method, "method"),
+                provider: try Self.value(provider, "provider must be the name of a provider.") { ProviderName($0) },
+                outcome: try Self.word(outcome, "outcome"),
+                reason: try Self.value(reason, "reason must be one of the reasons of errors.") {
+                    Failure.Reason(rawValue: $0)?.rawValue
+                },
+                source: try Self.value(source, "source must be an address, as the log has it.") {
+                    (1...100).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil
+                },
+                user: try Self.value(user, "user must be a UUID with dashes.") { ObjectID($0) },
+                since: try Self.value(
+                    since,
+                    "since must be milliseconds since 1970 or a moment like 2026-11-21T10:27:08Z."
+                ) { Moment.read($0) }
+            )
+        }
+    }
+
+    fileprivate static func application(_ text: String) throws(Failure) -> ApplicationID {
+        guard let id = ApplicationID(text) else {
+            throw Failure(.malformedRequest, "application must be the id of an application.")
+        }
+        return id
+    }
+
+    private static func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ text: String?,
+        _ parameter: String
+    ) throws(Failure) -> Word? {
+        let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        return try value(text, "\(parameter) must be one of \(words).") { Word(rawValue: $0) }
+    }
+
+    private static func value<Value>(
+        _ text: String?,
+        _ problem: @autoclosure () -> String,
+        _ read: (String) -> Value?
+    ) throws(Failure) -> Value? {
+        guard let text else { return nil }
+        guard let value = read(text) else { throw Failure(.malformedRequest, problem()) }
+        return value
+    }
+}
+
+extension LoginEntry {
+    package var json: JSONValue {
+        .object([
+            "id": .integer(id),
+            "happened": .integer(happened),
+            "application": .string(application),
+            "method": .string(method),
+            "provider": provider.map(JSONValue.string) ?? .null,
+            "credential": .string(credential),
+            "outcome": .string(outcome),
+            "reason": reason.map(JSONValue.string) ?? .null,
+            "cause": cause.map(JSONValue.string) ?? .null,
+            "user": user.map { .string($0.description) } ?? .null,
+            "request": request.map(JSONValue.string) ?? .null,
+            "source": source.map(JSONValue.string) ?? .null,
+            "milliseconds": .integer(milliseconds),
+        ])
+    }
+}
+
+extension LoginBucket {
+    fileprivate var json: JSONValue {
+        .object([
+            "starts": .integer(starts), "method": .string(method),
+            "provider": provider.map(JSONValue.string) ?? .null, "outcome": .string(outcome),
+            "logins": .integer(count.logins), "unlisted": .integer(count.unlisted),
+        ])
+    }
+}
+
+extension LoginRefusals {
+    fileprivate var json: JSONValue {
+        .object([
+            "method": .string(method), "provider": provider.map(JSONValue.string) ?? .null,
+            "reason": .string(reason), "logins": .integer(logins),
+        ])
+    }
+}

@@ -1,0 +1,126 @@
+package import Logging
+import Metrics
+import NIOConcurrencyHelpers
+package import Store
+package import Vocabulary
+
+/// Writes down for operators how logins went: it hears of each on the login's own way, which waits for nothing, and
+/// writes them behind it.
+///
+/// What the database does not take waits, within bounds, until it does.
+package final class LoginRecorder: Sendable {
+    private let store: Store
+    private let clock: WallClock
+    private let logger: Logger
+    private let buffer: NIOLockedValueBox<LoginBuffer>
+    private let written = Counter(label: "federation_login_log_total", dimensions: [("result", "written")])
+    private let unlisted = Counter(label: "federation_login_log_total", dimensions: [("result", "unlisted")])
+    private let uncounted = Counter(label: "federation_login_log_total", dimensions: [("result", "uncounted")])
+
+    /// From the end of one turn to the end of the next.
+    private static let interval = Duration.seconds(1)
+    /// Rows that are written at once.
+    private static let mostInBatch = 500
+
+    /// - Parameters:
+    ///   - store: On connections on which no login waits.
+    ///   - rowsPerSecond: Of how many logins in a second there are rows, at most.
+    ///   - clock: The time of day.
+    ///   - logger: Hears of a database that takes nothing, once until it does again.
+    package init(store: Store, rowsPerSecond: Int, clock: WallClock, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        self.logger = logger
+        buffer = NIOLockedValueBox(LoginBuffer(mostInTurn: rowsPerSecond))
+    }
+
+    /// Hears of a login.
+    @Sendable
+    package func hear(_ login: LoginOutcome) {
+        let record = LoginRecord(login, at: clock.milliseconds)
+        buffer.withLockedValue { $0.add(record) }
+    }
+
+    /// Writes until the task is cancelled, and then what is left, once.
+    package func run() async {
+        var isTaken = true
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.interval)
+            if !Task.isCancelled { await write(&isTaken) }
+        }
+        // In a task of its own, which is not cancelled.
+        await Task { [self] in
+            var isTaken = isTaken
+            await write(&isTaken)
+        }.value
+    }
+
+    private func write(_ isTaken: inout Bool) async {
+        uncounted.increment(by: buffer.withLockedValue { $0.endTurn() })
+        while case let batch = buffer.withLockedValue({ $0.take(most: Self.mostInBatch) }), !batch.isEmpty {
+            do throws(Failure) {
+                try await store.writeLogins(batch.records, counts: batch.counts)
+                isTaken = true
+                written.increment(by: batch.records.count)
+                unlisted.increment(by: batch.counts.values.reduce(0) { $0 + $1.unlisted })
+            } catch {
+                if isTaken {
+                    logger.warning(
+                        "logins could not be written down",
+                        metadata: ["cause": "\(error.cause ?? error.message)"]
+                    )
+                }
+                isTaken = false
+                buffer.withLockedValue { buffer in
+                    // What is wrong with a batch itself would stand in the way of all behind it.
+                    if error.reason == .storeUnavailable || error.reason == .overloaded {
+                        buffer.putBack(batch)
+                    } else {
+                        buffer.leave(batch)
+                    }
+                }
+                return
+            }
+        }
+    }
+}
+
+extension LoginRecord {
+    fileprivate init(_ login: LoginOutcome, at moment: Int64) {
+        let (method, provider): (Method, ProviderName?) =
+            switch login.method {
+            case .provider(let name): (.provider, name)
+            case .unknownProvider: (.provider, nil)
+            case .password: (.password, nil)
+            case .guest: (.guest, nil)
+            case .server: (.server, nil)
+            case .passkey: (.passkey, nil)
+            }
+        let (outcome, user, failure): (Outcome, ObjectID?, Failure?) =
+            switch login.result {
+            case .created(let user): (.created, user, nil)
+            case .updated(let user): (.updated, user, nil)
+            case .refused(let failure): (.refused, nil, failure)
+            }
+        self.init(
+            application: login.application,
+            happened: moment,
+            method: method,
+            provider: provider,
+            credential: login.credential.rawValue,
+            outcome: outcome,
+            reason: failure?.reason,
+            cause: failure?.cause.map { Self.kept($0, most: 500) },
+            user: user,
+            request: login.request.map { Self.kept($0, most: 100) },
+            source: login.source.map { Self.kept($0, most: 100) },
+            milliseconds: Int64(login.duration / .milliseconds(1))
+        )
+    }
+
+    /// PostgreSQL takes no NUL in a text, and a row stays small, whoever chose the text.
+    private static func kept(_ text: String, most: Int) -> String {
+        guard text.utf8.count > most || text.utf8.contains(0) else { return text }
+        return String(decoding: text.utf8.prefix(most).map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+}

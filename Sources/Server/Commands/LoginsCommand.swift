@@ -1,0 +1,112 @@
+import Administration
+import ArgumentParser
+import Store
+import Vocabulary
+
+struct LoginsCommand: AdministrationCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logins",
+        abstract: "Who logged in how, and why others could not.",
+        discussion: """
+            The newest first, those of the last seconds not yet; with --follow the newest last, and on until it is interrupted. \
+            Under load only some of the logins of a second are listed, refused ones before others. --since takes a moment like \
+            2026-01-31T12:00:00Z, milliseconds since 1970, or how long ago, like 24h.
+
+            Examples:
+              federation logins demo --outcome refused --since 1h
+              federation logins demo --provider facebook --follow
+              federation logins --reason credential_expired --json-lines
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Id of the application; all unless given.", valueName: "app"))
+    var application: String?
+
+    @Option(help: "Logins by this method only.")
+    var method: LoginRecord.Method?
+
+    @Option(help: ArgumentHelp("Logins by this provider only.", valueName: "name"))
+    var provider: String?
+
+    @Option(help: "Logins that ended so only.")
+    var outcome: LoginRecord.Outcome?
+
+    @Option(help: "Logins refused for this reason only, like credential_expired.")
+    var reason: String?
+
+    @Option(help: ArgumentHelp("Logins from this address only.", valueName: "address"))
+    var source: String?
+
+    @Option(help: ArgumentHelp("Logins of this user only.", valueName: "id"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("Not before this moment.", valueName: "time"))
+    var since: String?
+
+    @Flag(help: "Go on with what comes.")
+    var follow = false
+
+    @Flag(help: "Print one JSON object a line, for programs.")
+    var jsonLines = false
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if jsonLines, output.json { throw ValidationError("Give --json or --json-lines, not both.") }
+        guard follow else { return }
+        if output.json { throw ValidationError("--follow prints line by line: give --json-lines.") }
+        if page.cursor != nil { throw ValidationError("--follow begins with the newest, not at a --cursor.") }
+    }
+
+    func run(_ administration: Administration, by actor: Actor) async throws {
+        var search = LoginSearch()
+        search.application = application
+        search.method = method?.rawValue
+        search.provider = provider
+        search.outcome = outcome?.rawValue
+        search.reason = reason
+        search.source = source
+        search.user = user
+        search.since = since.map(Lifetime.moment)
+        let entries = try await page.read { [search] in try await administration.logins.list(search, $0) }
+        guard follow else {
+            return try jsonLines ? printLines(entries.items) : output.show(entries, Self.columns)
+        }
+        try show(entries.items.reversed(), isFirst: true)
+        // Where there are none yet it is all that comes.
+        search.after = entries.items.first?.id ?? "0"
+        while true {
+            let part = try await administration.logins.list(search, PageRequest(limit: PageRequest.mostItems))
+            if !part.items.isEmpty { try show(part.items, isFirst: false) }
+            search.after = part.items.last?.id ?? search.after
+            if part.next == nil { try await Task.sleep(for: Self.pause) }
+        }
+    }
+
+    /// Instances write about once a second.
+    private static let pause = Duration.seconds(1)
+
+    private func show(_ items: [JSONValue], isFirst: Bool) throws {
+        guard !jsonLines else { return try printLines(items) }
+        let lines = Table(Self.columns, items).lines(within: Terminal.columns).dropFirst(isFirst ? 0 : 1)
+        try Terminal.print(lines.joined(separator: "\n") + "\n")
+    }
+
+    private func printLines(_ items: [JSONValue]) throws {
+        try Terminal.print(items.map { $0.line + "\n" }.joined())
+    }
+
+    private static let columns = [
+        Column("HAPPENED", "happened", .moment), Column("APPLICATION", "application", .id),
+        Column("METHOD", .id) { login in login["provider"]?.string.map(JSONValue.string) ?? login["method"] },
+        Column("OUTCOME", .id) { login in login["reason"]?.string.map(JSONValue.string) ?? login["outcome"] },
+        Column("USER", "user"), Column("SOURCE", "source"), Column("MS", "milliseconds", .id),
+        Column("REQUEST", "request"), Column("CAUSE", "cause"),
+    ]
+}
+
+extension JSONValue {
+    /// Of an item of a list.
+    fileprivate var id: String? { object?["id"]?.integer.map { String($0) } }
+}

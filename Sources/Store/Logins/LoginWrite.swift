@@ -1,0 +1,223 @@
+import Postgres
+package import Vocabulary
+
+extension Store {
+    /// Writes what has been heard of logins: a row for each, and all of them into the counts of their minutes and hours.
+    ///
+    /// One writes at a time: rows become visible in the order of their ids, so that whoever reads on from an id misses
+    /// none.
+    ///
+    /// - Parameters:
+    ///   - records: Those that the log gets rows of.
+    ///   - counts: All logins since the last call, whether they are among the records or not.
+    /// - Throws: `store_unavailable` and its like; nothing is written then, or, where the connection broke at the end,
+    ///   all of it.
+    package func writeLogins(_ records: [LoginRecord], counts: [LoginKind: LoginCount]) async throws(Failure) {
+        let rows = JSONText(JSONValue.array(records.map(\.json)).text)
+        let numbers = JSONText(JSONValue.array(counts.map(Self.json)).text)
+        try await transaction { connection in
+            _ = try await connection.query("select pg_advisory_xact_lock(hashtextextended('federation login log', 0))")
+            if !records.isEmpty { _ = try await connection.query(Self.insertion(of: rows)) }
+            if !counts.isEmpty { _ = try await connection.query(Self.addition(of: numbers)) }
+        }
+    }
+
+    private static func insertion(of rows: JSONText) -> Statement {
+        """
+        with first as (
+            select greatest(
+                coalesce((select max(id) from federation.login_log), 0) + 1,
+                (extract(epoch from clock_timestamp()) * 1000)::bigint * \(unsafeRaw: idsOfMillisecond)
+            ) as id
+        )
+        insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
+            cause, object_id, request, source, milliseconds)
+        select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
+            r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds
+        from first, rows from (jsonb_to_recordset(\(rows)) as (application text, happened bigint, method text,
+            provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
+            source text, milliseconds bigint)) with ordinality
+            r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
+                milliseconds, position)
+        """
+    }
+
+    private static func addition(of counts: JSONText) -> Statement {
+        """
+        insert into federation.login_counts as c
+            (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
+        select application, s, to_timestamp(minute * 60 / s * s), method, provider, outcome, reason, sum(logins),
+            sum(unlisted)
+        from jsonb_to_recordset(\(counts)) r (application text, minute bigint, method text, provider text, outcome text,
+            reason text, logins bigint, unlisted bigint), unnest(array[60, 3600]) s
+        group by 1, 2, 3, 4, 5, 6, 7
+        on conflict (application_id, seconds, starts, method, provider, outcome, reason)
+            do update set logins = c.logins + excluded.logins, unlisted = c.unlisted + excluded.unlisted
+        """
+    }
+
+    private static func json(_ kind: LoginKind, _ count: LoginCount) -> JSONValue {
+        .object([
+            "application": .string(kind.application.text), "minute": .integer(kind.minute),
+            "method": .string(kind.method.rawValue), "provider": .string(kind.provider?.text ?? ""),
+            "outcome": .string(kind.outcome.rawValue), "reason": .string(kind.reason?.rawValue ?? ""),
+            "logins": .integer(count.logins), "unlisted": .integer(count.unlisted),
+        ])
+    }
+
+    /// Ids of one millisecond: an id tells when its row was written, and stays a number that JavaScript has.
+    static let idsOfMillisecond = "1024"
+
+    // MARK: What goes
+
+    /// Removes rows of the log that are past their time, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - days: How long they are kept.
+    ///   - limit: How many at most.
+    /// - Returns: How many were removed; as many as `limit` means that there may be more.
+    /// - Throws: `store_unavailable` and its like.
+    package func purgeLogins(olderThanDays days: Int, limit: Int) async throws(Failure) -> Int {
+        let result = try await query(
+            """
+            with dead as (
+                select id from federation.login_log
+                where id < (extract(epoch from now() - make_interval(days => \(days)::integer)) * 1000)::bigint
+                    * \(unsafeRaw: Self.idsOfMillisecond)
+                order by id limit \(limit) for update skip locked
+            )
+            delete from federation.login_log where id in (select id from dead)
+            """
+        )
+        return result.affectedRows ?? 0
+    }
+
+    /// Removes counts that are past their time: those of minutes after a day, which charts of a day need, those of
+    /// hours with the log.
+    package func purgeLoginCounts(olderThanDays days: Int, limit: Int) async throws(Failure) -> Int {
+        var removed = 0
+        for (seconds, age) in [(60, min(days * 24, 25)), (3600, days * 24)] {
+            let result = try await query(
+                """
+                with dead as (
+                    select ctid from federation.login_counts
+                    where seconds = \(unsafeRaw: String(seconds))
+                        and starts < now() - make_interval(hours => \(age)::integer)
+                    order by starts limit \(limit) for update skip locked
+                )
+                delete from federation.login_counts where ctid = any (array(select ctid from dead))
+                """
+            )
+            removed = max(removed, result.affectedRows ?? 0)
+        }
+        return removed
+    }
+
+    /// Removes rows and counts of an application that is gone: of the one that comes first.
+    ///
+    /// - Returns: How many were removed; as many as `limit` means that there may be more.
+    package func purgeLoginsOfGoneApplications(limit: Int) async throws(Failure) -> Int {
+        let result = try await query(
+            """
+            with recursive present as (
+                (select application_id from federation.login_log order by application_id limit 1)
+                union all
+                select (select l.application_id from federation.login_log l
+                    where l.application_id > p.application_id order by l.application_id limit 1)
+                from present p where p.application_id is not null
+            ), counted as (
+                (select application_id from federation.login_counts order by application_id limit 1)
+                union all
+                select (select l.application_id from federation.login_counts l
+                    where l.application_id > p.application_id order by l.application_id limit 1)
+                from counted p where p.application_id is not null
+            ), gone as (
+                select application_id from (select * from present union select * from counted) known
+                where application_id is not null
+                    and not exists (select from federation.applications a where a.id = known.application_id)
+                order by application_id limit 1
+            ), rows as (
+                delete from federation.login_log where id in (
+                    select l.id from gone join federation.login_log l using (application_id)
+                    order by l.id limit \(limit) for update of l skip locked
+                ) returning 1
+            ), counts as (
+                delete from federation.login_counts where ctid = any (array(
+                    select c.ctid from gone join federation.login_counts c using (application_id)
+                    limit \(limit) for update of c skip locked
+                )) returning 1
+            )
+            select greatest((select count(*) from rows), (select count(*) from counts))
+            """
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+    }
+
+    /// Forgets some of what the log has of users who were erased: who they were and where they came from.
+    ///
+    /// Each is looked at once more later, when no instance has a login of theirs any more that it has not written.
+    ///
+    /// - Returns: How many rows were changed or users looked at; as many as `limit` means that there may be more.
+    package func forgetErasedLogins(limit: Int) async throws(Failure) -> Int {
+        let result = try await query(
+            """
+            with due as (
+                select application_id, object_id, erased from federation.login_log_erasures
+                where due <= now() order by due limit \(limit) for update skip locked
+            ), forgotten as (
+                update federation.login_log set object_id = null, source = null where id in (
+                    select l.id from due join federation.login_log l
+                        on (l.application_id, l.object_id) = (due.application_id, due.object_id)
+                    limit \(limit)
+                ) returning 1
+            ), changed as (
+                select count(*) as rows from forgotten
+            ), once_more as (
+                update federation.login_log_erasures e set due = now() + interval '10 minutes'
+                from due, changed where (e.application_id, e.object_id) = (due.application_id, due.object_id)
+                    and changed.rows < \(limit) and due.erased > now() - interval '10 minutes'
+            ), done as (
+                delete from federation.login_log_erasures e using due, changed
+                where (e.application_id, e.object_id) = (due.application_id, due.object_id)
+                    and changed.rows < \(limit) and due.erased <= now() - interval '10 minutes'
+            )
+            select greatest(rows, (select count(*) from due)) from changed
+            """
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+    }
+}
+
+extension Tables {
+    /// Has the log of logins forget users whom a transaction has erased.
+    ///
+    /// It is done later, since somebody may have logged in a million times. Where the users are in another database it
+    /// is committed before the transaction is, as entries of the audit log are (decision D24).
+    func forgetLogins(
+        of users: [ObjectID],
+        in application: ApplicationID,
+        with connection: PostgresConnection
+    ) async throws {
+        guard !users.isEmpty else { return }
+        let note: Statement = """
+            insert into federation.login_log_erasures (application_id, object_id)
+            select \(application.text), id from unnest(\(users.map(\.description))::uuid[]) id
+            on conflict (application_id, object_id) do update set erased = excluded.erased, due = excluded.due
+            """
+        _ = place == nil ? try await connection.query(note) : try await databases.main.query(note)
+    }
+}
+
+extension LoginRecord {
+    fileprivate var json: JSONValue {
+        .object([
+            "application": .string(application.text), "happened": .integer(happened),
+            "method": .string(method.rawValue), "provider": provider.map { .string($0.text) } ?? .null,
+            "credential": .string(credential), "outcome": .string(outcome.rawValue),
+            "reason": reason.map { .string($0.rawValue) } ?? .null, "cause": cause.map(JSONValue.string) ?? .null,
+            "user": user.map { .string($0.description) } ?? .null,
+            "request": request.map(JSONValue.string) ?? .null, "source": source.map(JSONValue.string) ?? .null,
+            "milliseconds": .integer(milliseconds),
+        ])
+    }
+}
