@@ -1,12 +1,13 @@
 import Logging
 import NIOConcurrencyHelpers
 
-/// Keeps what is logged, a line each: level, message, and what goes with it.
+/// Keeps what is logged, a line each: level, message, and what the event has with it.
 final class Log: LogHandler {
     private let kept = NIOLockedValueBox<[String]>([])
+    private let own = NIOLockedValueBox<Logger.Metadata>([:])
     var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
+        get { own.withLockedValue { $0 } }
+        set { own.withLockedValue { $0 = newValue } }
     }
     var logLevel: Logger.Level {
         get { .trace }
@@ -14,9 +15,9 @@ final class Log: LogHandler {
     }
     var lines: [String] { kept.withLockedValue { $0 } }
 
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { own.withLockedValue { $0[key] } }
+        set { own.withLockedValue { $0[key] = newValue } }
     }
 
     func log(event: LogEvent) {

@@ -95,6 +95,22 @@ struct LoginLogTests {
         )
     }
 
+    @Test("who hears of a login hears of its request and where it came from, as the lines of the log have them")
+    func request() throws {
+        let heard = NIOLockedValueBox<[String?]>([])
+        let log = LoginLog(events: EventLog(pseudonyms: Pseudonyms(try #require(Sample.masterKey)))) { outcome in
+            heard.withLockedValue { $0 += [outcome.request, outcome.source] }
+        }
+        var logger = Logger(label: "test") { _ in Log() }
+        let loaded = try Self.loaded()
+        for source in ["10.0.0.1", nil] {
+            logger[metadataKey: "source"] = source.map { "\($0)" }
+            logger[metadataKey: "hb.request.id"] = source.map { "r of \($0)" }
+            log.tell(.failure(.noSuchProvider), of: .code(nil), by: .facebook, in: loaded, since: .now, logger)
+        }
+        #expect(heard.withLockedValue { $0 } == ["r of 10.0.0.1", "10.0.0.1", nil, nil])
+    }
+
     @Test("of the details of a failure the log has those that the provider names, and those of no other")
     func details() throws {
         let log = Log()

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -132,9 +133,15 @@ struct LoginLogTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for writer in 0..<writers {
                     group.addTask {
-                        for part in 0..<10 {
-                            let records = try (1...7).map { try Self.record(writer * 1000 + part * 10 + $0) }
-                            try await store.writeLogins(records, counts: [:])
+                        do {
+                            for part in 0..<10 {
+                                let records = try (1...7).map { try Self.record(writer * 1000 + part * 10 + $0) }
+                                try await store.writeLogins(records, counts: [:])
+                            }
+                        } catch {
+                            // Whoever reads shall not wait for it.
+                            await finished.add()
+                            throw error
                         }
                         await finished.add()
                     }
@@ -149,6 +156,36 @@ struct LoginLogTests {
                 #expect(seen.count == writers * 70)
                 #expect(seen == seen.sorted() && Set(seen).count == seen.count)
                 try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("what is written comes behind what another one is writing, and waits for it")
+    func order() async throws {
+        try await withDatabase(.schema) { database in
+            try await withStore(database.url, configure: { $0.lockTimeout = .seconds(30) }) { store in
+                let record = try Self.record(1)
+                try await store.writeLogins([record], counts: [:])
+                // By a clock that goes before ours.
+                try await database.whileLocked(
+                    """
+                    select pg_advisory_xact_lock(hashtextextended('federation login log', 0));
+                    insert into federation.login_log
+                    select id + 86400000::bigint * 1024, happened, application_id, method, provider, credential, outcome,
+                        reason, cause, object_id, 'ahead', source, milliseconds from federation.login_log
+                    """
+                ) { unlock in
+                    async let written: Void = store.writeLogins([try Self.record(2)], counts: [:])
+                    try await eventually("it waits") {
+                        try await database.psql(
+                            "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+                        ) == [["1"]]
+                    }
+                    try await unlock()
+                    try await written
+                }
+                let rows = try await store.logins(matching: LoginFilter(), .after(0), limit: 9)
+                #expect(rows.map(\.request) == ["r1", "ahead", "r2"])
             }
         }
     }

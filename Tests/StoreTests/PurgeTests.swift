@@ -214,6 +214,10 @@ struct PurgeTests {
             let left = "select name || ' ' || count(*) from \(Tenant.users) group by name order by name"
             #expect(try await tenant.database.psql(left) == [["here 10"], ["known 30"], ["new 10"]])
             #expect(try await tenant.count("user_roles") == "50")
+            #expect(
+                try await tenant.database.psql("select count(*) from federation.login_log_erasures") == [["10"]],
+                "the log of logins shall forget them"
+            )
         }
     }
 

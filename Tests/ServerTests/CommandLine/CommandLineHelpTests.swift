@@ -40,7 +40,7 @@ struct CommandLineHelpTests {
 
     /// What issue and design promise; a command that is lost shows here.
     private static let promised = """
-        serve migrate doctor check diff apply export adopt audit
+        serve migrate doctor check diff apply export adopt audit logins
         application: list show create set delete
         key: list create label revoke
         provider: show set check remove

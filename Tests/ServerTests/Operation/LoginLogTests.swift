@@ -193,6 +193,34 @@ struct LoginLogTests {
         #expect(found.count == 3)
     }
 
+    @Test("rows go when their time is over, by the work in the background")
+    func retention() async throws {
+        let source = Self.address()
+        _ = try await fail(from: source)
+        let id = try #require(try await logins(1, "source=\(source)").first?["id"]?.integer)
+        try await deployment.database.psql(
+            "update federation.login_log set id = id - 31 * 86400000::bigint * 1024 where id = \(id)"
+        )
+        try await eventually("it is gone") {
+            try await deployment.value("select count(*) from federation.login_log where source = '\(source)'") == "0"
+        }
+    }
+
+    @Test("what was heard last is written when the service ends, and nothing where the log is off", arguments: [30, 0])
+    func end(_ days: Int) async throws {
+        let service = try await ServiceProcess.start(
+            environment: deployment.commandEnvironment.merging([
+                "FEDERATION_LOGIN_LOG_DAYS": "\(days)", "FEDERATION_UPKEEP_ENABLED": "false",
+            ]) { _, new in new }
+        )
+        let reply = try await service.client.post(deployment.path("users/loginWithFacebook"), json: "{}")
+        try expectProblem(reply, "credential_missing")
+        #expect(try await service.process.terminate() == .exited(0))
+        let request = try #require(reply.header("X-Request-Id"))
+        let rows = "select count(*) from federation.login_log where request = '\(request)'"
+        #expect(try await deployment.value(rows) == (days > 0 ? "1" : "0"))
+    }
+
     @Test("whoever is erased is not in it any more, and their logins are")
     func erased() async throws {
         let source = Self.address()

@@ -108,6 +108,9 @@ struct OwnDatabaseTests {
         let actions = entries.compactMap { $0["action"]?.string }
         #expect(actions.contains("user.erase"), "\(entries)")
         #expect(try await value("select count(*) from federation.audit_log") == "0")
+        // The log of logins, which is in the main database, forgets them, too.
+        let forgotten = "select count(*) from federation.login_log_erasures where object_id = '\(user.objectID)'"
+        #expect(try await deployment.value(forgotten) == "1")
     }
 
     @Test("operators read, disable and erase its users, and change its properties, as everywhere")
