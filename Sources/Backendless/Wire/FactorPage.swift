@@ -120,7 +120,8 @@ struct FactorPage {
         let secret = LenientQuery(query)["secret"] ?? ""
         return """
             \(draft)<p>\(language(.scanPicture(address: address)))</p>
-            <div class="picture">\(HTML(markup: begun.picture?.reveal() ?? ""))</div>
+            <div class="picture" role="img" aria-label="\(language(.pictureToScan))">\
+            \(HTML(markup: begun.picture?.reveal() ?? ""))</div>
             <p>\(language(.key)) <code>\(secret)</code></p>
             \(code)
             """

@@ -24,34 +24,41 @@ enum PageStyle {
         *, ::before, ::after { box-sizing: border-box; }
         html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
         body {
-            margin: 0; padding: 1rem; min-height: 100vh; background: var(--page); color: var(--text);
+            margin: 0; padding: min(1rem, 4vw); min-height: 100vh; background: var(--page); color: var(--text);
             font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
             overflow-wrap: break-word;
         }
         .card {
-            max-width: 28rem; margin: 0 auto; padding: 1.5rem 1.25rem; background: var(--card);
+            max-width: 28rem; margin: 0 auto; padding: 1.5rem min(1.25rem, 6vw); background: var(--card);
             border: 1px solid var(--line); border-top: .25rem solid var(--accent); border-radius: .75rem;
         }
         @media (min-width: 30rem) {
             body { padding: 3rem 1rem; }
             .card { padding: 2rem; }
         }
-        header { display: flex; align-items: center; gap: .75rem; margin-bottom: 1.5rem; color: var(--quiet); }
+        header {
+            display: flex; flex-wrap: wrap; align-items: center; gap: .75rem; margin-bottom: 1.5rem;
+            color: var(--quiet);
+        }
         header p { margin: 0; min-width: 0; font-weight: 600; }
         header img { flex: none; max-width: 50%; max-height: 3rem; }
+        main { hyphens: auto; }
         h1, h2 { margin: 0 0 .75rem; line-height: 1.25; text-wrap: balance; }
-        h1 { font-size: 1.5rem; }
+        h1 { font-size: max(1.1rem, min(1.5rem, 8vw)); }
         h2 { margin-top: 2rem; padding-top: 1.5rem; border-top: 1px solid var(--line); font-size: 1.2rem; }
         p, ul { margin: 0 0 1rem; }
         form + form { margin-top: .75rem; }
         form > :last-child, main > :last-child { margin-bottom: 0; }
         label { display: block; font-weight: 600; }
-        label.choice { display: flex; gap: .75rem; font-weight: 400; }
+        label.choice { display: flex; align-items: flex-start; gap: .75rem; font-weight: 400; }
         input {
             display: block; width: 100%; min-height: 2.75rem; margin-top: .25rem; padding: .5rem .75rem;
-            border: 1px solid var(--edge); border-radius: .5rem; background: var(--field); color: inherit; font: inherit;
+            border: 1px solid var(--edge); border-radius: .5rem; background: var(--field); color: inherit;
+            font: inherit; font-weight: 400;
         }
-        input[type="checkbox"] { flex: none; width: 1.25rem; min-height: 1.25rem; accent-color: var(--accent); }
+        input[type="checkbox"] {
+            flex: none; width: 1.25rem; min-height: 1.25rem; margin-top: .125rem; accent-color: var(--accent);
+        }
         input[readonly] { border-color: var(--line); background: var(--calm); color: var(--quiet); }
         input[name="code"] { letter-spacing: .1em; }
         .rule { margin-top: -.5rem; padding-left: 1.25rem; color: var(--quiet); font-size: .9375rem; }
@@ -68,7 +75,9 @@ enum PageStyle {
             background: var(--alert-page); color: var(--alert);
         }
         [role="alert"]:empty { display: none; }
-        code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+        code {
+            font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; hyphens: none; overflow-wrap: anywhere;
+        }
         .codes {
             display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .5rem; padding: 0;
             list-style: none;
@@ -81,7 +90,7 @@ enum PageStyle {
         }
         """
     /// SHA-256 of the style sheet as base64; a test holds it to the style sheet.
-    static let sheetDigest = "oxZruxjj+umkWR3KsX3eYRVCvNP3kJZ19sRltRLLPAU="
+    static let sheetDigest = "TrrMfhEAP9TEGJaWUUhBGsOInFa9U5uGcnX/zP9wZwA="
 
     /// Of applications that have none of their own.
     private static let usual: (accent: String, onAccent: String) = ("#1f4fd8", "#ffffff")

@@ -98,6 +98,7 @@ extension PageText {
             Scan this picture with your authenticator app, <a href="\(address)">open the app</a> on this device, or \
             type the key into it.
             """
+        case .pictureToScan: "QR code"
         case .key: "Key:"
         case .goOn: "Go on"
         case .setUpSomethingElse: "Set up something else"

@@ -13,7 +13,7 @@ extension PageText {
         case .failed: "Das hat nicht geklappt"
         case .secondFactor: "Zweiter Faktor"
         case .setUpSecondFactor: "Zweiten Faktor einrichten"
-        case .recoveryCodes: "Wiederherstellungscodes"
+        case .recoveryCodes: "Wieder\u{AD}herstellungs\u{AD}codes"
         case .deletion: "Löschung Ihrer Daten"
 
         case .chooseNewPassword(let application):
@@ -25,7 +25,7 @@ extension PageText {
         case .fewestCharacters(let fewest, let mostBytes):
             "Mindestens \(fewest) Zeichen aller Art, auch Leerzeichen, und höchstens \(mostBytes) Bytes."
         case .noGuessedPassword(let application):
-            "Keines, das man zuerst errät, wie ein verbreitetes, Ihr Name oder „\(application)“."
+            "Keines, das man zuerst raten würde: kein verbreitetes, nicht Ihr Name, nicht „\(application)“."
         case .wordsMakePasswords: "Einige Wörter, die nicht zusammengehören, ergeben ein gutes."
         case .emailAddress: "E-Mail-Adresse"
         case .loginName: "Anmeldename"
@@ -106,6 +106,7 @@ extension PageText {
             Scannen Sie dieses Bild mit Ihrer Authenticator-App, <a href="\(address)">öffnen Sie die App</a> auf \
             diesem Gerät, oder geben Sie dort den Schlüssel ein.
             """
+        case .pictureToScan: "QR-Code"
         case .key: "Schlüssel:"
         case .goOn: "Weiter"
         case .setUpSomethingElse: "Etwas anderes einrichten"

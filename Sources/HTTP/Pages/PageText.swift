@@ -66,6 +66,7 @@ package enum PageText: Sendable {
     case telephoneNumber
     case makePasskey
     case scanPicture(address: String)
+    case pictureToScan
     case key
     case goOn
     case setUpSomethingElse
