@@ -232,8 +232,8 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "Limiting", "Vocabulary", httpTypes, hummingbird, logging, metrics, nioCore, nioHPACK, nioHTTP1,
-                nioHTTP2,
+                "Limiting", "Vocabulary", crypto, httpTypes, hummingbird, logging, metrics, nioCore, nioHPACK,
+                nioHTTP1, nioHTTP2,
                 nioHTTPTypes, nioHTTPTypesHTTP1, nioHTTPTypesHTTP2, nioLocks, nioSSL, nioTLS, tracing,
             ],
             swiftSettings: strict

@@ -39,7 +39,7 @@ package enum PublicAPI {
             reversal: federation.reversal,
             directory: directory,
             refusals: refusals,
-            page: LinkPage(errors: protocols.first.errors)
+            errors: protocols.first.errors
         )
         .mount(on: router, below: segments)
         PublishedKeys(tokens: federation.tokens, directory: directory).mount(on: router, below: segments)

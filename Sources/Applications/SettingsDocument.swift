@@ -93,6 +93,7 @@ package enum SettingsDocument {
                 if Set(settings.roles).count != settings.roles.count { problems.add(place, "names a role twice") }
             case "collection": settings.collection = CollectionRights(value, at: place, problems: &problems)
             case "secondFactor": settings.secondFactor = SecondFactorPolicy(value, at: place, problems: &problems)
+            case "pages": settings.pages = PageSettings(value, at: place, problems: &problems)
             default: problems.add(place, "is not a setting")
             }
         }
@@ -135,6 +136,7 @@ package enum SettingsDocument {
             "roles": .array(settings.roles.map(JSONValue.string)),
             "collection": settings.collection.document,
             "secondFactor": settings.secondFactor.document,
+            "pages": settings.pages.document,
         ])
     }
 

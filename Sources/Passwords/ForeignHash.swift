@@ -65,7 +65,7 @@ protocol PasswordHash: Sendable {
     /// Whether it was made as new ones are.
     var isCurrent: Bool { get }
 
-    /// Whether it is the hash of these bytes, of which there are 1 to `PasswordPolicy.mostBytes` and none is NUL; nil
+    /// Whether it is the hash of these bytes, of which there are 1 to `PasswordRules.mostBytes` and none is NUL; nil
     /// when that cannot be computed.
     func matches(_ password: [UInt8]) -> Bool?
 }

@@ -38,7 +38,7 @@ package final class PasswordHasher: Sendable {
     /// The hash of a new password with a fresh salt, as libargon2 writes it.
     ///
     /// - Parameters:
-    ///   - password: At most `PasswordPolicy.mostBytes` long.
+    ///   - password: At most `PasswordRules.mostBytes` long.
     ///   - deadline: When nobody waits for it any more.
     /// - Returns: Parameters, salt and tag as one text.
     /// - Throws: `overloaded`; `internal` when memory is short.
@@ -56,7 +56,7 @@ package final class PasswordHasher: Sendable {
     /// It takes at least as long as where there is no hash: what another system has made may be checked faster.
     ///
     /// - Parameters:
-    ///   - password: At most `PasswordPolicy.mostBytes` long.
+    ///   - password: At most `PasswordRules.mostBytes` long.
     ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and nothing matches.
     ///   - deadline: When nobody waits for it any more.
     /// - Returns: Whether it matches.
@@ -103,7 +103,7 @@ package final class PasswordHasher: Sendable {
 
     private static func bytes(of password: Secret) throws(Failure) -> [UInt8] {
         guard PasswordPolicy.canBePassword(password) else {
-            throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordPolicy.mostBytes) bytes and no NUL.")
+            throw Failure(.passwordNotAllowed, "A password has 1 to \(PasswordRules.mostBytes) bytes and no NUL.")
         }
         return Array(password.reveal().normalized.utf8)
     }

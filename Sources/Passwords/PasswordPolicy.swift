@@ -4,12 +4,9 @@ package import Vocabulary
 ///
 /// Nothing else is asked: no kinds of characters, no hints, no end.
 package struct PasswordPolicy: Sendable {
-    /// Bytes of the longest password that is hashed, in UTF-8.
-    package static let mostBytes = 256
-
     /// Whether it could be anybody's password: what is longer, empty, or holds a NUL is none, and is not hashed.
     package static func canBePassword(_ password: Secret) -> Bool {
-        (1...mostBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
+        (1...PasswordRules.mostBytes).contains(password.byteCount) && !password.reveal().utf8.contains(0)
     }
 
     /// Checks a new password.
@@ -20,8 +17,11 @@ package struct PasswordPolicy: Sendable {
     ///   - names: What an attacker would try first: the login, names of the person, the application.
     /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
     package static func check(_ password: Secret, fewest: Int64, names: [String]) throws(Failure) {
-        guard password.byteCount <= mostBytes else {
-            throw refusal("tooLong", "This password has more than \(mostBytes) bytes. Choose a shorter one.")
+        guard password.byteCount <= PasswordRules.mostBytes else {
+            throw refusal(
+                "tooLong",
+                "This password has more than \(PasswordRules.mostBytes) bytes. Choose a shorter one."
+            )
         }
         guard !password.reveal().utf8.contains(0) else {
             throw refusal("character", "A password must not hold the character NUL.")

@@ -82,6 +82,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var collection = CollectionRights()
     /// What people show beside what they log in by.
     package var secondFactor = SecondFactorPolicy()
+    /// How its pages look.
+    package var pages = PageSettings()
 
     package init() {}
 }

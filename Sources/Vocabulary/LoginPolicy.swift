@@ -1,5 +1,8 @@
 /// What a password is held to when somebody chooses one.
 package struct PasswordRules: Sendable, Equatable {
+    /// Bytes of the longest password that is hashed, in UTF-8.
+    package static let mostBytes = 256
+
     /// How short it may be, in code points: 8 to 64.
     package var fewestCharacters: Int64 = 15
 

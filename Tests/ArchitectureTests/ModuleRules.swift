@@ -57,7 +57,8 @@ enum ModuleRules {
             "Notifications", "Passwords", "Texting",
         ]),
         "HTTP": [
-            "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting", "Logging",
+            "Crypto", "FoundationEssentials", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Limiting",
+            "Logging",
             "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOHPACK", "NIOHTTP1", "NIOHTTP2", "NIOHTTPTypes",
             "NIOHTTPTypesHTTP1",
             "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "Tracing", "Vocabulary",

@@ -42,6 +42,11 @@ struct DocumentProblemTests {
                 ["/settings/identityProperty"]
             ),
             (#"{"application":"a","settings":{"passwords":8}}"#, ["/settings/passwords"]),
+            (#"{"application":"a","settings":{"pages":"red"}}"#, ["/settings/pages"]),
+            (
+                #"{"application":"a","settings":{"pages":{"color":"red","logo":"https://a.example/b.png","x":1}}}"#,
+                ["/settings/pages/color", "/settings/pages/logo", "/settings/pages/x"]
+            ),
             (#"{"application":"a","settings":{"reauthentication":"never"}}"#, ["/settings/reauthentication"]),
             (#"{"application":"a","settings":{"lock":10}}"#, ["/settings/lock"]),
             (

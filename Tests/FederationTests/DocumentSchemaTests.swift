@@ -51,6 +51,12 @@ struct DocumentSchemaTests {
         whole(#""settings":{"secondFactor":\#(document)}"#)
     }
 
+    private static func pages(_ member: String, _ value: String) -> String {
+        whole(#""settings":{"pages":{"\#(member)":"\#(value)"}}"#)
+    }
+
+    private static func logo(_ type: String, _ data: String) -> String { "data:image/\(type);base64,\(data)" }
+
     /// A whole document around entries that write properties of every type: `pSTRING`, `pTEXT`, ….
     private static func mapping(_ mapping: String) -> String {
         let properties = PropertyType.allCases.map { #""p\#($0.rawValue)":{"type":"\#($0.rawValue)"}"# }
@@ -85,6 +91,9 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{"undeclaredProperties":null,"offsetlessTimes":"refuse"}"#),
             Self.whole(#""settings":{"passwords":{"fewestCharacters":8}}"#),
             Self.whole(#""settings":{"passwords":{"fewestCharacters":64}}"#),
+            Self.pages("color", "#aBcD09"), Self.pages("logo", Self.logo("svg+xml", "PHN2Zz4=")),
+            Self.pages("logo", Self.logo("webp", String(repeating: "A", count: 16_360))),
+            Self.whole(#""settings":{"pages":{"color":null,"logo":null}}"#), Self.whole(#""settings":{"pages":{}}"#),
             Self.whole(#""settings":{"excessLogins":"refuse"}"#),
             Self.whole(#""settings":{"excessLogins":"endOldest"}"#),
             Self.whole(#""settings":{"reauthentication":"session","lock":{"failures":3,"seconds":60}}"#),
@@ -233,6 +242,12 @@ struct DocumentSchemaTests {
             Self.whole(#""settings":{"mostSessions":0}"#), Self.whole(#""settings":{"mostSessions":1001}"#),
             Self.whole(#""settings":{"excessLogins":"end"}"#), Self.whole(#""settings":{"excessLogins":null}"#),
             Self.whole(#""settings":{"banDays":-1}"#), Self.whole(#""settings":{"banDays":3651}"#),
+            Self.whole(#""settings":{"pages":[]}"#), Self.whole(#""settings":{"pages":{"color":7}}"#),
+            Self.pages("x", "y"), Self.pages("color", "#fff"), Self.pages("color", "red"),
+            Self.pages("color", "#12345g"), Self.pages("logo", "https://example.com/logo.png"),
+            Self.pages("logo", Self.logo("gif", "AAAA")), Self.pages("logo", Self.logo("png", "AA==")),
+            Self.pages("logo", Self.logo("png", "")), Self.pages("logo", Self.logo("png", "AAAA====")),
+            Self.pages("logo", Self.logo("png", String(repeating: "A", count: 16_364))),
             Self.whole(#""settings":{"passwords":{"fewestCharacters":7}}"#),
             Self.whole(#""settings":{"passwords":{"fewestCharacters":65}}"#),
             Self.whole(#""settings":{"passwords":{"x":1}}"#),
@@ -380,7 +395,8 @@ struct DocumentSchemaTests {
                             + object(
                                 [
                                     "clientMapping", "multipleLogins", "sessionIdleSeconds", "allowedOrigins",
-                                    "hostNames", "mostSessions", "passwords", "tokens", "undeclaredProperties",
+                                    "hostNames", "mostSessions", "pages", "passwords", "tokens",
+                                    "undeclaredProperties",
                                 ]
                             ) { _ in piece() }
                     )

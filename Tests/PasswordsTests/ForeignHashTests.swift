@@ -247,7 +247,7 @@ struct ForeignHashTests {
     func dearest(text: String) throws {
         let foreign = try ForeignHash(Secret(text))
         var matches: Bool?
-        let password = [UInt8](repeating: UInt8(ascii: "x"), count: PasswordPolicy.mostBytes)
+        let password = [UInt8](repeating: UInt8(ascii: "x"), count: PasswordRules.mostBytes)
         let time = ContinuousClock().measure { matches = foreign.matches(password) }
         #expect(matches == false)
         // About one second on an idle core of a release build; a debug build has scrypt without optimization.

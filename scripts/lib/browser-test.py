@@ -5,6 +5,8 @@ import base64
 import hashlib
 import hmac
 import json
+import pathlib
+import re
 import shutil
 import threading
 import time
@@ -90,6 +92,7 @@ class Client:
 
     def __init__(self, arguments):
         self.service = arguments.service
+        self.pictures = arguments.pictures and pathlib.Path(arguments.pictures)
         self.page = f"http://localhost:{arguments.page_port}"
         self.other = f"http://127.0.0.1:{arguments.other_port}"
         self.unlisted = f"http://localhost:{arguments.unlisted_port}"
@@ -432,14 +435,158 @@ def used_address(client):
     require("begin it again" in text and "x" not in text.split(), "the page says something else", text)
 
 
+# What a page must be on a small telephone: nothing sticks out, what is pressed is large enough for a finger, what is
+# typed into does not make the telephone zoom, and every text has a contrast of 4.5 at least.
+EXAMINE = """
+const faults = [], root = document.documentElement;
+const shown = one => one.getClientRects().length > 0;
+const rgb = text => text.match(/[\\d.]+/g).map(Number);
+const luminance = color => color.slice(0, 3).map(value => value / 255)
+    .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
+const ground = one => {
+    for (let place = one; place; place = place.parentElement) {
+        const color = rgb(getComputedStyle(place).backgroundColor);
+        if (color.length < 4 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+};
+if (root.scrollWidth > root.clientWidth) faults.push(`${root.scrollWidth} px wide`);
+for (const one of document.querySelectorAll("body *")) {
+    if (!shown(one)) continue;
+    const {left, right, height} = one.getBoundingClientRect(), style = getComputedStyle(one);
+    const name = `${one.tagName} ${one.name || one.id || one.className}`;
+    if (left < 0 || right > root.clientWidth) faults.push(`${name} sticks out`);
+    if (one.matches("button, input:not([type=checkbox])") && height < 44) faults.push(`${name} is ${height} px high`);
+    if (one.matches("input") && parseFloat(style.fontSize) < 16) faults.push(`${name} makes a telephone zoom`);
+    const texts = [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (!texts && !one.matches("input, button") || one.closest("script, style, svg")) continue;
+    const [dark, light] = [luminance(rgb(style.color)), luminance(ground(one))].sort((a, b) => a - b);
+    const contrast = (light + 0.05) / (dark + 0.05);
+    if (contrast < 4.5) faults.push(`${name} has a contrast of ${contrast}`);
+}
+for (const one of document.querySelectorAll("input:not([type=hidden]), button"))
+    if (!(one.labels && one.labels.length) && !one.textContent.trim()) faults.push(`${one.name} has no label`);
+if (document.querySelectorAll("h1").length !== 1) faults.push("there is not one h1");
+if (!root.lang || !document.title) faults.push("no language or no title");
+return faults;
+"""
+
+
+def examine(client, name):
+    """Holds the page to what it must be in light and dark, also with letters of twice the size, and takes pictures."""
+    for scheme in ["light", "dark"]:
+        client.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        for size in ["100%", "200%"]:
+            client.browser.execute_script("document.documentElement.style.fontSize = arguments[0]", size)
+            faults = client.browser.execute_script(EXAMINE)
+            require(not faults, f"the page {name}, {scheme}, with letters of {size}", faults)
+            if client.pictures:
+                height = client.browser.execute_script("return document.documentElement.scrollHeight")
+                clip = {"x": 0, "y": 0, "width": 320, "height": height, "scale": 2}
+                picture = client.cdp("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+                (client.pictures / f"{name}-{scheme}-{size.rstrip('%')}.png").write_bytes(base64.b64decode(picture))
+    client.browser.execute_script("document.documentElement.style.fontSize = ''")
+    client.cdp("Emulation.setEmulatedMedia", features=[])
+
+
+def speak(client, languages):
+    client.cdp("Network.enable")
+    client.cdp("Network.setExtraHTTPHeaders", headers={"Accept-Language": languages} if languages else {})
+
+
+def mailed_link(client, mails, address, page):
+    """The newest link of a mail; mails are quoted-printable, and links stand in a line of their own."""
+    def links():
+        texts = [path.read_text() for path in sorted(mails.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)]
+        return [link for text in texts if address in text
+                for link in re.findall(rf"https?://\S+/{page}\?token=[\w-]+", text.replace("=\n", "").replace("=3D", "="))]
+    return client.until(f"a mail with {page}", links)[-1]
+
+
+def heading(client):
+    return find(client, "h1").text
+
+
+def call(client, path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(client.service + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        return reply.read()
+
+
+def new_password(client, mails, languages, address):
+    """Somebody sets a new password on a telephone of 320 px, tries a short one before, and logs in by it."""
+    call(client, "/users/register", {"email": address, "password": "a first sentence of words"})
+    call(client, f"/users/restorepassword/{address}")
+    speak(client, languages)
+    client.browser.get(mailed_link(client, mails, address, "reset-password"))
+    language = client.browser.execute_script("return document.documentElement.lang")
+    examine(client, f"reset-{language}")
+    field = find(client, "input[name=password]")
+    rule = client.browser.execute_script(
+        "return document.getElementById(arguments[0].getAttribute('aria-describedby')).innerText", field)
+    require("15" in rule, "the rule of passwords is not told", rule)
+    field.send_keys("too short")
+    find(client, "form button").click()
+    invalid = client.browser.execute_script("return arguments[0].validity.tooShort", field)
+    require(invalid and find(client, "input[name=password]") == field, "the browser sends what is too short")
+    field.clear()
+    field.send_keys("passwordpassword")
+    find(client, "form button").click()
+    find(client, "[role=alert]")
+    examine(client, f"refused-{language}")
+    find(client, "input[name=password]").send_keys("another sentence of words")
+    find(client, "form button").click()
+    client.until("the password is set", lambda: not client.browser.find_elements(By.CSS_SELECTOR, "form"))
+    examine(client, f"set-{language}")
+    user = json.loads(call(client, "/users/login", {"login": address, "password": "another sentence of words"}))
+    require(user.get("user-token"), "the new password does not log in", user)
+
+
+def pages(client, mails, guarded):
+    """The pages for people, as a small telephone shows them."""
+    client.cdp("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=2, mobile=True)
+    for languages, address in [("de-CH,de;q=0.9", "tess@example.com"), ("en", "uma@example.com")]:
+        new_password(client, mails, languages, address)
+    client.browser.get(mailed_link(client, mails, "uma@example.com", "reset-password"))
+    require(heading(client) == "This did not work", "a link counts twice", heading(client))
+    examine(client, "failed")
+    speak(client, "de")
+    client.browser.get(client.service + "/users/oauth/facebook/deletion/x")
+    require(heading(client) == "Löschung Ihrer Daten", "the page of a deletion speaks another language", heading(client))
+    examine(client, "deletion")
+    client.service, own = guarded, client.service
+    to_factor_page(client, "dora")
+    find(client, "button[name=kind][value=totp]")
+    examine(client, "enrol")
+    find(client, "button[name=kind][value=totp]").click()
+    find(client, "svg")
+    examine(client, "picture")
+    secret = find(client, "p > code").text
+    send_code(client, code(secret, -1))
+    find(client, "li code")
+    examine(client, "codes")
+    find(client, "button[name=goOn]").click()
+    client.result()
+    to_factor_page(client, "dora")
+    find(client, "input[name=code]")
+    examine(client, "factor")
+    client.service = own
+    speak(client, "")
+    client.cdp("Emulation.clearDeviceMetricsOverride")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--service", "--guarded", "--foreign", "--profile"]:
+    for name in ["--service", "--guarded", "--foreign", "--profile", "--mails", "--pictures"]:
         parser.add_argument(name, required=True)
     for name in ["--page-port", "--other-port", "--unlisted-port"]:
         parser.add_argument(name, required=True, type=int)
     arguments = parser.parse_args()
     client = Client(arguments)
+    if client.pictures:
+        client.pictures.mkdir(parents=True, exist_ok=True)
     users = []
     try:
         for what, step in [
@@ -460,6 +607,8 @@ def main():
         foreign_opener(client)
         print("  popup of another origin's page: nothing told", flush=True)
         require(len({user["objectId"] for user in users}) == 1, "one person became several users", users)
+        pages(client, pathlib.Path(arguments.mails), arguments.guarded)
+        print("  pages for people at 320 px: light and dark, letters of twice the size, two languages", flush=True)
         client.service = arguments.guarded
         secret = factor_by_redirect(client)
         print("  redirect over the page that sets up an authenticator app", flush=True)

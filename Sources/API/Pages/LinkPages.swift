@@ -18,7 +18,7 @@ struct LinkPages {
     let reversal: ChangeReversal
     let directory: ApplicationDirectory
     let refusals: RefusalLog
-    let page: LinkPage
+    let errors: any ErrorTable
 
     /// Bytes of the largest form.
     private static let formLimit = 65_536
@@ -32,9 +32,10 @@ struct LinkPages {
         }
     }
 
-    private typealias Show = @Sendable (_ token: String, LoadedApplication) async throws(Failure) -> Response
+    private typealias Show =
+        @Sendable (_ token: String, LoadedApplication, LinkPage) async throws(Failure) -> Response
     private typealias Take =
-        @Sendable (FormFields, LoadedApplication, RequestSource, Logger) async throws(Failure) -> Response
+        @Sendable (FormFields, LoadedApplication, LinkPage, RequestSource, Logger) async throws(Failure) -> Response
 
     private func mount(
         _ purpose: EmailTokenPurpose,
@@ -45,46 +46,54 @@ struct LinkPages {
     ) {
         let id: @Sendable (APIContext) -> Substring = { $0.parameters["applicationId"] ?? first[...] }
         router.get(RouterPath("/\(first)/\(purpose.page)")) { request, context in
-            await respond(id(context), context) { (loaded) throws(Failure) in
-                try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", loaded)
+            await respond(to: request, id(context), context) { (loaded, page) throws(Failure) in
+                try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", loaded, page)
             }
         }
         router.post(RouterPath("/\(first)/\(purpose.page)")) { request, context in
-            await respond(id(context), context) { (loaded) throws(Failure) in
+            await respond(to: request, id(context), context) { (loaded, page) throws(Failure) in
                 let form = try await request.formBody(upTo: Self.formLimit)
-                return try await take(form, loaded, RequestSource(name: context.peer.network.name), context.logger)
+                let source = RequestSource(name: context.peer.network.name)
+                return try await take(form, loaded, page, source, context.logger)
             }
         }
     }
 
     /// A person looks at whatever comes of it, so failures are pages.
     @Sendable private func respond(
+        to request: Request,
         _ id: Substring,
         _ context: APIContext,
-        _ body: (LoadedApplication) async throws(Failure) -> Response
+        _ body: (LoadedApplication, LinkPage) async throws(Failure) -> Response
     ) async -> Response {
         var facts = RefusalLog.Facts()
+        var page = WebPage(of: nil, for: request.headers)
         do throws(Failure) {
             let loaded = try directory.application(id: id)
             facts.application = loaded.application.id
-            return try await body(loaded)
+            page = WebPage(of: loaded.application, for: request.headers)
+            return try await body(loaded, LinkPage(of: loaded.application, page, errors: errors))
         } catch {
-            return page.failure(refusals.logged(error, facts, in: context))
+            return page.failure(refusals.logged(error, facts, in: context), .failed, by: errors)
         }
     }
 
-    @Sendable private func showReset(_ token: String, _ loaded: LoadedApplication) async throws(Failure) -> Response {
+    @Sendable private func showReset(
+        _ token: String,
+        _ loaded: LoadedApplication,
+        _ page: LinkPage
+    ) async throws(Failure) -> Response {
         let account = try await passwordReset.linkedAccount(token, for: .passwordReset, in: loaded)
-        return page.passwordForm(token: token, account: account, application: loaded.application.name)
+        return page.passwordForm(token: token, account: account)
     }
 
     @Sendable private func takeReset(
         _ form: FormFields,
         _ loaded: LoadedApplication,
+        _ page: LinkPage,
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let name = loaded.application.name
         let keepsIdentities = try form.value("keepIdentities") != nil
         return try await take(form, of: .passwordReset, from: source, in: loaded) { (token, factor) throws(Failure) in
             try await passwordReset.resetPassword(
@@ -95,12 +104,11 @@ struct LinkPages {
                 in: loaded,
                 logger: logger
             )
-            return page.passwordIsSet(application: name)
+            return page.passwordIsSet()
         } form: { token, account, refusal in
             page.passwordForm(
                 token: token,
                 account: account,
-                application: name,
                 keepsIdentities: keepsIdentities,
                 refusal: refusal
             )
@@ -138,19 +146,20 @@ struct LinkPages {
 
     @Sendable private func showConfirmation(
         _ token: String,
-        _ loaded: LoadedApplication
+        _ loaded: LoadedApplication,
+        _ page: LinkPage
     ) async throws(Failure) -> Response {
         let account = try await passwordReset.linkedAccount(token, for: .confirmation, in: loaded)
-        return page.confirmationForm(token: token, account: account, application: loaded.application.name)
+        return page.confirmationForm(token: token, account: account)
     }
 
     @Sendable private func takeConfirmation(
         _ form: FormFields,
         _ loaded: LoadedApplication,
+        _ page: LinkPage,
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let name = loaded.application.name
         let keepsIdentities = try form.value("keepIdentities") != nil
         let choice = try ConfirmedPassword(
             known: try form.value("password"),
@@ -165,12 +174,11 @@ struct LinkPages {
                 in: loaded,
                 logger: logger
             )
-            return page.emailIsConfirmed(application: name)
+            return page.emailIsConfirmed()
         } form: { token, account, refusal in
             page.confirmationForm(
                 token: token,
                 account: account,
-                application: name,
                 keepsIdentities: keepsIdentities,
                 refusal: refusal
             )
@@ -179,20 +187,21 @@ struct LinkPages {
 
     @Sendable private func showReversal(
         _ token: String,
-        _ loaded: LoadedApplication
+        _ loaded: LoadedApplication,
+        _ page: LinkPage
     ) async throws(Failure) -> Response {
         let account = try await passwordReset.linkedAccount(token, for: .reversal, in: loaded)
-        return page.reversalForm(token: token, account: account, application: loaded.application.name)
+        return page.reversalForm(token: token, account: account)
     }
 
     @Sendable private func takeReversal(
         _ form: FormFields,
         _ loaded: LoadedApplication,
+        _ page: LinkPage,
         _ source: RequestSource,
         _ logger: Logger
     ) async throws(Failure) -> Response {
-        let name = loaded.application.name
-        return try await take(form, of: .reversal, from: source, in: loaded) { (token, factor) throws(Failure) in
+        try await take(form, of: .reversal, from: source, in: loaded) { (token, factor) throws(Failure) in
             let lost = try await reversal.undoChange(
                 by: token,
                 to: Secret(try form.value("password") ?? ""),
@@ -200,9 +209,9 @@ struct LinkPages {
                 in: loaded,
                 logger: logger
             )
-            return page.changeIsUndone(application: name, lost: lost.map { loaded.title(of: $0) })
+            return page.changeIsUndone(lost: lost.map { loaded.title(of: $0) })
         } form: { token, account, refusal in
-            page.reversalForm(token: token, account: account, application: name, refusal: refusal)
+            page.reversalForm(token: token, account: account, refusal: refusal)
         }
     }
 }

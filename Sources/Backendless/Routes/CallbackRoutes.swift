@@ -41,10 +41,12 @@ struct CallbackRoutes {
             writer.value(.object(receipt))
             return .json(writer)
         }
-        routes.on(.get, "users/oauth/:provider/deletion/:code") { _, context, application in
+        routes.on(.get, "users/oauth/:provider/deletion/:code") { request, context, application in
+            let page = DeletionPage(WebPage(of: application.application, for: request.headers))
             // A person looks at it, so what can be no provider's is a page, too.
-            guard (try? context.provider()) != nil else { return DeletionPage.unknown }
-            return try await status(context.parameters.get("code") ?? "", of: application)
+            guard (try? context.provider()) != nil else { return page.unknown() }
+            let code = context.parameters.get("code") ?? ""
+            return page.response(to: try await deletions.deletionStatus(of: code, in: application))
         }
         routes.on(.get, "users/oauth/:provider/webhook") { request, context, application in
             let provider = try context.provider()
@@ -62,12 +64,5 @@ struct CallbackRoutes {
             )
             return .text("")
         }
-    }
-
-    private func status(_ code: String, of application: LoadedApplication) async throws(Failure) -> Response {
-        guard let status = try await deletions.deletionStatus(of: code, in: application) else {
-            return DeletionPage.unknown
-        }
-        return DeletionPage.page(of: status)
     }
 }

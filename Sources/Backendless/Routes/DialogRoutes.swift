@@ -111,7 +111,8 @@ struct DialogRoutes {
             return response
         } catch {
             let facts = RefusalLog.Facts(application: application.application.id)
-            return WebPage.failure(refusals.logged(error, facts, in: context), by: Problem())
+            let page = WebPage(of: application.application, for: request.headers)
+            return page.failure(refusals.logged(error, facts, in: context), .login, by: Problem())
         }
     }
 
@@ -120,7 +121,7 @@ struct DialogRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async -> Response {
-        await respond(context, request) { (browser) throws(Failure) in
+        await respond(context, request, application) { (browser) throws(Failure) in
             try await dialog.closeDialog(
                 DialogAnswer(LenientQuery(request.uri.query)),
                 of: context.provider(),
@@ -138,7 +139,7 @@ struct DialogRoutes {
         _ context: APIContext,
         _ application: LoadedApplication
     ) async -> Response {
-        await respond(context, request) { (browser) throws(Failure) in
+        await respond(context, request, application) { (browser) throws(Failure) in
             let form = try await request.formBody(upTo: FactorPage.formLimit)
             return try await factors.take(
                 FactorPage.answer(form),
@@ -156,15 +157,17 @@ struct DialogRoutes {
     private func respond(
         _ context: APIContext,
         _ request: Request,
+        _ application: LoadedApplication,
         _ end: (_ browser: String?) async throws(Failure) -> DialogOutcome
     ) async -> Response {
         let isSecure = address.isReachedByTLS
         let browser = DialogCookie.read(request.headers, isSecure: isSecure)
+        let page = WebPage(of: application.application, for: request.headers)
         let outcome: DialogOutcome
         do throws(Failure) {
             outcome = try await end(browser)
         } catch {
-            return WebPage.failure(error, by: Problem())
+            return page.failure(error, .login, by: Problem())
         }
         switch outcome {
         case .redirect(let url, .success(let code)):
@@ -173,16 +176,16 @@ struct DialogRoutes {
             let code = String(Problem.row(of: failure.reason).code)
             return .seeOther(Self.adding([("error", code), ("reason", failure.reason.rawValue)], to: url))
         case .popup(let origin, .success(let signedIn)):
-            return WebPage.handOver(UserReply.writeWithHeaders(signedIn).bytes, to: origin, succeeded: true)
+            return page.handOver(UserReply.writeWithHeaders(signedIn).bytes, to: origin, succeeded: true)
         case .popup(let origin, .failure(let failure)):
             var writer = JSONWriter()
             writer.object { writer in
                 writer.key("fault")
                 Problem().write(failure, requestID: context.requestID, into: &writer)
             }
-            return WebPage.handOver(writer.bytes, to: origin, succeeded: false)
+            return page.handOver(writer.bytes, to: origin, succeeded: false)
         case .question(let question):
-            var response = FactorPage.page(of: question)
+            var response = FactorPage(question, page).response()
             if let browser, let seconds = question.browserSeconds {
                 response.headers[.setCookie] = DialogCookie.written(
                     Secret(browser),

@@ -8,61 +8,66 @@ import Vocabulary
 ///
 /// It runs no script but that of passkeys, and that which hands the user over; it sends its forms to the path beside
 /// its own.
-enum FactorPage {
+struct FactorPage {
     /// The path beside `authorize` that takes what the page sends.
     static let path = "secondFactor"
 
     /// Bytes of the largest form: what waits holds what the provider has said of a person, sealed twice.
     static let formLimit = 1_048_576
 
-    static func page(of question: FactorQuestion) -> Response {
+    private let question: FactorQuestion
+    private let page: WebPage
+
+    init(_ question: FactorQuestion, _ page: WebPage) {
+        self.question = question
+        self.page = page
+    }
+
+    private var language: PageLanguage { page.language }
+    private var fields: FactorFields { FactorFields(in: language) }
+
+    func response() -> Response {
         switch question.step {
         case .show(let factor, let challenge, let others):
-            let fields = FactorFields.asking(
+            let asking = fields.asking(
                 for: factor,
                 sentTo: challenge.sentTo,
                 publicKey: challenge.publicKey,
                 others: others,
-                button: challenge.publicKey == nil ? "Go on" : "Use your passkey"
+                button: language(challenge.publicKey == nil ? .goOn : .usePasskey)
             )
-            return page(
-                "Second factor",
-                "<p>Your account is protected by a second factor. Show it to log in.</p>\n" + form(fields, question),
-                of: question,
+            return response(
+                .secondFactor,
+                "<p>\(language(.showSecondFactor))</p>\n\(form(asking))",
                 runsPasskeys: challenge.publicKey != nil
             )
         case .enrol(let kinds):
-            let forms = kinds.map { form(enrolling($0), question) }
-            return page(
-                "Set up a second factor",
-                """
-                <p>This app asks for a second factor, and your account has none yet. Set one up to log in.</p>
-                \(forms.joined())
-                """,
-                of: question
-            )
+            let forms = kinds.map { form(enrolling($0)) }
+            return response(.setUpSecondFactor, "<p>\(language(.appAsksForFactor))</p>\n\(forms.joined())")
         case .confirm(let begun):
-            return page(
-                "Set up a second factor",
-                form(confirming(begun), question) + form(choice("kinds", "Set up something else"), question),
-                of: question,
+            let other = FactorFields.choice("kinds", "yes", language(.setUpSomethingElse))
+            return response(
+                .setUpSecondFactor,
+                form(confirming(begun)) + form(other),
                 runsPasskeys: begun.publicKey != nil
             )
         case .keep(let codes, let done):
-            let list = codes.map { "<li><code>\(WebPage.escaped($0.reveal()))</code></li>" }.joined(separator: "\n")
-            let body = """
-                <p>Keep these recovery codes where you find them when you have lost your second factor: each lets you in once. They \
-                are not shown again.</p>
-                <ul>
-                \(list)
-                </ul>
+            let list = codes.map { code -> HTML in "<li><code>\(code.reveal())</code></li>\n" }.joined()
+            let body: HTML = """
+                <p>\(language(.keepRecoveryCodes))</p>
+                <ul class="codes">
+                \(list)</ul>
 
                 """
             if let done, case .popup(let origin) = question.end {
                 let message = UserReply.writeWithHeaders(done).bytes
-                return WebPage.handOver(message, to: origin, after: "<h1>Recovery codes</h1>\n\(body)")
+                return page.handOver(message, to: origin, after: body, .recoveryCodes)
             }
-            return page("Recovery codes", body + form(choice("goOn", "I have kept them"), question), of: question)
+            let button: HTML = """
+                <p><button name="goOn" value="yes">\(language(.codesAreKept))</button></p>
+
+                """
+            return response(.recoveryCodes, body + form(button))
         }
     }
 
@@ -82,61 +87,58 @@ enum FactorPage {
         return .show(try form.value("factor").flatMap { ObjectID($0) }, response)
     }
 
-    private static func enrolling(_ kind: FactorKind) -> String {
-        let (wish, field) =
-            switch kind {
-            case .totp: ("Use an authenticator app", "")
-            case .passkey: ("Use a passkey: this device, a telephone or a security key", "")
-            case .sms: ("Use codes by SMS", target("tel", "Number of your telephone, with + and the country's digits"))
-            case .email: ("Use codes by mail", target("email", "E-mail address"))
-            case .recoveryCode: ("", "")
-            }
-        return field + "<p><button name=\"kind\" value=\"\(kind.rawValue)\">\(wish)</button></p>\n"
-    }
-
-    private static func target(_ type: String, _ label: String) -> String {
-        "<p><label>\(label)<br>\n<input type=\"\(type)\" name=\"target\" autocomplete=\"\(type)\" required></label></p>\n"
-    }
-
-    private static func confirming(_ begun: BegunFactor) -> String {
-        var text = FactorFields.hidden("draft", begun.id.reveal())
-        if let options = begun.publicKey { return text + FactorFields.passkey(options, button: "Make a passkey") }
-        if let address = begun.address?.reveal() {
-            let query = address.split(separator: "?", maxSplits: 1).last.map(String.init)
-            let secret = LenientQuery(query)["secret"] ?? ""
-            text += """
-                <p>Scan this picture with your authenticator app, <a href="\(WebPage.escaped(address))">open the app</a> on this device, \
-                or type the key into it.</p>
-                <div>\(begun.picture?.reveal() ?? "")</div>
-                <p>Key: <code>\(WebPage.escaped(secret))</code></p>
-
-                """
+    private func enrolling(_ kind: FactorKind) -> HTML {
+        let (wish, field): (PageText, HTML)
+        switch kind {
+        case .totp: (wish, field) = (.enrolApp, "")
+        case .passkey: (wish, field) = (.enrolPasskey, "")
+        case .sms: (wish, field) = (.enrolSMS, target("tel", .telephoneNumber))
+        case .email: (wish, field) = (.enrolMail, target("email", .emailAddress))
+        case .recoveryCode: return ""
         }
-        let label =
-            begun.sentTo.map { "The code that was sent to \(WebPage.escaped($0))" }
-            ?? "The code that the app shows then"
-        return text + FactorFields.code(label, isNumber: true) + "<p><button>Go on</button></p>\n"
+        return """
+            \(field)<p><button class="other" name="kind" value="\(kind)">\(language(wish))</button></p>
+
+            """
     }
 
-    private static func choice(_ name: String, _ text: String) -> String { FactorFields.choice(name, "yes", text) }
-
-    private static func form(_ fields: String, _ question: FactorQuestion) -> String {
+    private func target(_ type: HTML, _ label: PageText) -> HTML {
         """
-        <form method="post" action="\(path)">
+        <p><label>\(language(label))
+        <input type="\(type)" name="target" autocomplete="\(type)" required></label></p>
+
+        """
+    }
+
+    private func confirming(_ begun: BegunFactor) -> HTML {
+        let draft = FactorFields.hidden("draft", begun.id.reveal())
+        if let options = begun.publicKey { return draft + fields.passkey(options, button: language(.makePasskey)) }
+        let label = language(begun.sentTo.map { .codeSentTo($0) } ?? .codeOfNewApp)
+        let code: HTML = "\(FactorFields.code(label, isNumber: true))<p><button>\(language(.goOn))</button></p>\n"
+        guard let address = begun.address?.reveal() else { return draft + code }
+        let query = address.split(separator: "?", maxSplits: 1).last.map(String.init)
+        let secret = LenientQuery(query)["secret"] ?? ""
+        return """
+            \(draft)<p>\(language(.scanPicture(address: address)))</p>
+            <div class="picture" role="img" aria-label="\(language(.pictureToScan))">\
+            \(HTML(markup: begun.picture?.reveal() ?? ""))</div>
+            <p>\(language(.key)) <code>\(secret)</code></p>
+            \(code)
+            """
+    }
+
+    private func form(_ fields: HTML) -> HTML {
+        """
+        <form method="post" action="\(Self.path)">
         \(FactorFields.hidden("login", question.login.reveal()))\(fields)</form>
 
         """
     }
 
-    private static func page(
-        _ title: String,
-        _ body: String,
-        of question: FactorQuestion,
-        runsPasskeys: Bool = false
-    ) -> Response {
-        WebPage.response(
-            title: title,
-            body: "<h1>\(title)</h1>\n\(FactorFields.problem(question.problem))\(body)",
+    private func response(_ title: PageText, _ body: HTML, runsPasskeys: Bool = false) -> Response {
+        page.response(
+            title,
+            fields.problem(question.problem) + body,
             script: runsPasskeys ? FactorFields.passkeyDigest : nil,
             status: question.problem.map { Problem().status(of: $0.reason) } ?? .ok,
             sendsForms: true,

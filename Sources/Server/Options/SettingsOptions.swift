@@ -25,6 +25,7 @@ enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case registration
     case roles
     case collection
+    case pages
 }
 
 /// The settings of an application as options.
@@ -131,6 +132,9 @@ struct SettingsOptions: ParsableArguments {
     )
     var rights: [RightOption] = []
 
+    @Option(help: ArgumentHelp("The color of buttons on pages for people, like #1877f2.", valueName: "color"))
+    var pageColor: String?
+
     /// The members of `settings` that were given; nil when none was.
     var document: JSONValue? {
         let settings = JSONObject(present: [
@@ -158,6 +162,7 @@ struct SettingsOptions: ParsableArguments {
             Setting.collection.rawValue: rights.isEmpty
                 ? nil
                 : .object(JSONObject(rights.map { .init($0.right.rawValue, .array($0.who.map(JSONValue.string))) })),
+            Setting.pages.rawValue: pageColor.map { .object(["color": .string($0)]) },
         ])
         return settings.members.isEmpty ? nil : .object(settings)
     }

@@ -3,7 +3,11 @@ package import Vocabulary
 /// What forms hold that ask for a second factor.
 ///
 /// A form has one set of them; what it sends is told apart by the names of its fields.
-package enum FactorFields {
+package struct FactorFields: Sendable {
+    private let language: PageLanguage
+
+    package init(in language: PageLanguage) { self.language = language }
+
     /// The fields by which a factor is shown.
     ///
     /// - Parameters:
@@ -13,85 +17,85 @@ package enum FactorFields {
     ///   - others: What may be shown in its place.
     ///   - button: What the button says that sends the form.
     /// - Returns: HTML; with `publicKey` the page needs `passkeyScript` to be admitted.
-    package static func asking(
+    package func asking(
         for factor: Factor,
         sentTo: String?,
         publicKey: JSONObject?,
         others: [Factor],
-        button: String
-    ) -> String {
-        var text = hidden("factor", factor.id.description)
+        button: HTML
+    ) -> HTML {
+        var text = Self.hidden("factor", factor.id.description)
         if let publicKey {
-            text += passkey(publicKey, button: button)
+            text = text + passkey(publicKey, button: button)
         } else {
-            text += code(label(of: factor, sentTo: sentTo), isNumber: factor.kind != .recoveryCode)
-            text += "<p><button>\(button)</button></p>\n"
+            text =
+                text + Self.code(label(of: factor, sentTo: sentTo), isNumber: factor.kind != .recoveryCode)
+                + "<p><button>\(button)</button></p>\n"
         }
         if factor.kind.isDelivered {
-            let wish = sentTo == nil ? "Send the code" : "Send another code"
-            text += choice("send", factor.id.description, wish + target(of: factor))
+            let wish: PageText = sentTo == nil ? .sendCode(to: factor.hint) : .sendAnotherCode(to: factor.hint)
+            text = text + Self.choice("send", factor.id.description, language(wish))
         }
-        return text + others.map { choice("choose", $0.id.description, name(of: $0)) }.joined()
+        return text + others.map { Self.choice("choose", $0.id.description, name(of: $0)) }.joined()
     }
 
     /// A field for a code.
-    package static func code(_ label: String, isNumber: Bool) -> String {
-        """
-        <p><label>\(label)<br>
-        <input name="code" \(isNumber ? "inputmode=\"numeric\" " : "")autocomplete="one-time-code" required></label></p>
+    package static func code(_ label: HTML, isNumber: Bool) -> HTML {
+        let keys: HTML = isNumber ? "inputmode=\"numeric\"" : "autocapitalize=\"none\" spellcheck=\"false\""
+        return """
+            <p><label>\(label)
+            <input name="code" \(keys) autocomplete="one-time-code" required></label></p>
 
-        """
+            """
     }
 
     /// A button by which a passkey is made or shown; the page needs `passkeyScript` for it.
-    package static func passkey(_ options: JSONObject, button: String) -> String {
+    package func passkey(_ options: JSONObject, button: HTML) -> HTML {
         """
         <input type="hidden" name="credential">
         <p><button id="passkey">\(button)</button></p>
-        <p role="alert" id="problem"></p>
-        <script type="application/json" id="options">\(WebPage.embedded(Array(JSONValue.object(options).text.utf8)))</script>
-        <script>\(passkeyScript)</script>
+        <p role="alert" id="problem" data-text="\(language(.passkeyFailed))"></p>
+        <script type="application/json" id="options">\(HTML(json: Array(JSONValue.object(options).text.utf8)))</script>
+        <script>\(HTML(markup: Self.passkeyScript))</script>
 
         """
     }
 
-    package static func hidden(_ name: String, _ value: String) -> String {
-        "<input type=\"hidden\" name=\"\(name)\" value=\"\(WebPage.escaped(value))\">\n"
+    package static func hidden(_ name: HTML, _ value: String) -> HTML {
+        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">\n"
     }
 
     /// A button that sends the form without what it asks for.
-    package static func choice(_ name: String, _ value: String, _ text: String) -> String {
-        "<p><button name=\"\(name)\" value=\"\(WebPage.escaped(value))\" formnovalidate>\(text)</button></p>\n"
+    package static func choice(_ name: HTML, _ value: String, _ text: HTML) -> HTML {
+        """
+        <p><button class="other" name="\(name)" value="\(value)" formnovalidate>\(text)</button></p>
+
+        """
     }
 
-    package static func problem(_ failure: Failure?) -> String {
-        failure.map { "<p role=\"alert\">\(WebPage.escaped($0.message))</p>\n" } ?? ""
+    package func problem(_ failure: Failure?) -> HTML {
+        failure.map { "<p role=\"alert\">\(language(.failure($0)))</p>\n" } ?? ""
     }
 
-    private static func label(of factor: Factor, sentTo: String?) -> String {
+    private func label(of factor: Factor, sentTo: String?) -> HTML {
         switch factor.kind {
-        case .totp: "The code that your authenticator app shows"
-        case .recoveryCode: "One of your recovery codes"
-        case .sms, .email:
-            sentTo.map { "The code that was sent to \(WebPage.escaped($0))" } ?? "The code that you are sent"
+        case .totp: language(.codeOfApp)
+        case .recoveryCode: language(.recoveryCode)
+        case .sms, .email: language(sentTo.map { .codeSentTo($0) } ?? .codeToBeSent)
         case .passkey: ""
         }
     }
 
-    private static func name(of factor: Factor) -> String {
-        let kind =
+    private func name(of factor: Factor) -> HTML {
+        let name: PageText =
             switch factor.kind {
-            case .totp: "Use your authenticator app"
-            case .recoveryCode: "Use a recovery code"
-            case .sms: "Use a code by SMS"
-            case .email: "Use a code by mail"
-            case .passkey: "Use your passkey"
+            case .totp: .useApp
+            case .recoveryCode: .useRecoveryCode
+            case .sms: .useSMS(to: factor.hint)
+            case .email: .useMail(to: factor.hint)
+            case .passkey: .usePasskey
             }
-        return kind + (factor.label.map { " (\(WebPage.escaped($0)))" } ?? "") + target(of: factor)
-    }
-
-    private static func target(of factor: Factor) -> String {
-        factor.hint.map { " to \(WebPage.escaped($0))" } ?? ""
+        return language(name) + (factor.label.map { " (\($0))" } ?? "")
     }
 
     /// Asks the browser for a passkey when its button sends the form, and sends the form with what it gives, as
@@ -123,10 +127,11 @@ package enum FactorFields {
                 });
                 button.form.submit();
             } catch (error) {
-                document.getElementById("problem").textContent = "The passkey was not used: " + error.message;
+                const problem = document.getElementById("problem");
+                problem.textContent = problem.dataset.text + " " + error.message;
             }
         });
         """
     /// SHA-256 of the script as base64; a test holds it to the script.
-    package static let passkeyDigest = "qwsTR405GAp9dTBR5fx5llGsPBnAjLRJ6RMjFg0fUEY="
+    package static let passkeyDigest = "IOgZkt7I2LrJqT/Nq+Qq2cB23vZctwbpf994lgHzCts="
 }

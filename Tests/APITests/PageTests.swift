@@ -1,0 +1,188 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import Secrets
+import Testing
+import Vocabulary
+
+@testable import HTTP
+
+@Suite("Pages for people")
+struct PageTests {
+    private static let hostile = [
+        "</title><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)", "</style><b>",
+        "&lt;script&gt;", "a\u{0301}<",
+    ]
+
+    private func application(
+        _ name: String,
+        color: String? = nil,
+        logo: String? = nil
+    ) -> Vocabulary.Application {
+        var settings = ApplicationSettings()
+        settings.pages.color = color.flatMap { PageColor($0) }
+        settings.pages.logo = logo.flatMap { PageLogo($0) }
+        return Vocabulary.Application(
+            id: .demo,
+            name: name,
+            schema: "demo",
+            revision: 1,
+            settings: settings,
+            properties: []
+        )
+    }
+
+    private func page(of application: Vocabulary.Application?, in languages: String? = nil) -> WebPage {
+        var headers = HTTPFields()
+        headers[.acceptLanguage] = languages
+        return WebPage(of: application, for: headers)
+    }
+
+    private func digest(_ text: some StringProtocol) -> String {
+        Data(Digest.sha256(String(text))).base64EncodedString()
+    }
+
+    /// What stands in each element of a kind.
+    private func elements(_ name: String, in html: HTML) -> [Substring] {
+        html.text.split(separator: "<\(name)>").dropFirst().compactMap { rest in
+            rest.firstRange(of: "</\(name)>").map { rest[..<$0.lowerBound] }
+        }
+    }
+
+    @Test("the digest of the style sheet is that of just that text")
+    func digest() {
+        #expect(digest(PageStyle.sheet) == PageStyle.sheetDigest)
+        #expect(!PageStyle.sheet.contains("<") && !PageStyle.sheet.contains("url("))
+    }
+
+    @Test("a policy admits the styles of its page and no other, and pictures only where there is a logo")
+    func policy() throws {
+        let logo = "data:image/png;base64,iVBORw0KGgo="
+        for application in [
+            nil, application("Demo"), application("Demo", color: "#FFDD00"), application("Demo", logo: logo),
+        ] {
+            let page = page(of: application)
+            let response = page.response(.login, "<p>x</p>")
+            let policy = try #require(response.headers[.contentSecurityPolicy])
+            let html = page.document(.login, "<p>x</p>")
+            let styles = elements("style", in: html)
+            let admitted = styles.map { "'sha256-\(digest($0))'" }.joined(separator: " ")
+            #expect(styles.count == 2)
+            #expect(policy.contains("; style-src \(admitted); "), "\(policy)")
+            #expect(policy.contains("img-src") == (application?.settings.pages.logo != nil), "\(policy)")
+            #expect(!policy.contains("unsafe") && !policy.contains("http"), "\(policy)")
+            #expect(!html.text.contains(" style="))
+            #expect(html.text.contains("<img src=\"\(logo)\" alt=\"\">") == policy.contains("img-src data:;"))
+        }
+    }
+
+    @Test("what somebody calls an application is text, wherever it stands", arguments: hostile)
+    func names(name: String) throws {
+        let page = page(of: application(name))
+        let html = page.document(.login, "<p>\(page.language(.logInNow(application: name)))</p>").text
+        let plain = self.page(of: application("Demo")).document(.login, "<p>Demo</p>").text
+        let tags = { (text: String) in text.split(separator: "<").count { $0.first?.isLetter == true } }
+        #expect(tags(html) == tags(plain), "\(html)")
+        #expect(!html.contains(name))
+    }
+
+    @Test("a title names what the page is about, and the application")
+    func title() {
+        func title(_ application: Vocabulary.Application?, _ languages: String?) -> Substring? {
+            elements("title", in: page(of: application, in: languages).document(.choosePassword, "")).first
+        }
+        #expect(title(application("Demo & Co"), nil) == "Choose a password – Demo &amp; Co")
+        #expect(title(application("Demo"), "de-CH") == "Passwort wählen – Demo")
+        #expect(title(nil, nil) == "Choose a password")
+    }
+
+    @Test("text can be read on whatever color an application has")
+    func contrast() throws {
+        for number in stride(from: 0, through: 0xFFFFFF, by: 4099) {
+            var settings = PageSettings()
+            settings.color = PageColor("#" + Hexadecimal.encode([16, 8, 0].map { UInt8(number >> $0 & 0xFF) }))
+            let color = try #require(settings.color)
+            let sheet = PageStyle.colors(of: settings).sheet
+            #expect(sheet.contains("--accent: \(color.text);"))
+            let isWhite = sheet.contains("--on-accent: #ffffff;")
+            #expect(isWhite != sheet.contains("--on-accent: #000000;"))
+            let luminance = PageStyle.luminance(of: color)
+            #expect((isWhite ? 1.05 / (luminance + 0.05) : (luminance + 0.05) / 0.05) >= 4.5, "\(color.text)")
+        }
+    }
+
+    private static let headers: [(String?, String)] = [
+        (nil, "en"), ("", "en"), ("de", "de"), ("DE-at", "de"), ("en", "en"), ("fr", "en"), ("fr,de;q=0.5", "de"),
+        ("fr;q=0.9, de;q=0.8, en;q=0.7", "de"), ("de;q=0.7, en;q=0.8", "en"), ("en-US,en;q=0.9,de;q=0.8", "en"),
+        ("de;q=0", "en"), ("de;q=0.000,en;q=0", "en"), ("*", "en"), ("de;q=1.000", "de"), ("de ; q=0.1", "de"),
+        ("de;Q=0.1", "de"), ("de;q=1.5", "en"), ("de;q=-1", "en"), ("de;q=0.1234", "en"), ("de;q=", "en"),
+        ("de;q", "en"), ("de;q=a", "en"), ("de;q=1;x=2", "en"), (",,de,,", "de"), (";q=1,de", "de"),
+        ("den", "en"), ("<script>", "en"), ("de,de,en", "de"), (String(repeating: "x,", count: 250) + "de", "en"),
+    ]
+
+    @Test("a page is in the language that is asked for first, of those that there are", arguments: headers)
+    func languages(header: String?, language: String) {
+        let page = page(of: nil, in: header)
+        #expect(page.language.rawValue == language)
+        let response = page.response(.login, "")
+        #expect(response.headers[.contentLanguage] == language)
+        #expect(page.document(.login, "").text.contains("<html lang=\"\(language)\">"))
+    }
+
+    @Test("every language says what the others say: each value is in each text", arguments: PageLanguage.allCases)
+    func values(language: PageLanguage) {
+        let day: HTML = "DAY"
+        let texts: [(PageText, [String])] = [
+            (.chooseNewPassword(application: "APP"), ["APP"]), (.fewestCharacters(15, mostBytes: 256), ["15", "256"]),
+            (.noGuessedPassword(application: "APP"), ["APP"]), (.logInWithNewPassword(application: "APP"), ["APP"]),
+            (.somebodyHasAccount(application: "APP", email: "MAIL"), ["APP", "MAIL"]),
+            (.logInNow(application: "APP"), ["APP"]), (.accountComesBack(application: "APP"), ["APP"]),
+            (.addressCountsAgain(application: "APP"), ["APP"]),
+            (.identityIsLost(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
+            (.codeSentTo("TARGET"), ["TARGET"]), (.sendCode(to: "TARGET"), ["TARGET"]),
+            (.sendAnotherCode(to: "TARGET"), ["TARGET"]), (.useSMS(to: "TARGET"), ["TARGET"]),
+            (.useMail(to: "TARGET"), ["TARGET"]), (.byPasskey(button: "BUTTON"), ["BUTTON"]),
+            (.scanPicture(address: "otpauth:a&b"), ["<a href=\"otpauth:a&amp;b\">"]),
+            (.deletionRequested(day: day, provider: "PROVIDER", application: "APP"), ["DAY", "PROVIDER", "APP"]),
+            (.deletionDone(day: day), ["DAY"]), (.deletionDue(day: day), ["DAY"]),
+            (.deletionInProgress(application: "APP"), ["APP"]),
+            (.otherLoginsStay(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
+        ]
+        for (text, values) in texts {
+            for value in values { #expect(language(text).text.contains(value), "\(text)") }
+        }
+        for text in [PageText.sendCode(to: nil), .sendAnotherCode(to: nil), .useSMS(to: nil), .useMail(to: nil)] {
+            #expect(!language(text).text.contains("  ") && !language(text).text.hasSuffix(" "), "\(text)")
+        }
+    }
+
+    @Test("days are written as their readers write them, and stay readable for programs")
+    func days() {
+        let moment: Int64 = 1_774_000_000_000
+        #expect(PageLanguage.english.day(moment).text == "<time datetime=\"2026-03-20\">20 March 2026</time>")
+        #expect(PageLanguage.german.day(moment).text == "<time datetime=\"2026-03-20\">20. März 2026</time>")
+        #expect(PageLanguage.english.day(-1).text == "<time datetime=\"1969-12-31\">31 December 1969</time>")
+    }
+
+    @Test("a failure that has no text of its own in a language is told in English, and says that it is")
+    func failures() {
+        let (link, other) = (Failure(.linkInvalid, "This link"), Failure(.roleUnknown, "There is no <such> role."))
+        #expect(PageLanguage.english(.failure(link)).text == "This link")
+        #expect(PageLanguage.german(.failure(link)).text.hasPrefix("Dieser Link"))
+        #expect(
+            PageLanguage.german(.failure(other)).text == "<span lang=\"en\">There is no &lt;such&gt; role.</span>"
+        )
+    }
+
+    @Test("JSON cannot end the element that it stands in")
+    func json() {
+        #expect(HTML(json: Array(#"{"a":"</script>&"}"#.utf8)).text == #"{"a":"\u003C/script\u003E\u0026"}"#)
+    }
+}
+
+extension ApplicationID {
+    fileprivate static var demo: ApplicationID {
+        guard let id = ApplicationID("demo") else { preconditionFailure("demo is an id") }
+        return id
+    }
+}
