@@ -1,5 +1,6 @@
 import API
 import Crypto
+import HTTP
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -35,6 +35,7 @@ package struct Console: Sendable {
         mountApplications(on: router)
         mountMappings(on: router)
         mountPeople(on: router)
+        mountLogins(on: router)
         mountAudit(on: router)
         mountOperators(on: router)
     }

@@ -10,6 +10,7 @@ struct Page {
     enum Section: String, CaseIterable {
         case overview
         case applications
+        case logins
         case audit
         case operators
 
@@ -17,6 +18,7 @@ struct Page {
             switch self {
             case .overview: "Overview"
             case .applications: "Applications"
+            case .logins: "Logins"
             case .audit: "Audit log"
             case .operators: "Operators"
             }

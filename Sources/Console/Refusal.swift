@@ -1,4 +1,5 @@
 import API
+import HTTP
 import HTTPTypes
 import Vocabulary
 

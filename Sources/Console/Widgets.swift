@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTP
 import Vocabulary
 
 // Parts that pages share.

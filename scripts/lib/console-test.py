@@ -7,6 +7,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -157,6 +158,20 @@ def mapping(console):
     require(user["city"] == user["city"].upper() and user["city"], "the login writes something else", user)
 
 
+def followed(console):
+    """A login is in the log by itself, while somebody looks at it."""
+    console.open("/console/logins?outcome=refused")
+    request = urllib.request.Request(console.arguments.service + "/users/loginWithFacebook",
+                                     json.dumps({"accessToken": "EAAnobody", "fieldsMapping": {}}).encode(),
+                                     {"Content-Type": "application/json"})
+    try:
+        urllib.request.urlopen(request, timeout=20)
+        raise SystemExit("console-test: a token of nobody's is taken")
+    except urllib.error.HTTPError as refusal:
+        number = refusal.headers["X-Request-Id"]
+    console.until("the log follows", lambda: number in console.text())
+
+
 def unfinished(console):
     """A mistake is told at once, and what was typed stays."""
     console.open(MAPPING)
@@ -245,13 +260,13 @@ def main():
             ("overview", "/console"), ("applications", "/console/applications"),
             ("application", "/console/applications/demo"), ("document", "/console/applications/demo/document"),
             ("mapping", MAPPING), ("people", "/console/applications/demo/users"),
-            ("person", "/console/applications/demo/users/" + user["objectId"]), ("audit", "/console/audit"),
+            ("person", "/console/applications/demo/users/" + user["objectId"]), ("logins", "/console/logins"), ("audit", "/console/audit"),
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
             ("sessions", "/console/sessions"),
         ]:
             look(console, name, path)
             print(f"  {name}: {console.figures[-1][1]}", flush=True)
-        for step in [mapping, unfinished, person, scriptless, outage, viewer, signed_out]:
+        for step in [mapping, followed, unfinished, person, scriptless, outage, viewer, signed_out]:
             step(console)
             print(f"  {step.__doc__.splitlines()[0]}", flush=True)
         complaints = [entry["message"] for entry in console.browser.get_log("browser")

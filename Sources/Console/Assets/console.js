@@ -35,3 +35,25 @@ const watch = (form) => {
   });
 };
 document.querySelectorAll("form.editor").forEach(watch);
+
+/** Keeps a list up to date while somebody looks at it: the page once more, of which the list is taken. */
+const follow = (list) => {
+  const refresh = async () => {
+    if (document.hidden || list.contains(document.activeElement) && getSelection().toString()) return;
+    try {
+      const reply = await fetch(location.href);
+      if (!reply.ok || reply.redirected) return;
+      const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+      const news = page.getElementById(list.id);
+      if (!news || news.innerHTML === list.dataset.shown) return;
+      list.dataset.shown = news.innerHTML;
+      list.replaceChildren(...news.childNodes);
+      list.querySelectorAll("time[datetime]").forEach(tellAge);
+    } catch {
+      // The service is away; the next look tells.
+    }
+  };
+  list.dataset.shown = list.innerHTML;
+  setInterval(refresh, 3000);
+};
+document.querySelectorAll("[data-live]").forEach(follow);

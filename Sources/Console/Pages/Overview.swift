@@ -1,4 +1,5 @@
 import API
+import HTTP
 import Hummingbird
 import Vocabulary
 
@@ -8,18 +9,21 @@ extension Console {
         page("/console", on: router) { visit in
             async let findings = visit.read(["doctor"])
             async let applications = visit.list(["applications"], query: [("limit", "20")])
-            let (doctor, found) = try await (findings.object, applications)
+            async let counts = visit.read(["logins", "counts"], query: [("hours", "24")])
+            let (doctor, found, logins) = try await (findings.object, applications, counts.object)
             return Page(
                 title: "Overview",
                 section: .overview,
                 content: """
                     \(Self.health(doctor))
+                    <section aria-labelledby="logins"><h2 id="logins">Logins of a day</h2>\(Self.chart(logins))
+                    <p><a class="button" href="/console/logins">One by one</a></p></section>
                     <section aria-labelledby="applications"><h2 id="applications">Applications</h2>
                     \(Self.cards(found.items))
                     \("<p><a class=\"button\" href=\"/console/applications\">All applications</a></p>", if: found.next != nil)
                     </section>
                     """,
-                command: "federation doctor",
+                command: "federation doctor; federation logins",
                 call: "GET /admin/v1/doctor"
             )
         }

@@ -261,6 +261,26 @@ struct ConsoleTests {
         #expect(browser.page.contains(eve.objectID), "\(browser.page)")
     }
 
+    @Test("a refused login is in the log with its reason and a way to mend it, counted, and found by each of its marks")
+    func logins() async throws {
+        let ann = try await deployment.newcomer()
+        let user = try await deployment.signIn(ann)
+        let refused = try await deployment.login(ann, mapping: #"{"email": "no where"}"#)
+        let request = try #require(refused.header("X-Request-Id"))
+        let browser = try await deployment.browser(.viewer)
+        try await eventually("the log has it") {
+            try await browser.open("/console/logins?application=shop&outcome=refused")
+            return browser.page.contains(request)
+        }
+        #expect(browser.page.contains("<code>mapping_target_not_allowed</code>"), "\(browser.page)")
+        #expect(browser.page.contains("href=\"\(Self.mapping)\">See what the mapping writes"))
+        #expect(browser.page.contains("<rect class=\"no\"") && browser.page.contains("<figcaption>"))
+        try await browser.open("/console/logins?application=shop&user=\(user.objectID)")
+        #expect(browser.page.contains("users/\(user.objectID)") && !browser.page.contains(request))
+        try await browser.open("/console/logins?outcome=\(PercentEncoding.encode("<script>"))")
+        #expect(browser.status == 400 && !browser.page.contains("<script>"))
+    }
+
     @Test("a document is shown with what it would change, and applied")
     func document() async throws {
         let browser = try await deployment.browser()
