@@ -85,7 +85,7 @@ extension Console {
         var target = "/console"
         do {
             do {
-                try Visit.checkOrigin(of: request)
+                try checkOrigin(of: request)
                 let form = try await request.formBody(upTo: 16_384)
                 target = SignInPage.target(try form.value("to"))
                 let token = try form.value("token") ?? ""

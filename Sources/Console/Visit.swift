@@ -89,20 +89,25 @@ struct Visit: Sendable {
 
     /// Refuses a form that does not come from a page of this session.
     func check(_ form: FormFields, of request: Request) throws {
-        try Self.checkOrigin(of: request)
+        try console.checkOrigin(of: request)
         let sent = try form.value(Self.formField) ?? ""
         guard Array(sent.utf8).isEqualInConstantTime(to: Array(formToken.utf8)) else {
             throw Failure(.malformedRequest, "This form is of another session. Load the page again and repeat it.")
         }
     }
 
+}
+
+extension Console {
     /// Refuses a form that a page of another origin sends; browsers tell, and whoever does not is held to the token.
-    static func checkOrigin(of request: Request) throws(Failure) {
+    func checkOrigin(of request: Request) throws(Failure) {
         let foreign = Failure(.malformedRequest, "This form came from a page of somebody else, and was not taken.")
         if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" { throw foreign }
-        guard let origin = request.headers[.origin] else { return }
-        let host = origin.split(separator: "://", maxSplits: 1).last.map(String.init)
-        guard host == request.head.authority else { throw foreign }
+        // A proxy may give the request another host than the browser has asked for.
+        guard let sender = request.headers[.origin], sender != origin else { return }
+        guard sender.split(separator: "://", maxSplits: 1).last.map(String.init) == request.head.authority else {
+            throw foreign
+        }
     }
 }
 

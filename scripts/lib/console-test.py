@@ -245,6 +245,19 @@ def signed_out(console):
     require("Tokens and sessions" not in console.text(), "the page is shown once more", console.text())
 
 
+def keep(console):
+    """Writes a page of the pictures, with what each page cost."""
+    lines = ["# Pages of the console", "", "Made by `scripts/browser-test`, with Chromium at 1280 by 800. Bytes are those of the page, the style and the "
+             "script together, before compression.", "", "| page | requests | bytes | first contentful paint, ms | layout shift |",
+             "|---|---|---|---|---|"]
+    for name, figures in console.figures:
+        paint = figures["paint"] or "–"
+        lines.append(f"| {name} | {figures['requests']} | {figures['bytes']} | {paint} | {figures['shift']} |")
+    for name, _ in console.figures:
+        lines += ["", f"## {name.capitalize()}", "", f"![{name}, light]({name}-light.png)", "", f"![{name}, dark]({name}-dark.png)"]
+    pathlib.Path(console.arguments.pictures, "README.md").write_text("\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ["--console", "--service", "--control", "--federation", "--postgres", "--cluster", "--axe", "--profile"]:
@@ -269,6 +282,8 @@ def main():
         for step in [mapping, followed, unfinished, person, scriptless, outage, viewer, signed_out]:
             step(console)
             print(f"  {step.__doc__.splitlines()[0]}", flush=True)
+        if arguments.pictures:
+            keep(console)
         complaints = [entry["message"] for entry in console.browser.get_log("browser")
                       if "Content Security Policy" in entry["message"]]
         require(not complaints, "a policy of ours hinders a page of ours", complaints)

@@ -53,19 +53,22 @@ extension Console {
         )
     }
 
-    private static let spans: [(label: String, hours: String)] = [(label: "Hour", hours: "1"), ("Day", "24"), ("Week", "168")]
+    private static let spans: [(label: String, hours: String)] = [
+        (label: "Hour", hours: "1"), ("Day", "24"), ("Week", "168"),
+    ]
 
     private static func table(_ logins: [JSONObject]) -> HTML {
         let rows = logins.map { login -> [HTML] in
             let application = login["application"]?.string ?? ""
             let outcome = login["outcome"]?.string ?? ""
+            let kind = login["provider"]?.string ?? login["method"]?.string ?? ""
             let user = login["user"]?.string.map { id -> HTML in
                 "<a href=\"\(consolePath("applications", application, "users", id))\">\(id.prefix(8).description)</a>"
             }
             return [
                 .moment(login["happened"]),
                 "<a href=\"\(consolePath("applications", application))\">\(application)</a>",
-                "\(login["provider"]?.string ?? login["method"]?.string ?? "") <small>\(login["credential"]?.string ?? "")</small>",
+                "\(kind) <small>\(login["credential"]?.string ?? "")</small>",
                 "<span class=\"tag \(outcome)\">\(outcome)</span>", reason(login, application), user ?? "–",
                 .value(login["source"]), "\(login["milliseconds"]?.integer ?? 0) ms", .value(login["request"]),
             ]
