@@ -42,7 +42,9 @@ extension Deployment {
             for t in select format('%I.%I', schemaname, tablename) as name,
                     case tablename when 'mails' then 'r.event' else 'r::text' end as seen from pg_tables
                 where schemaname not in ('pg_catalog', 'information_schema')
-                    and (schemaname, tablename) not in (('federation', 'login_log'), ('federation', 'login_counts'))
+                    and (schemaname, tablename) not in (
+                        ('federation', 'login_log'), ('federation', 'login_counts'), ('federation', 'login_log_erasures')
+                    )
                 order by 1
             loop
                 execute format(

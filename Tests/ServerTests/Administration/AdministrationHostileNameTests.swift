@@ -13,7 +13,9 @@ import Vocabulary
             mapping: #"{"name": "nick"}"#
         ),
         // What the database is asked is looked at, and the work in the background asks it at any time.
-        environment: ["FEDERATION_LOG_LEVEL": "debug", "FEDERATION_UPKEEP_ENABLED": "false"]
+        environment: [
+            "FEDERATION_LOG_LEVEL": "debug", "FEDERATION_UPKEEP_ENABLED": "false", "FEDERATION_LOGIN_LOG_DAYS": "0",
+        ]
     )
 )
 struct AdministrationHostileNameTests {

@@ -44,7 +44,9 @@ struct AdministrationPreviewTests {
         let tables = try await deployment.database.psql(
             """
             select format('%I.%I', schemaname, tablename) from pg_tables
-            where schemaname in ('federation', 'demo') and tablename not in ('operator_tokens', 'audit_log') order by 1
+            where schemaname in ('federation', 'demo')
+                and tablename not in ('operator_tokens', 'audit_log', 'login_log', 'login_counts')
+            order by 1
             """
         )
         let names = tables.compactMap { $0.first.flatMap(\.self) }

@@ -52,6 +52,7 @@ struct CommandLineHelpTests {
         ban: list lift
         operator: create list show role token revoke-token remove
         operator factor: list remove
+        console
         secrets: status rotate
         token-key: list rotate
         mail: test

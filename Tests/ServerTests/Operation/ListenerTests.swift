@@ -66,10 +66,13 @@ struct ListenerTests {
             #expect(JSON.object(reply.text)?["status"]?.string == (path == "/health/live" ? "live" : "ready"))
             #expect(reply.header("X-Request-Id") != nil)
         }
+        // The console shows who has no session where to get one.
+        let console = try await management.get("/console")
+        #expect(console.status == 303 && console.header("Location") == "/console/sign-in" && console.body.isEmpty)
         let token = try await deployment.newcomer().token
         try await deployment.expectNothingWritten {
             for path in [
-                deployment.path("users/loginWithFacebook"), "/applications", "/console", "/",
+                deployment.path("users/loginWithFacebook"), "/applications", "/consoles", "/",
             ] {
                 try expectProblem(
                     try await management.post(path, json: #"{"accessToken": "\#(token)"}"#),

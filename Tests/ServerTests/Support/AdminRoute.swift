@@ -27,7 +27,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     static func anonymous(_ path: some StringProtocol) -> String {
         var parts = path.split(separator: "/").map { $0.hasPrefix("{") ? "{}" : String($0) }
         for index in parts.indices.dropFirst()
-        where ["keys", "identities", "providers", "mappings"].contains(parts[index - 1]) {
+        where ["keys", "identities", "providers", "mappings", "sessions"].contains(parts[index - 1]) {
             parts[index] = "{}"
         }
         return parts.joined(separator: "/")
@@ -60,6 +60,10 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     private static let reads = [
         AdminRoute("GET", "openapi.json", .viewer),
         AdminRoute("GET", "operator", .viewer),
+        AdminRoute("POST", "operator/sessions", .viewer, audited: ["operator.session.open"]),
+        AdminRoute("GET", "operator/sessions", .viewer),
+        // The token that calls is no session.
+        AdminRoute("DELETE", "operator/sessions/current", .viewer, status: 404),
         // Of who has no factor, and begins to enrol one.
         AdminRoute("GET", "operator/factors", .viewer),
         AdminRoute("POST", "operator/factors", .viewer, #"{"kind": "totp"}"#),
