@@ -503,6 +503,39 @@ create table if not exists federation.login_log_erasures (
 );
 create index if not exists login_log_erasures_due on federation.login_log_erasures (due);
 
+-- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has committed:
+-- rows become visible in the order of their ids, so that whoever reads on from an id misses none.
+create or replace function federation.write_logins(records jsonb, counts jsonb) returns void
+language plpgsql volatile as $body$
+begin
+    perform pg_advisory_xact_lock(hashtextextended('federation login log', 0));
+    with first as (
+        select greatest(
+            coalesce((select max(l.id) from federation.login_log l), 0) + 1,
+            (extract(epoch from clock_timestamp()) * 1000)::bigint * 1024
+        ) as id
+    )
+    insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
+        cause, object_id, request, source, milliseconds)
+    select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
+        r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds
+    from first, rows from (jsonb_to_recordset(records) as (application text, happened bigint, method text,
+        provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
+        source text, milliseconds bigint)) with ordinality
+        r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
+            milliseconds, position);
+    insert into federation.login_counts as c
+        (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
+    select r.application, s, to_timestamp(r.minute * 60 / s * s), r.method, r.provider, r.outcome, r.reason,
+        sum(r.logins), sum(r.unlisted)
+    from jsonb_to_recordset(counts) r (application text, minute bigint, method text, provider text, outcome text,
+        reason text, logins bigint, unlisted bigint), unnest(array[60, 3600]) s
+    group by 1, 2, 3, 4, 5, 6, 7
+    on conflict (application_id, seconds, starts, method, provider, outcome, reason)
+        do update set logins = c.logins + excluded.logins, unlisted = c.unlisted + excluded.unlisted;
+end
+$body$;
+
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
 language plpgsql as $body$

@@ -4,8 +4,7 @@ package import Vocabulary
 extension Store {
     /// Writes what has been heard of logins: a row for each, and all of them into the counts of their minutes and hours.
     ///
-    /// One writes at a time: rows become visible in the order of their ids, so that whoever reads on from an id misses
-    /// none.
+    /// It is one statement, so no connection is taken for it.
     ///
     /// - Parameters:
     ///   - records: Those that the log gets rows of.
@@ -15,45 +14,7 @@ extension Store {
     package func writeLogins(_ records: [LoginRecord], counts: [LoginKind: LoginCount]) async throws(Failure) {
         let rows = JSONText(JSONValue.array(records.map(\.json)).text)
         let numbers = JSONText(JSONValue.array(counts.map(Self.json)).text)
-        try await transaction { connection in
-            _ = try await connection.query("select pg_advisory_xact_lock(hashtextextended('federation login log', 0))")
-            if !records.isEmpty { _ = try await connection.query(Self.insertion(of: rows)) }
-            if !counts.isEmpty { _ = try await connection.query(Self.addition(of: numbers)) }
-        }
-    }
-
-    private static func insertion(of rows: JSONText) -> Statement {
-        """
-        with first as (
-            select greatest(
-                coalesce((select max(id) from federation.login_log), 0) + 1,
-                (extract(epoch from clock_timestamp()) * 1000)::bigint * \(unsafeRaw: idsOfMillisecond)
-            ) as id
-        )
-        insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
-            cause, object_id, request, source, milliseconds)
-        select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
-            r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds
-        from first, rows from (jsonb_to_recordset(\(rows)) as (application text, happened bigint, method text,
-            provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
-            source text, milliseconds bigint)) with ordinality
-            r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
-                milliseconds, position)
-        """
-    }
-
-    private static func addition(of counts: JSONText) -> Statement {
-        """
-        insert into federation.login_counts as c
-            (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
-        select application, s, to_timestamp(minute * 60 / s * s), method, provider, outcome, reason, sum(logins),
-            sum(unlisted)
-        from jsonb_to_recordset(\(counts)) r (application text, minute bigint, method text, provider text, outcome text,
-            reason text, logins bigint, unlisted bigint), unnest(array[60, 3600]) s
-        group by 1, 2, 3, 4, 5, 6, 7
-        on conflict (application_id, seconds, starts, method, provider, outcome, reason)
-            do update set logins = c.logins + excluded.logins, unlisted = c.unlisted + excluded.unlisted
-        """
+        _ = try await query("select federation.write_logins(\(rows), \(numbers))")
     }
 
     private static func json(_ kind: LoginKind, _ count: LoginCount) -> JSONValue {
@@ -65,7 +26,7 @@ extension Store {
         ])
     }
 
-    /// Ids of one millisecond: an id tells when its row was written, and stays a number that JavaScript has.
+    /// Ids of one millisecond, as `federation.write_logins` gives them: an id tells when its row was written, and stays a number that JavaScript has.
     static let idsOfMillisecond = "1024"
 
     // MARK: What goes
