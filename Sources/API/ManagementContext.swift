@@ -10,6 +10,8 @@ package struct ManagementContext: HTTPContext {
     package var peer: PeerAddress
     /// The operator who calls; `OperatorGate` puts it here, and nothing else does.
     var caller: Caller?
+    /// Whether it waits a moment where too many requests are under way: a page is several calls at once.
+    var waitsForPlace = false
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -102,11 +102,11 @@ package struct OperatorAdministration: Sendable {
         )
         let expires = clock.milliseconds + Self.sessionLifetime.components.seconds * 1000
         let session = NewOperatorSession(id: token.id, hash: token.token.hash, expires: expires)
-        guard try await store.openSession(session, of: caller, by: actor) else {
+        guard let ends = try await store.openSession(session, of: caller, by: actor) else {
             throw Failure(.operatorTokenInvalid, "This link was used already, or its time has passed. Make a new one.")
         }
         return .object([
-            "id": .string(token.id), "expires": .integer(expires), "token": .string(token.token.secret.reveal()),
+            "id": .string(token.id), "expires": .integer(ends), "token": .string(token.token.secret.reveal()),
         ])
     }
 

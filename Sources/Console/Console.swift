@@ -61,19 +61,24 @@ package struct Console: Sendable {
             try await answer(request, context) { visit in
                 let form = try await request.formBody(upTo: Self.formLimit)
                 try visit.check(form, of: request)
-                do {
-                    if let code = try form.value(FactorForm.code) {
-                        try await FactorForm.show(code, of: try form.value(FactorForm.factor), visit)
+                func again(_ refusal: Refusal) async throws -> Response {
+                    // The form comes along, so that nothing that was typed is lost.
+                    try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(to: visit)
+                }
+                if let code = try form.value(FactorForm.code) {
+                    do { try await FactorForm.show(code, of: try form.value(FactorForm.factor), visit) } catch let
+                        refusal as Refusal
+                    {
+                        return try await again(refusal)
                     }
+                }
+                do {
                     return switch try await act(visit, form) {
                     case .redirect(let path): Page.redirect(to: path)
                     case .page(let page): try page.response(to: visit)
                     }
                 } catch let refusal as Refusal where refusal.asksForFactor {
-                    // The form comes along, so that nothing that was typed is lost.
-                    return try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(
-                        to: visit
-                    )
+                    return try await again(refusal)
                 }
             }
         }

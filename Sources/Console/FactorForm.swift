@@ -1,5 +1,6 @@
 import API
 import HTTP
+import HTTPTypes
 import Hummingbird
 import Vocabulary
 
@@ -32,7 +33,7 @@ enum FactorForm {
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let kept = form.all.filter { ![code, factor, Visit.formField].contains($0.name) }
             .map { field -> HTML in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" }
-        return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message)
+        return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
     }
 
     /// Shows a code.
@@ -43,8 +44,8 @@ enum FactorForm {
         try await visit.call(.init(.post, ["operator", "secondFactor", "finish"], body: .object(shown)))
     }
 
-    private static func page(_ form: HTML, _ text: String) -> Page {
-        Page(title: "Second factor", section: .operators, content: "<p>\(text)</p>\(form)")
+    private static func page(_ form: HTML, _ text: String, _ status: HTTPResponse.Status = .ok) -> Page {
+        Page(title: "Second factor", section: .operators, content: "<p>\(text)</p>\(form)", status: status)
     }
 
     /// The factors that a code can be shown of, and the code.

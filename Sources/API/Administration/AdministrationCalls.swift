@@ -51,13 +51,7 @@ package struct AdministrationCalls: Sendable {
         package let retryAfter: String?
     }
 
-    /// How often a call that found no place among those under way tries again, and how long it waits before.
-    private static let repetitions = 40
-    private static let pause = Duration.milliseconds(50)
-
     /// Makes a call as the operator of a token.
-    ///
-    /// A page is several calls at once, so one that finds no place waits a moment for it; nothing was begun then.
     ///
     /// - Parameters:
     ///   - call: What is called.
@@ -66,17 +60,8 @@ package struct AdministrationCalls: Sendable {
     /// - Returns: The answer, of a refusal as well.
     /// - Throws: What the connection of the request may.
     package func send(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
-        for _ in 0..<Self.repetitions {
-            let answer = try await sendOnce(call, as: token, context: context)
-            let reason = answer.body?.object?["errorData"]?.object?["reason"]?.string
-            guard reason == Failure.Reason.overloaded.rawValue else { return answer }
-            try await Task.sleep(for: Self.pause)
-        }
-        return try await sendOnce(call, as: token, context: context)
-    }
-
-    private func sendOnce(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
         var context = context
+        context.waitsForPlace = true
         context.coreContext = CoreRequestContextStorage(source: context)
         var uri = AdministrationRoute.base + call.path.map(PercentEncoding.encode).joined(separator: "/")
         let pairs = call.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }

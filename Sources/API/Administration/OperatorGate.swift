@@ -61,7 +61,7 @@ struct OperatorGate: RouterMiddleware {
             log(error, of: header, in: context)
             throw error
         }
-        guard let slot = Slot(concurrency) else {
+        guard let slot = await place(for: context) else {
             throw Failure(
                 .overloaded,
                 "Too many administrative requests are under way. Nothing was begun; try again shortly.",
@@ -85,6 +85,17 @@ struct OperatorGate: RouterMiddleware {
             actor: Actor(name: found.name.text, source: context.peer.text),
             slot: slot
         )
+    }
+
+    /// A place among the requests under way; nil when all are taken, and stay so for two seconds where one waits.
+    private func place(for context: ManagementContext) async -> Slot? {
+        var looks = context.waitsForPlace ? 40 : 0
+        while looks > 0 {
+            if let slot = Slot(concurrency) { return slot }
+            looks -= 1
+            do { try await Task.sleep(for: .milliseconds(50)) } catch { return nil }
+        }
+        return Slot(concurrency)
     }
 
     /// Refuses a source that has to wait, unless its token counted a short while ago.

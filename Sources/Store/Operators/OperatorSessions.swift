@@ -6,7 +6,7 @@ package struct NewOperatorSession: Sendable {
     package let id: String
     /// SHA-256 of the token that the browser gets.
     package let hash: [UInt8]
-    /// When it ends, in milliseconds since 1970.
+    /// When it ends at the latest, in milliseconds since 1970.
     package let expires: Int64
 
     package init(id: String, hash: [UInt8], expires: Int64) {
@@ -19,23 +19,26 @@ package struct NewOperatorSession: Sendable {
 extension Store {
     /// Opens a session of the console for the operator of a token; a link is used up by that.
     ///
-    /// What the person has shown of a second factor by the token counts for the session as well.
+    /// What the person has shown of a second factor by the token counts for the session as well. It ends with the token,
+    /// if that ends earlier; the time of a link is how long it may be followed.
     ///
-    /// - Returns: Whether it was opened: not when the token has ended meanwhile, or the link was used by somebody else.
+    /// - Returns: When it ends, in milliseconds since 1970; nil when it was not opened, since the token has ended
+    ///   meanwhile or somebody else has used the link.
     package func openSession(
         _ session: NewOperatorSession,
         of caller: CallingOperator,
         by actor: Actor
-    ) async throws(Failure) -> Bool {
+    ) async throws(Failure) -> Int64? {
         try await transaction { connection in
             let used: Statement =
                 caller.purpose == .link
                 ? """
                 delete from federation.operator_tokens
-                where token_hash = \(caller.tokenHash) and expires > now() returning operator, factor_proved
+                where token_hash = \(caller.tokenHash) and expires > now()
+                returning operator, factor_proved, null::timestamptz as expires
                 """
                 : """
-                select operator, factor_proved from federation.operator_tokens
+                select operator, factor_proved, expires from federation.operator_tokens
                 where token_hash = \(caller.tokenHash) and (expires is null or expires > now()) for key share
                 """
             let opened = try await connection.query(
@@ -44,12 +47,14 @@ extension Store {
                 insert into federation.operator_tokens (
                     token_hash, id, operator, expires, machine, purpose, factor_proved, last_used
                 )
-                select \(session.hash), \(session.id), operator, \(Timestamp(milliseconds: session.expires)), false,
+                select \(session.hash), \(session.id), operator,
+                    least(\(Timestamp(milliseconds: session.expires))::timestamptz, expires), false,
                     \(OperatorTokenPurpose.session.rawValue), factor_proved, now()
                 from used
+                returning expires
                 """
             )
-            guard opened.affectedRows == 1 else { return false }
+            guard let ends = try opened.first?.decode(0, as: Timestamp.self) else { return nil }
             _ = try await connection.query(
                 "delete from federation.operator_tokens where operator = \(caller.name.text) and expires <= now()"
             )
@@ -61,7 +66,7 @@ extension Store {
                 to: .object(["id": .string(session.id), "by": .string(caller.purpose.rawValue)])
             )
             try await connection.record([entry], by: actor)
-            return true
+            return ends.milliseconds
         }
     }
 

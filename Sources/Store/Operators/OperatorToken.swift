@@ -29,14 +29,15 @@ extension Store {
         )
         return try read { () throws(PostgresError) in
             guard let row = result.first, let name = OperatorName(try row.decode(0, as: String.self)),
-                let role = OperatorRole(rawValue: try row.decode(1, as: String.self))
+                let role = OperatorRole(rawValue: try row.decode(1, as: String.self)),
+                let purpose = OperatorTokenPurpose(rawValue: try row.decode(6, as: String.self))
             else { return nil }
             return CallingOperator(
                 name: name,
                 role: role,
                 id: ObjectID(try row.decode(2, as: UUID.self)),
                 tokenHash: tokenHash,
-                purpose: OperatorTokenPurpose(rawValue: try row.decode(6, as: String.self)) ?? .calls,
+                purpose: purpose,
                 isMachine: try row.decode(3, as: Bool.self),
                 hasFactor: try row.decode(4, as: Bool.self),
                 factorShownAgo: try row.decode(5, as: Int64?.self)

@@ -77,14 +77,16 @@ extension StoredOperator {
     }
 
     private static func token(in row: Row) throws(PostgresError) -> Token? {
-        guard let id = try row.decode(3, as: String?.self) else { return nil }
+        guard let id = try row.decode(3, as: String?.self),
+            let purpose = OperatorTokenPurpose(rawValue: try row.decode(8, as: String.self))
+        else { return nil }
         return Token(
             id: id,
             created: try row.decode(4, as: Timestamp.self).milliseconds,
             expires: try row.decode(5, as: Timestamp?.self)?.milliseconds,
             lastUsed: try row.decode(6, as: Timestamp?.self)?.milliseconds,
             isMachine: try row.decode(7, as: Bool.self),
-            purpose: OperatorTokenPurpose(rawValue: try row.decode(8, as: String.self)) ?? .calls
+            purpose: purpose
         )
     }
 }

@@ -6,6 +6,8 @@ import Vocabulary
 
 @Suite(
     "The console",
+    // Two of them change the application, and are told of each other's changes as operators are.
+    .serialized,
     .deployed(
         Document(
             application: "shop",
@@ -107,6 +109,77 @@ struct ConsoleTests {
             body: Array("token=\(owner.token ?? "")".utf8)
         )
         #expect(reply.status == 400 && reply.header("Set-Cookie") == nil && reply.text.contains("ssh -L"))
+    }
+
+    @Test("a session that a token opens ends with the token's time at the latest")
+    func lifetime() async throws {
+        let owner = try await deployment.admin()
+        let made = try await owner.ask("POST", "operators/owner/tokens", #"{"expiresInSeconds": 600}"#)
+        let (short, end) = (deployment.admin(token: made["token"]?.string), made["expires"]?.integer)
+        #expect(try await short.ask("POST", "operator/sessions")["expires"]?.integer == end)
+        let long = try await owner.ask("POST", "operator/sessions")["expires"]?.integer ?? 0
+        #expect(long > (end ?? 0) + 11 * 3_600_000)
+    }
+
+    @Test("who has a second factor shows it; a form that needs it comes back with what was typed, also at a wrong code")
+    func factor() async throws {
+        let made = try await deployment.admin().ask("POST", "operators", #"{"name": "gil", "role": "owner"}"#)
+        let gil = deployment.admin(token: made["token"]?.string)
+        let begun = try await gil.ask("POST", "operator/factors", #"{"kind": "totp", "label": "telephone"}"#)
+        let app = try AuthenticatorApp(begun)
+        let confirmed = #"{"code": "\#(app.code(-1))"}"#
+        let added = try await gil.ask("POST", "operator/factors/\(app.id)/confirm", confirmed)
+        let factor = try #require(added["id"]?.string)
+        let browser = ConsoleBrowser(deployment.service.management)
+        try await browser.open("/console/sign-in")
+        try await browser.send(formTo: "/console/sign-in", ["token": gil.token ?? ""])
+        // It counts for the session as it did for the token; then it is too long ago for what cannot be undone.
+        #expect(browser.page.contains("<h1>Overview</h1>"), "\(browser.page)")
+        try await deployment.database.psql(
+            "update federation.operator_tokens set factor_proved = now() - interval '6 minutes' where operator = 'gil'"
+        )
+        let path = "/console/operators/viewer"
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["role": "editor"])
+        #expect(browser.page.contains("<h1>Second factor</h1>"), "\(browser.page)")
+        try await browser.send(formTo: path, ["factor-id": factor, "factor-code": "000000"])
+        #expect(browser.status == 401 && browser.page.contains("name=\"role\" value=\"editor\""), "\(browser.page)")
+        try await browser.send(formTo: path, ["factor-id": factor, "factor-code": app.code(0)])
+        #expect(browser.page.contains("<option selected>editor</option>"), "\(browser.page)")
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["role": "viewer"])
+        try await deployment.database.psql(
+            "update federation.operator_tokens set factor_proved = now() - interval '13 hours' where operator = 'gil'"
+        )
+        try await browser.open("/console/audit")
+        #expect(browser.page.contains("<h1>Second factor</h1>"))
+    }
+
+    @Test("who guesses tokens at the page has to wait, as at the API")
+    func guesses() async throws {
+        let guesser = ConsoleBrowser(try await deployment.admin().elsewhere.http)
+        var statuses: [Int] = []
+        for _ in 0..<7 {
+            try await guesser.open("/console/sign-in")
+            try await guesser.send(formTo: "/console/sign-in", ["token": "fedop_" + String(repeating: "A", count: 43)])
+            statuses.append(guesser.status ?? 0)
+        }
+        #expect(statuses.prefix(5) == [401, 401, 401, 401, 401] && statuses.contains(429), "\(statuses)")
+    }
+
+    @Test("twenty-four who load a page of four calls at once all get it")
+    func crowd() async throws {
+        let cookie = try await deployment.browser().cookie
+        let statuses = try await withThrowingTaskGroup(of: Int?.self) { group in
+            for _ in 0..<24 {
+                group.addTask { [deployment] in
+                    let browser = ConsoleBrowser(deployment.service.management, cookie: cookie)
+                    return try await browser.open("/console/applications/shop").status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 24))
     }
 
     // MARK: Attacks
