@@ -445,9 +445,9 @@ create table if not exists federation.import_refusals (
     foreign key (application_id, file_hash) references federation.imports on delete cascade
 );
 
--- How logins went, for operators: of each what its line in the log says, for as long as FEDERATION_LOGIN_LOG_DAYS. It is
--- written behind the logins, by one instance at a time and with rising ids, so whoever reads on from an id misses no row
--- that comes later. Nothing refers to it and it refers to nothing: neither an application nor a user waits for it.
+-- How logins went, for operators: of each what its line in the log says, for as long as FEDERATION_LOGIN_LOG_DAYS. It
+-- is written behind the logins, by one instance at a time and with rising ids, so whoever reads on from an id misses no
+-- row that comes later. Nothing refers to it and it refers to nothing: neither an application nor a user waits for it.
 create table if not exists federation.login_log (
     -- Milliseconds since 1970 of when it was written, times 1024, and a number: what is older has a smaller id.
     id bigint primary key,
@@ -469,10 +469,13 @@ create table if not exists federation.login_log (
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own.
-create index if not exists login_log_outcome on federation.login_log (application_id, outcome, id) where outcome <> 'updated';
-create index if not exists login_log_reason on federation.login_log (application_id, reason, id) where reason is not null;
+create index if not exists login_log_outcome on federation.login_log (application_id, outcome, id)
+    where outcome <> 'updated';
+create index if not exists login_log_reason on federation.login_log (application_id, reason, id)
+    where reason is not null;
 create index if not exists login_log_source on federation.login_log (application_id, source, id);
-create index if not exists login_log_user on federation.login_log (application_id, object_id, id) where object_id is not null;
+create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
+    where object_id is not null;
 
 -- All logins of each minute and of each hour, also those that the log has no row of, which are unlisted.
 create table if not exists federation.login_counts (
@@ -491,8 +494,8 @@ create table if not exists federation.login_counts (
 );
 create index if not exists login_counts_starts on federation.login_counts (seconds, starts);
 
--- Users who were erased lately and whom the log shall forget: it does so bit by bit, and once more a little later, since
--- an instance may have written a login of theirs meanwhile.
+-- Users who were erased lately and whom the log shall forget: it does so bit by bit, and once more a little later,
+-- since an instance may have written a login of theirs meanwhile.
 create table if not exists federation.login_log_erasures (
     application_id text collate "C" not null,
     object_id uuid not null,
@@ -503,8 +506,8 @@ create table if not exists federation.login_log_erasures (
 );
 create index if not exists login_log_erasures_due on federation.login_log_erasures (due);
 
--- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has committed:
--- rows become visible in the order of their ids, so that whoever reads on from an id misses none.
+-- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has
+-- committed: rows become visible in the order of their ids, so that whoever reads on from an id misses none.
 create or replace function federation.write_logins(records jsonb, counts jsonb) returns void
 language plpgsql volatile as $body$
 begin

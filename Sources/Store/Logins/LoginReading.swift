@@ -83,8 +83,8 @@ package struct LoginRefusals: Sendable {
 extension Store {
     /// Rows of the log of logins.
     ///
-    /// Each filter has an index, which begins with the application: where none is asked for, that of each application is
-    /// asked.
+    /// Each filter has an index, which begins with the application: where none is asked for, that of each application
+    /// is asked.
     package func logins(
         matching filter: LoginFilter,
         _ place: LoginPlace,

@@ -2,7 +2,8 @@ import Postgres
 package import Vocabulary
 
 extension Store {
-    /// Writes what has been heard of logins: a row for each, and all of them into the counts of their minutes and hours.
+    /// Writes what has been heard of logins: a row for each, and all of them into the counts of their minutes and
+    /// hours.
     ///
     /// It is one statement, so no connection is taken for it.
     ///
@@ -26,7 +27,8 @@ extension Store {
         ])
     }
 
-    /// Ids of one millisecond, as `federation.write_logins` gives them: an id tells when its row was written, and stays a number that JavaScript has.
+    /// Ids of one millisecond, as `federation.write_logins` gives them: an id tells when its row was written, and stays
+    /// a number that JavaScript has.
     static let idsOfMillisecond = "1024"
 
     // MARK: What goes

@@ -19,8 +19,8 @@ package struct NewOperatorSession: Sendable {
 extension Store {
     /// Opens a session of the console for the operator of a token; a link is used up by that.
     ///
-    /// What the person has shown of a second factor by the token counts for the session as well. It ends with the token,
-    /// if that ends earlier; the time of a link is how long it may be followed.
+    /// What the person has shown of a second factor by the token counts for the session as well. It ends with the
+    /// token, if that ends earlier; the time of a link is how long it may be followed.
     ///
     /// - Returns: When it ends, in milliseconds since 1970; nil when it was not opened, since the token has ended
     ///   meanwhile or somebody else has used the link.

@@ -322,8 +322,8 @@ struct CitusTests {
     func heldUp() async throws {
         let ann = try await deployment.newcomer()
         _ = try await deployment.signIn(ann)
-        // What Citus itself takes then, in the mode "exclusive", until it finds the copy to be complete: it looks once a
-        // second (Citus 13.2, WaitForGroupedLogicalRepTargetsToCatchUp).
+        // What Citus itself takes then, in the mode "exclusive", until it finds the copy to be complete: it looks once
+        // a second (Citus 13.2, WaitForGroupedLogicalRepTargetsToCatchUp).
         let lock = """
             select lock_shard_metadata(7, array_agg(shardid)) from pg_dist_shard
             where logicalrelid::text like 'shop.%'
