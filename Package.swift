@@ -254,14 +254,15 @@ let package = Package(
                 "Notifications",
                 "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioLocks,
             ],
-            resources: [.embedInCode("management.json")],
+            resources: [.embedInCode("management.json"), .embedInCode("application.schema.json")],
             swiftSettings: strict
         ),
         .target(
             name: "Console",
             dependencies: ["API", "HTTP", "Vocabulary", crypto, httpTypes, hummingbird, nioCore],
             resources: [
-                .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"), .embedInCode("Assets/icon.svg"),
+                .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
+                .embedInCode("Assets/mapping.js"), .embedInCode("Assets/icon.svg"),
             ],
             swiftSettings: strict
         ),

@@ -12,6 +12,16 @@ package struct MappingPreviews: Sendable {
     let masterKeys: MasterKeys
     let changes: ApplicationChanges
 
+    /// What there is to map, with somebody made up who has all of it:
+    /// `{"fields": [{"path", "permission", "holds", "sample"}], "profile": {…}}`.
+    ///
+    /// - Throws: `not_found` for a provider that is none of the application's.
+    package func fields(of provider: ProviderName, in application: String) async throws(Failure) -> JSONValue {
+        let stored = try await changes.existing(application)
+        let fields = try LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds).fields(of: provider)
+        return .object(["fields": .array(fields.catalogue), "profile": .object(fields.sample)])
+    }
+
     /// What a login would write; writes nothing.
     ///
     /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a

@@ -10,35 +10,40 @@ import Vocabulary
 ///
 /// Their names have a digest of what they hold, so a browser keeps them for good.
 enum Assets {
-    private struct Asset {
-        let name: String
-        let type: String
-        let content: ByteBuffer
+    struct Asset {
+        fileprivate let name: String
+        fileprivate let type: String
+        fileprivate let content: ByteBuffer
 
-        init(_ name: String, ending: String, type: String, _ bytes: [UInt8]) {
+        fileprivate init(_ name: String, ending: String, type: String, _ bytes: [UInt8]) {
             let digest = Hexadecimal.encode(SHA256.hash(data: bytes)).prefix(16)
             self.name = "\(name)-\(digest).\(ending)"
             self.type = type
             content = ByteBuffer(bytes: bytes)
         }
 
-        var path: String { "/console/assets/\(name)" }
+        fileprivate var path: String { "/console/assets/\(name)" }
+
+        /// A script, as a page asks for it.
+        var element: HTML { "<script type=\"module\" src=\"\(path)\"></script>" }
     }
 
     private static let style = Asset("console", ending: "css", type: "text/css", PackageResources.console_css)
     private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
+    /// What the editor of mappings has beyond its form.
+    static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 
     /// What stands in the head of each page.
     static var head: HTML {
         """
         <link rel="stylesheet" href="\(style.path)"><link rel="icon" href="\(icon.path)" type="image/svg+xml">\
-        <script type="module" src="\(script.path)"></script>
+        \(script.element)
         """
     }
 
     static func mount(on router: Router<ManagementContext>) {
-        for asset in [style, script, icon] {
+        for asset in [style, script, mapping, icon] {
             router.get(RouterPath(asset.path)) { _, _ in
                 let headers: HTTPFields = [
                     .contentType: "\(asset.type); charset=utf-8",

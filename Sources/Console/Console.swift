@@ -17,10 +17,13 @@ import Vocabulary
 package struct Console: Sendable {
     /// Where browsers reach it, as far as the configuration says, such as `https://admin.example.com`.
     let origin: String?
+    /// Where clients reach the service, as far as the configuration says.
+    let publicURL: String?
     let calls: AdministrationCalls
 
-    package init(origin: String?, calls: AdministrationCalls) {
+    package init(origin: String?, publicURL: String?, calls: AdministrationCalls) {
         self.origin = origin
+        self.publicURL = publicURL
         self.calls = calls
     }
 
@@ -33,6 +36,10 @@ package struct Console: Sendable {
         mountSignIn(on: router)
         mountOverview(on: router)
         mountApplications(on: router)
+        mountSetup(on: router)
+        mountSettings(on: router)
+        mountKeys(on: router)
+        mountProperties(on: router)
         mountMappings(on: router)
         mountPeople(on: router)
         mountLogins(on: router)
@@ -59,7 +66,7 @@ package struct Console: Sendable {
     ) {
         router.post(path) { request, context in
             try await answer(request, context) { visit in
-                let form = try await request.formBody(upTo: Self.formLimit)
+                let form = try await request.formBody(upTo: Self.formLimit, fields: Self.mostFields)
                 try visit.check(form, of: request)
                 func again(_ refusal: Refusal) async throws -> Response {
                     // The form comes along, so that nothing that was typed is lost.
@@ -95,6 +102,9 @@ package struct Console: Sendable {
 
     /// Bytes of the largest form: a document of an application, percent-encoded.
     private static let formLimit = 3_145_728
+
+    /// The fields of the longest form: a mapping into all properties that an application can have.
+    private static let mostFields = 4096
 
     /// Finds out who asks, and makes a page of whatever is refused.
     func answer(

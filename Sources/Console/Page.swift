@@ -37,6 +37,8 @@ struct Page {
     var command: String?
     /// The call that does the same, such as `GET /admin/v1/audit`.
     var call: String?
+    /// What the page has of scripts besides those of every page.
+    var scripts: [Assets.Asset] = []
 
     /// Says what was refused in place of a page.
     static func refused(_ refusal: Refusal) -> Page {
@@ -66,6 +68,7 @@ struct Page {
         return Self.document(
             title: title,
             status: status,
+            scripts: scripts,
             """
             <a class="skip" href="#main">Skip to the content</a>
             <header class="bar"><a class="brand" href="/console">federation</a>
@@ -83,7 +86,12 @@ struct Page {
 
     /// A document with the policy of all pages: it loads nothing but our own style and scripts, is shown in no frame,
     /// sends forms to us alone, and is kept by nobody.
-    static func document(title: String, status: HTTPResponse.Status = .ok, _ body: HTML) -> Response {
+    static func document(
+        title: String,
+        status: HTTPResponse.Status = .ok,
+        scripts: [Assets.Asset] = [],
+        _ body: HTML
+    ) -> Response {
         let html: HTML = """
             <!DOCTYPE html>
             <html lang="en">
@@ -92,7 +100,7 @@ struct Page {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
             <title>\(title) – federation</title>
-            \(Assets.head)
+            \(Assets.head)\(scripts.map(\.element))
             </head>
             <body>
             \(body)

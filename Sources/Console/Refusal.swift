@@ -35,18 +35,27 @@ struct Refusal: Error {
     /// Whether somebody else has changed the resource meanwhile.
     var isOutdated: Bool { reason == Failure.Reason.preconditionFailed.rawValue }
 
-    /// The problems, each with its place, that a document has.
-    private var problems: [(place: String?, text: String)] {
-        details["problems"]?.array?.compactMap(\.object).compactMap { problem in
-            problem["message"]?.string.map { (problem["path"]?.string ?? problem["place"]?.string, $0) }
-        } ?? []
+    /// What is wrong with a document, and where.
+    struct Problem {
+        /// A JSON pointer.
+        let place: String
+        let text: String
+        /// Of a mapping: which of its entries, counted from 0.
+        let entry: Int?
+    }
+
+    var problems: [Problem] {
+        (details["problems"]?.array ?? []).compactMap(\.object).compactMap { problem in
+            guard let text = problem["message"]?.string else { return nil }
+            let entry = problem["entry"]?.object?["position"]?.integer.map { Int(clamping: $0) }
+            return Problem(place: problem["pointer"]?.string ?? "", text: text, entry: entry)
+        }
     }
 
     /// An alert that says it all.
     var alert: HTML {
         let items = problems.map { problem -> HTML in
-            if let place = problem.place, !place.isEmpty { return "<li><code>\(place)</code> \(problem.text)</li>" }
-            return "<li>\(problem.text)</li>"
+            "<li>\("<code>\(problem.place)</code> ", if: !problem.place.isEmpty)\(problem.text)</li>"
         }
         let id = details["requestId"]?.string
         let wait = retryAfter.map { seconds -> HTML in "<p>Try again in \(seconds) s.</p>" }

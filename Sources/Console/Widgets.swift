@@ -42,6 +42,12 @@ extension HTML {
         return "<dl class=\"facts\">\(items)</dl>"
     }
 
+    /// What should be looked at, if there is anything.
+    static func warnings(_ texts: [String]) -> HTML {
+        guard !texts.isEmpty else { return "" }
+        return "<div class=\"alert\"><ul>\(texts.map { "<li>\($0)</li>" as HTML })</ul></div>"
+    }
+
     /// The way to the next part of a list, if there is one.
     static func next(_ cursor: String?, of path: String, _ query: [(name: String, value: String)] = []) -> HTML {
         guard let cursor else { return "" }

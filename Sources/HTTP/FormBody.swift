@@ -5,13 +5,17 @@ package import Vocabulary
 extension Request {
     /// The fields of a form in the body.
     ///
+    /// - Parameters:
+    ///   - limit: Bytes of the longest body.
+    ///   - fields: How many fields it may have.
+    /// - Returns: The fields, in their order.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
-    package func formBody(upTo limit: Int) async throws(Failure) -> FormFields {
+    package func formBody(upTo limit: Int, fields: Int = 64) async throws(Failure) -> FormFields {
         let type = "application/x-www-form-urlencoded"
         guard let declared = headers[.contentType], Self.essence(of: declared, is: type) else {
             throw Failure(.unsupportedMediaType, "The body must be a form, sent with Content-Type: \(type).")
         }
         let bytes = try await wholeBody(upTo: limit)
-        return try FormFields(String(decoding: bytes, as: UTF8.self))
+        return try FormFields(String(decoding: bytes, as: UTF8.self), most: fields)
     }
 }

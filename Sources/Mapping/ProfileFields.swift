@@ -1,4 +1,6 @@
-/// The fields of a person at a provider: which permission gives each, and what JSON it is.
+package import Vocabulary
+
+/// The fields of a person at a provider: which permission gives each, what JSON it is, and somebody as an example.
 ///
 /// A field that is not listed may still exist there: nothing is refused because of this catalogue's silence.
 package struct ProfileFields: Sendable {
@@ -6,12 +8,18 @@ package struct ProfileFields: Sendable {
 
     /// The provider's name for people.
     let provider: String
+    /// Somebody made up who has every field that is listed.
+    package let sample: JSONObject
+    /// In the order in which people look for them.
+    private let order: [String]
     /// Looked up by names of our own grammar only, at most 128 ASCII bytes.
     private let fields: [String: Field]
 
-    package init(of provider: String, _ fields: [String: Field]) {
+    package init(of provider: String, _ fields: KeyValuePairs<String, Field>, sample: JSONObject = JSONObject()) {
         self.provider = provider
-        self.fields = fields
+        self.sample = sample
+        order = fields.map(\.key)
+        self.fields = Dictionary(uniqueKeysWithValues: fields.map { ($0.key, $0.value) })
     }
 
     /// Of a provider of which nothing is known.
@@ -35,5 +43,36 @@ package struct ProfileFields: Sendable {
             shape = inner
         }
         return shape
+    }
+
+    /// Every path of the catalogue that leads to something that is no object, and what the sample has there:
+    /// `{"path": "picture.data.url", "permission": text|null, "holds": "an address of the web", "sample": …}`.
+    package var catalogue: [JSONValue] {
+        order.flatMap { field -> [JSONValue] in
+            guard let (permission, shape) = fields[field] else { return [] }
+            return shape.leaves(at: field, sample[field]).map { leaf in
+                .object([
+                    "path": .string(leaf.path), "permission": permission.map(JSONValue.string) ?? .null,
+                    "holds": .string(leaf.shape.words), "sample": leaf.sample ?? .null,
+                ])
+            }
+        }
+    }
+}
+
+extension FieldShape {
+    /// What is no object, with its path and what an example has there; a step into a list is one into its elements.
+    fileprivate func leaves(
+        at path: String,
+        _ sample: JSONValue?
+    ) -> [(path: String, shape: FieldShape, sample: JSONValue?)] {
+        switch self {
+        case .object(let members):
+            members.sorted { $0.key < $1.key }.flatMap {
+                $0.value.leaves(at: "\(path).\($0.key)", sample?.object?[$0.key])
+            }
+        case .list(let element): element.leaves(at: path, sample?.array?.first)
+        default: [(path, self, sample)]
+        }
     }
 }

@@ -187,7 +187,8 @@ enum Wiring {
                     ),
                     errors: backendless.errors,
                     pages: { router, calls in
-                        Console(origin: configuration.consoleOrigin, calls: calls).mount(on: router)
+                        let (origin, url) = (configuration.consoleOrigin, configuration.publicURL)
+                        Console(origin: origin, publicURL: url, calls: calls).mount(on: router)
                     }
                 ),
                 on: configuration.managementListen,

@@ -1,4 +1,5 @@
 package import Mapping
+import Vocabulary
 
 // The user object of Twitter's API 1.1 (docs/protocols/twitter.md §1). Which of it an app may read is a matter of the
 // app, not of the person; an e-mail address is there when the app may ask for it and the person has one that is
@@ -25,6 +26,16 @@ extension ProfileFields {
             "statuses_count": (nil, .integer),
             "profile_image_url_https": (nil, .url),
             "profile_banner_url": (nil, .url),
+        ],
+        sample: [
+            "id": .integer(1_234_567_890_123), "id_str": .string("1234567890123"), "name": .string("Nora Nordmann"),
+            "screen_name": .string("nora_nordmann"), "email": .string("nora@example.com"), "location": .string("Oslo"),
+            "description": .string("Rows at night."), "url": .string("https://nora.example.com"), "lang": .string("nb"),
+            "created_at": .string("Wed May 06 07:08:09 +0000 2015"), "verified": .bool(false),
+            "protected": .bool(false),
+            "followers_count": .integer(137), "friends_count": .integer(42), "statuses_count": .integer(1001),
+            "profile_image_url_https": .string("https://example.com/nora.jpg"),
+            "profile_banner_url": .string("https://example.com/nora-banner.jpg"),
         ]
     )
 }

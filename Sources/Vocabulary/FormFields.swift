@@ -2,18 +2,22 @@
 package struct FormFields: Sendable {
     private var fields: [(name: String, value: String)] = []
 
-    /// More fields than anybody has a use for.
-    private static let mostFields = 64
-
     /// Reads the pairs.
     ///
+    /// - Parameters:
+    ///   - text: The query, or the body of a form.
+    ///   - most: How many there may be; 64 is more than any query has a use for.
     /// - Throws: `malformed_request` for text that cannot be decoded, and for too many fields.
-    package init(_ text: String) throws(Failure) {
-        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw Self.malformed }
-        let pairs = EncodedPair.read(text, most: Self.mostFields)
-        guard pairs.count <= Self.mostFields else { throw Self.malformed }
+    package init(_ text: String, most: Int = 64) throws(Failure) {
+        let malformed = Failure(
+            .malformedRequest,
+            "A form or query must be percent-encoded UTF-8 without NUL, of at most \(most) fields."
+        )
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { throw malformed }
+        let pairs = EncodedPair.read(text, most: most)
+        guard pairs.count <= most else { throw malformed }
         for pair in pairs {
-            guard let name = pair.name, let value = pair.value else { throw Self.malformed }
+            guard let name = pair.name, let value = pair.value else { throw malformed }
             fields.append((name, value))
         }
     }
@@ -38,9 +42,4 @@ package struct FormFields: Sendable {
         others.fields.removeAll { $0.name.hasSameBytes(as: name) }
         return others
     }
-
-    private static let malformed = Failure(
-        .malformedRequest,
-        "A form or query must be percent-encoded UTF-8 without NUL, of at most \(mostFields) fields."
-    )
 }

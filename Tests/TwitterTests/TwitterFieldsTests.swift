@@ -1,6 +1,7 @@
 import FoundationEssentials
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import Mapping
 @testable import Twitter
@@ -17,6 +18,13 @@ struct TwitterFieldsTests {
             let fields = cells[0].split(separator: "`").map(String.init).filter { !$0.contains(" ") }
             return (fields, cells[1].drop { $0 == " " })
         }
+    }
+
+    @Test("the person who serves as an example has every field, and nothing that does not fit")
+    func sample() {
+        let fields = ProfileFields.twitter
+        #expect(AdmittedProfile(fields.sample, by: fields).fields == fields.sample)
+        #expect(Set(fields.sample.members.map(\.key)) == fields.names)
     }
 
     @Test("docs/mapping.md lists the fields that there are, each once, as what they are")

@@ -4,6 +4,7 @@ width, and works with it by mouse, by keyboard alone and without JavaScript."""
 import argparse
 import base64
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -93,13 +94,16 @@ class Console:
         self.press("form button")
         require(self.heading() == "Overview", "no overview after signing in", self.text())
 
-    def login(self, person):
-        """Logs a person of the simulator in, and returns the user object."""
+    def token(self, person):
+        """An access token of a person of the simulator."""
         body = json.dumps({"kind": "long", "person": person}).encode()
         with urllib.request.urlopen(urllib.request.Request(self.arguments.control + "/tokens", body), timeout=20) as reply:
-            token = json.load(reply)["token"]
-        request = urllib.request.Request(self.arguments.service + "/users/loginWithFacebook",
-                                         json.dumps({"accessToken": token, "fieldsMapping": {}}).encode(),
+            return json.load(reply)["token"]
+
+    def login(self, person, service=None):
+        """Logs a person of the simulator in, and returns the user object."""
+        request = urllib.request.Request((service or self.arguments.service) + "/users/loginWithFacebook",
+                                         json.dumps({"accessToken": self.token(person), "fieldsMapping": {}}).encode(),
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=20) as reply:
             return json.load(reply)
@@ -111,6 +115,7 @@ def look(console, name, path):
         console.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
         console.cdp("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         console.open(path)
+        require(console.heading() != "This did not work", f"{name} is refused", console.text())
         console.browser.execute_script(console.axe)
         found = console.browser.execute_async_script(
             "const done = arguments[0]; axe.run().then(done, error => done({violations: [String(error)]}));")
@@ -131,31 +136,113 @@ def look(console, name, path):
     console.figures.append((name, figures))
 
 
+def setup(console):
+    """From an app id and its secret to the first login, by the guide alone."""
+    console.open("/console/applications")
+    console.fill("#application", "fresh")
+    console.fill("#name", "Fresh")
+    console.press("main form button")
+    require(console.heading() == "Setting up Fresh", "no guide", console.text())
+    console.fill("#appId", "1234567890")
+    console.fill("#appSecret", "notTheSecretAtAll")
+    console.press("#step-provider button")
+    require("does not accept this app secret" in console.text(), "a wrong secret is not told", console.text())
+    console.open("/console/applications/fresh/providers/facebook")
+    console.fill("[name=app-0-appSecret]", os.environ["DEMO_FACEBOOK_APP_SECRET"])
+    console.press("button.primary")
+    console.open("/console/applications/fresh/setup")
+    console.press("#step-provider button")
+    require(console.find("#verdict + .scroll .tag").text == "well", "the app is not well", console.text())
+    console.press("#step-mapping button")
+    require("5 fields are mapped" in console.text(), "nothing is mapped", console.text())
+    console.press("#step-key button")
+    key = console.find(".made code").text
+    require(key in console.find("#step-call pre").text, "no call with the key", console.text())
+    console.fill("#accessToken", console.token("ann"))
+    console.press("#step-try button")
+    require("givenName" in console.find("#step-try table").text, "no preview", console.text())
+    service = console.arguments.service.rsplit("/", 2)[0]
+    user = console.login("ann", f"{service}/fresh/{key}")
+    require(user["givenName"], "the first login writes nothing", user)
+    console.until("the guide is done", lambda: console.open("/console/applications/fresh/setup")
+                  or len(console.browser.find_elements(By.CSS_SELECTOR, ".steps .tag.ENABLED")) == 5)
+
+
+def tab_to(console, what, condition):
+    for _ in range(200):
+        ActionChains(console.browser).send_keys(Keys.TAB).perform()
+        if condition(console.browser.switch_to.active_element):
+            return
+    raise SystemExit(f"console-test: the keyboard does not reach {what}")
+
+
 def mapping(console):
-    """What is typed by the keyboard alone is shown as it would be written, saved, and what the next login writes."""
+    """What is mapped by the keyboard alone is shown as it would be written, saved, and what the next login writes."""
     console.open(MAPPING)
-    entries = console.find("#entries")
-    for _ in range(40):
-        ActionChains(console.browser).send_keys(Keys.TAB).perform()
-        if console.browser.switch_to.active_element.get_attribute("id") == "entries":
-            break
-    require(console.browser.switch_to.active_element == entries, "the keyboard does not reach the entries")
+    tab_to(console, "the fields", lambda it: it.get_attribute("data-path"))
     keys = ActionChains(console.browser)
-    keys.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL)
-    keys.send_keys('[{"from": "email", "to": "email"}, {"from": "first_name", "to": "city", "transform": "uppercase"}]')
-    keys.perform()
-    shown = console.until("the preview follows", lambda: "NORA" in console.find("#preview").text)
-    require(shown, "no preview")
-    for _ in range(20):
-        ActionChains(console.browser).send_keys(Keys.TAB).perform()
-        if console.browser.switch_to.active_element.get_attribute("value") == "save":
-            break
+    while console.browser.switch_to.active_element.get_attribute("data-path") != "first_name":
+        keys.send_keys(Keys.ARROW_DOWN).perform()
+    keys.send_keys(Keys.ENTER).perform()
+    tab_to(console, "the property", lambda it: it.text == "Put it into city")
+    keys.send_keys(Keys.ENTER).perform()
+    outcome = console.find("#entry-city .outcome")
+    console.until("the preview follows", lambda: "Nora" in outcome.text)
+    tab_to(console, "the options", lambda it: it.tag_name == "summary")
+    keys.send_keys(Keys.ENTER).perform()
+    tab_to(console, "the transform", lambda it: it.get_attribute("name") == "transform-city")
+    keys.send_keys("trim, uppercase").perform()
+    console.until("the preview follows", lambda: "NORA" in outcome.text)
+    tab_to(console, "the button", lambda it: it.get_attribute("value") == "save")
     before = console.find("html").id
-    ActionChains(console.browser).send_keys(Keys.ENTER).perform()
+    keys.send_keys(Keys.ENTER).perform()
     console.until("it is saved", lambda: console.find("html").id != before)
-    require("uppercase" in console.find("#entries").get_attribute("value"), "it was not saved", console.text())
+    require("trim, uppercase" in console.find("#entry-city summary").text, "it was not saved", console.text())
     user = console.login("ann")
     require(user["city"] == user["city"].upper() and user["city"], "the login writes something else", user)
+
+
+def dragged(console):
+    """A field is dragged to a property, and what the preview says of a user is what their next login writes."""
+    user = console.login("ann")
+    console.open(MAPPING)
+    chain = ActionChains(console.browser)
+    field, row = console.find(".fields [data-path=last_name]"), console.find("#entry-city")
+    console.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
+    chain.move_to_element(field).click_and_hold().pause(0.2).move_by_offset(12, 12).pause(0.2)
+    chain.move_to_element(row).pause(0.2).move_by_offset(3, 3).pause(0.2).release().perform()
+    require(console.find("#from-city").get_attribute("value") == "last_name", "it was not dragged", console.text())
+    console.find(".try summary").click()
+    console.fill("#user", user["objectId"])
+    outcome = console.find("#entry-city .outcome")
+    console.until("the preview is for her", lambda: "now " + user["city"] in outcome.text)
+    shown = outcome.find_element(By.TAG_NAME, "bdi").text
+    console.press("button[value=save]")
+    console.fill("#from-city", "{first_name} {la")
+    offered = [option.get_attribute("value") for option in console.browser.find_elements(By.CSS_SELECTOR, "#paths option")]
+    require("{first_name} {last_name}" in offered, "templates are not completed", offered)
+    require(shown == "NORDMANN", "another outcome", shown)
+
+
+def together(console):
+    """Two operators edit the same mapping: the second sees what changed, and nothing is lost."""
+    console.open(MAPPING)
+    first = console.browser.current_window_handle
+    console.browser.switch_to.new_window("tab")
+    console.open(MAPPING)
+    console.fill("#from-city", "short_name")
+    console.press("button[value=save]")
+    console.browser.close()
+    console.browser.switch_to.window(first)
+    console.fill("#from-greeting", "Hi {name}")
+    console.press("button[value=save]")
+    differences = console.find("main .scroll table").text
+    require("short_name" in differences and "Hi {name}" in differences, "the differences are not told", console.text())
+    require(console.find("#from-greeting").get_attribute("value") == "Hi {name}", "what was typed is gone")
+    console.fill("#from-city", "short_name")
+    console.press("button[value=save]")
+    require(not console.browser.find_elements(By.CSS_SELECTOR, "[role=alert]"), "it is refused again", console.text())
+    require(console.find("#from-greeting").get_attribute("value") == "Hi {name}", "it was not saved")
 
 
 def followed(console):
@@ -173,8 +260,12 @@ def followed(console):
 
 
 def unfinished(console):
-    """A mistake is told at once, and what was typed stays."""
+    """A mistake is told at once and at its place, and what was typed stays."""
     console.open(MAPPING)
+    console.fill("#from-birthday", "picture")
+    console.until("the mistake is told", lambda: console.find("#entry-birthday .problem").text)
+    require(console.find("#from-birthday").get_attribute("value") == "picture", "what was typed is gone")
+    console.open(MAPPING + "?as=json")
     console.fill("#entries", '[{"from": ')
     console.until("the mistake is told", lambda: "no JSON" in console.find("#preview").text)
     require(console.find("#entries").get_attribute("value") == '[{"from": ', "what was typed is gone")
@@ -204,10 +295,12 @@ def person(console):
 def viewer(console):
     """A viewer sees no button that would be refused."""
     console.sign_in("vera")
-    for path in ["/console/applications", "/console/applications/demo/document", MAPPING]:
+    demo = "/console/applications/demo"
+    for path in ["/console/applications", f"{demo}/document", f"{demo}/settings", f"{demo}/keys", f"{demo}/properties",
+                 f"{demo}/properties/city", f"{demo}/providers/facebook", f"{demo}/setup", MAPPING]:
         console.open(path)
         buttons = [button.text for button in console.browser.find_elements(By.CSS_SELECTOR, "main form[method=post] button")]
-        require(set(buttons) <= {"Show what it would write"}, f"buttons at {path}", buttons)
+        require(set(buttons) <= {"Show what it would write", "Show what a login would write"}, f"buttons at {path}", buttons)
 
 
 def scriptless(console):
@@ -216,7 +309,10 @@ def scriptless(console):
     console.sign_in("ann")
     console.open(MAPPING)
     console.press("button[value=preview]")
-    require("What it would write" in console.text(), "no preview", console.text())
+    require(console.browser.find_elements(By.CSS_SELECTOR, ".outcome .tag.written"), "no preview", console.text())
+    console.fill("#from-handle", "{short_name}!")
+    console.press("button[value=save]")
+    require(console.find("#from-handle").get_attribute("value") == "{short_name}!", "it was not saved", console.text())
     console.cdp("Emulation.setScriptExecutionDisabled", value=False)
 
 
@@ -272,14 +368,20 @@ def main():
         for name, path in [
             ("overview", "/console"), ("applications", "/console/applications"),
             ("application", "/console/applications/demo"), ("document", "/console/applications/demo/document"),
-            ("mapping", MAPPING), ("people", "/console/applications/demo/users"),
+            ("settings", "/console/applications/demo/settings"),
+            ("second-factor-settings", "/console/applications/demo/settings?subject=secondFactor"),
+            ("keys", "/console/applications/demo/keys"), ("properties", "/console/applications/demo/properties"),
+            ("property", "/console/applications/demo/properties/city"),
+            ("provider", "/console/applications/demo/providers/facebook"),
+            ("set-up", "/console/applications/demo/setup"), ("mapping", MAPPING), ("mapping-as-json", MAPPING + "?as=json"),
+            ("revision", MAPPING + "/revisions/1"), ("people", "/console/applications/demo/users"),
             ("person", "/console/applications/demo/users/" + user["objectId"]), ("logins", "/console/logins"), ("audit", "/console/audit"),
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
             ("sessions", "/console/sessions"),
         ]:
             look(console, name, path)
             print(f"  {name}: {console.figures[-1][1]}", flush=True)
-        for step in [mapping, followed, unfinished, person, scriptless, outage, viewer, signed_out]:
+        for step in [setup, mapping, dragged, together, followed, unfinished, person, scriptless, outage, viewer, signed_out]:
             step(console)
             print(f"  {step.__doc__.splitlines()[0]}", flush=True)
         if arguments.pictures:

@@ -1,4 +1,4 @@
-// What the console has beyond its pages, which do without: times as they are here, and a preview at each keystroke.
+// What the console has beyond its pages, which do without: how long ago something was, and lists that follow.
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
@@ -10,31 +10,6 @@ const tellAge = (time) => {
   time.title = relative.format(Math.round(seconds / size), unit);
 };
 document.querySelectorAll("time[datetime]").forEach(tellAge);
-
-/** Asks for what a mapping would write, once nobody has typed for a moment; the last question wins. */
-const watch = (form) => {
-  const preview = document.getElementById("preview");
-  let timer, question;
-  const ask = async () => {
-    question?.abort();
-    question = new AbortController();
-    const body = new URLSearchParams(new FormData(form));
-    body.set("do", "preview");
-    try {
-      const reply = await fetch(form.action, { method: "POST", body, signal: question.signal });
-      const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-      const [shown, alert] = [page.getElementById("preview"), page.querySelector("main > .alert")];
-      preview.replaceChildren(...(alert ? [alert] : shown?.childNodes ?? []));
-    } catch (error) {
-      if (error.name !== "AbortError") preview.textContent = "The service does not answer. What you typed is kept here.";
-    }
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, 300);
-  });
-};
-document.querySelectorAll("form.editor").forEach(watch);
 
 /** Keeps a list up to date while somebody looks at it: the page once more, of which the list is taken. */
 const follow = (list) => {

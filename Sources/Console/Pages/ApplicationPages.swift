@@ -12,7 +12,7 @@ extension Console {
             let document: JSONObject = ["application": .string(id), "name": .string(try form.value("name") ?? "")]
             do {
                 try await visit.call(.init(.post, ["applications"], body: .object(document)))
-                return .redirect(consolePath("applications", id))
+                return .redirect(consolePath("applications", id, "setup"))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await applications(visit, refusal, form))
             }
@@ -62,45 +62,45 @@ extension Console {
         let id = visit.parameter("application")
         async let resource = visit.read(["applications", id])
         async let document = visit.read(["applications", id, "document"])
-        async let keyList = visit.list(["applications", id, "keys"])
-        async let propertyList = visit.list(["applications", id, "properties"])
-        let (application, parts) = try await (resource.object, document.object)
-        let (keys, properties) = try await (keyList.items, propertyList.items)
-        let warnings = (application?["warnings"]?.array ?? []).compactMap(\.string).map { "<li>\($0)</li>" as HTML }
-        let providers = (parts?["providers"]?.object?.members ?? []).map { member -> [HTML] in
+        let application = try await resource.object
+        let providers = try await document.object?["providers"]?.object?.members ?? []
+        let rows = providers.map { member -> [HTML] in
             let provider = member.value.object
+            let apps = provider?["apps"]?.array?.count ?? 0
             return [
-                "<a href=\"\(consolePath("applications", id, "mappings", member.key))\">\(member.key)</a>",
-                .value(provider?["enabled"]), .value(provider?["graphVersion"]),
-                "\(provider?["apps"]?.array?.count ?? 0)",
+                "<a href=\"\(consolePath("applications", id, "providers", member.key))\">\(member.key)</a>",
+                .value(provider?["enabled"]), .value(provider?["graphVersion"]), "\(apps)",
+                """
+                <a href="\(consolePath("applications", id, "mappings", member.key))">Mapping\
+                <span class="hidden"> of \(member.key)</span></a>
+                """,
             ]
         }
+        let absent = ["facebook", "twitter"].filter { name in !providers.contains { $0.key == name } }
+        let others = absent.map { name -> HTML in
+            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", name))\">Set up \(name)</a>"
+        }
+        let parts = [
+            ("users", "People"), ("settings", "Settings"), ("keys", "Keys"), ("properties", "Properties"),
+            ("setup", "Set-up"), ("document", "As a document"),
+        ]
         return Page(
             title: application?["name"]?.string ?? id,
             section: .applications,
             trail: [("Applications", "/console/applications")],
             content: """
-                \("<div class=\"alert\"><ul>\(warnings)</ul></div>", if: !warnings.isEmpty)
-                <p class="actions"><a class="button" href="\(consolePath("applications", id, "users"))">People</a>
-                <a class="button" href="\(consolePath("applications", id, "document"))">Settings as a document</a></p>
+                \(HTML.warnings(application?["warnings"]?.array?.compactMap(\.string) ?? []))
+                <p class="actions">\(parts.map { part -> HTML in
+                    "<a class=\"button\" href=\"\(consolePath("applications", id, part.0))\">\(part.1)</a>"
+                })</p>
                 \(HTML.facts([
                     ("Id", "<code>\(id)</code>"), ("Schema", .value(application?["schema"])),
                     ("Revision", .value(application?["revision"])), ("Made", .moment(application?["created"])),
                     ("Changed", .moment(application?["updated"])),
                 ]))
                 <h2>Providers and their mappings</h2>
-                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps"], providers, ifEmpty: "None yet."))
-                <h2>Keys</h2>
-                \(HTML.table("Keys", ["Label", "Server", "Made"], keys.map {
-                    [.value($0["label"]), .value($0["server"]), .moment($0["created"])]
-                }, ifEmpty: "None yet: clients need one."))
-                <h2>Properties</h2>
-                \(HTML.table("Properties", ["Name", "Type", "Required", "Clients may map", "Visible to", "Indexed"], properties.map {
-                    [
-                        .value($0["name"]), .value($0["type"]), .value($0["required"]), .value($0["clientMappable"]),
-                        .value($0["visibleTo"]), .value($0["indexed"]),
-                    ]
-                }, ifEmpty: "None."))
+                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps", "Mapping"], rows, ifEmpty: "None yet."))
+                \("<p class=\"actions\">\(others)</p>", if: !absent.isEmpty && visit.role >= .owner)
                 """,
             command: "federation application show \(id)",
             call: "GET /admin/v1/applications/\(id)"
@@ -176,10 +176,10 @@ extension Console {
     /// The changes that a document stands for.
     private static func plan(_ plan: JSONObject) -> HTML {
         let changes = plan["changes"]?.array?.compactMap(\.object) ?? []
-        let warnings = (plan["warnings"]?.array ?? []).compactMap(\.string).map { "<li>\($0)</li>" as HTML }
+        let warnings = plan["warnings"]?.array?.compactMap(\.string) ?? []
         return """
             <section aria-labelledby="changes"><h2 id="changes">What it would change</h2>
-            \("<div class=\"alert\"><ul>\(warnings)</ul></div>", if: !warnings.isEmpty)
+            \(HTML.warnings(warnings))
             \(HTML.table("Changes", ["Change", "Of", "From", "To"], changes.map(change), ifEmpty: "Nothing."))</section>
             """
     }

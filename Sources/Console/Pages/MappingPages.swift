@@ -6,13 +6,13 @@ import Vocabulary
 /// The mapping of a provider: its entries, what they would write for a person, revisions.
 extension Console {
     func mountMappings(on router: Router<ManagementContext>) {
-        page("/console/applications/{application}/mappings/{provider}", on: router) { visit in
-            try await mappingPage(visit, nil)
+        let path: RouterPath = "/console/applications/{application}/mappings/{provider}"
+        page(path, on: router) { visit in
+            try await mappingPage(visit, .stored(asJSON: visit.query["as"] == "json"))
         }
-        action("/console/applications/{application}/mappings/{provider}", on: router) { visit, form in
-            try await changeMapping(visit, form)
-        }
-        action("/console/applications/{application}/mappings/{provider}/rollback", on: router) { visit, form in
+        action(path, on: router) { visit, form in try await changeMapping(visit, form) }
+        page(RouterPath("\(path)/revisions/{revision}"), on: router) { visit in try await revisionPage(visit) }
+        action(RouterPath("\(path)/rollback"), on: router) { visit, form in
             let place = MappingPlace(visit)
             let revision = try form.value("revision").flatMap { Int64($0) } ?? 0
             let tag = try form.value("tag")
@@ -33,111 +33,206 @@ extension Console {
 
         var path: String { consolePath("applications", application, "mappings", provider) }
         var call: [String] { ["applications", application, "mappings", provider] }
+
+        var trail: [(title: String, path: String)] {
+            [("Applications", "/console/applications"), (application, consolePath("applications", application))]
+        }
     }
 
     /// What is typed, and what it would write.
     private struct MappingDraft {
-        let entries: String
-        let profile: String
-        let user: String
-        let tag: String
+        /// Whether it is edited as JSON, in place of the form.
+        var isJSON = false
+        /// Nil for the entries that are stored.
+        var entries: JSONValue?
+        /// The JSON as it was typed.
+        var text: String?
+        var profile: String?
+        var user = ""
+        var tag: String?
         var preview: JSONObject?
         var refusal: Refusal?
+
+        static func stored(asJSON isJSON: Bool) -> MappingDraft { MappingDraft(isJSON: isJSON) }
     }
 
-    private func mappingPage(_ visit: Visit, _ draft: MappingDraft?) async throws -> Page {
+    /// What the provider offers, what the application declares, and what is stored between them.
+    private struct MappingSides {
+        let fields: [JSONObject]
+        let sample: JSONValue
+        let properties: [JSONObject]
+        let entries: [JSONObject]
+        /// The tag of the stored mapping.
+        let tag: String
+        /// The stored revision; nil while there is none.
+        let revision: Int64?
+
+        init(_ place: MappingPlace, _ visit: Visit) async throws {
+            async let offered = visit.read(place.call + ["fields"]).object
+            async let declared = visit.call(.init(.get, ["applications", place.application]))
+            async let properties = visit.list(["applications", place.application, "properties"])
+            var stored: AdministrationCalls.Answer?
+            do { stored = try await visit.call(.init(.get, place.call)) } catch let refusal as Refusal
+                where
+                refusal.status == .notFound
+            {
+                // There is no mapping yet: the application's own tag is what a first one is based on.
+            }
+            let catalogue = try await offered
+            fields = catalogue?["fields"]?.array?.compactMap(\.object) ?? []
+            sample = catalogue?["profile"] ?? .object(JSONObject())
+            self.properties = try await properties.items
+            let application = try await declared.tag
+            tag = stored?.tag ?? application ?? ""
+            entries = stored?.body?.object?["entries"]?.array?.compactMap(\.object) ?? []
+            revision = stored?.body?.object?["revision"]?.integer
+        }
+    }
+
+    private func mappingPage(
+        _ visit: Visit,
+        _ draft: MappingDraft,
+        _ sides: MappingSides? = nil
+    ) async throws -> Page {
         let place = MappingPlace(visit)
-        async let mapping = visit.call(.init(.get, place.call))
         async let revisionList = visit.list(place.call + ["revisions"], query: [("limit", "20")])
-        let (stored, revisions) = try await (mapping, revisionList.items)
-        let entries = stored.body?.object?["entries"] ?? .array([])
-        let tag = draft?.tag ?? stored.tag ?? ""
-        let isOutdated = draft != nil && tag != stored.tag
-        let mayChange = visit.role >= .editor
-        let outdated: HTML = """
-            <div class="alert" role="alert"><p>Somebody has changed this mapping meanwhile. Below is what you have typed; this \
-            is what there is now. Bring both together, then save.</p><pre>\(HTML.json(entries))</pre></div>
-            """
+        let sides = if let sides { sides } else { try await MappingSides(place, visit) }
+        let isOutdated = draft.tag != nil && draft.tag != sides.tag
+        let entries = draft.entries?.array?.compactMap(\.object) ?? sides.entries
+        let rows = MappingRows(
+            entries: entries,
+            properties: sides.properties,
+            outcomes: draft.preview?["entries"]?.array?.compactMap(\.object) ?? [],
+            problems: draft.refusal?.problems ?? []
+        )
+        let body = draft.isJSON ? jsonEditor(draft, entries) : rows.editor(fields: sides.fields)
         let editor = visit.form(
             to: place.path,
             class: "editor",
             """
-            <input type="hidden" name="tag" value="\(isOutdated ? stored.tag ?? "" : tag)">
-            <p class="field"><label for="entries">Entries: provider's field to property</label>
-            <textarea id="entries" name="entries" rows="16" spellcheck="false" aria-describedby="entries-hint">\
-            \(draft?.entries ?? entries.indented(\.text))</textarea>
-            <small id="entries-hint">Each has from and to, and may have type, sync, required, default, whenMissing and \
-            transform, as docs/mapping.md says.</small></p>
-            <p class="field"><label for="profile">A person to try it with</label>
-            <textarea id="profile" name="profile" rows="10" spellcheck="false" aria-describedby="profile-hint">\
-            \(draft?.profile ?? Self.sample)</textarea>
-            <small id="profile-hint">A profile as the provider gives it, for example pasted from its explorer.</small></p>
-            \(HTML.field("user", "Or somebody who is there", value: draft?.user ?? "", hint: """
-            The objectId of a user: what a login would change for them. Leave it empty for a first login.
-            """, attributes: "spellcheck=\"false\""))
+            <input type="hidden" name="tag" value="\(sides.tag)">\
+            <input type="hidden" name="as" value="\(draft.isJSON ? "json" : "form")">
+            \(body)
+            \(tryOut(draft, sides))
             <p class="actions"><button name="do" value="preview">Show what it would write</button>
-            \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: mayChange)</p>
+            \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: visit.role >= .editor)</p>
+            <section id="preview" aria-live="polite" aria-label="What it would write">\
+            \(draft.refusal?.alert ?? "")\(draft.preview.map { summary($0, table: draft.isJSON) } ?? "")</section>
             """
         )
+        let revisions = try await revisionList.items
         var page = Page(
             title: "Mapping of \(place.provider)",
             section: .applications,
-            trail: [
-                ("Applications", "/console/applications"),
-                (place.application, consolePath("applications", place.application)),
-            ],
+            trail: place.trail,
             content: """
-                \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")
+                \(isOutdated ? Self.conflict(entries, sides.entries) : "")
+                \(Self.views(of: place, isJSON: draft.isJSON))
                 \(editor)
-                <section id="preview" aria-live="polite" aria-label="What it would write">\
-                \(draft?.preview.map(Self.preview) ?? "")</section>
                 <h2>Revisions</h2>
-                \(HTML.table("Revisions", ["Revision", "Entries", "By", "Made", "Take back"], revisions.map {
-                    revision($0, place, tag: stored.tag ?? "", visit)
-                }, ifEmpty: "None."))
+                \(HTML.table("Revisions", ["Revision", "By", "Made"], revisions.map { revision in
+                    let number = revision["revision"]?.integer ?? 0
+                    return [
+                        """
+                        <a href="\(place.path)/revisions/\(number)">\(number)</a>\
+                        \(" <span class=\"tag\">active</span>", if: revision["active"]?.bool ?? false)
+                        """,
+                        .value(revision["author"]), .moment(revision["created"]),
+                    ]
+                }, ifEmpty: "None: without a mapping a login writes no properties."))
                 """,
             command: "federation mapping show \(place.application) \(place.provider)",
-            call: "PUT /admin/v1/applications/\(place.application)/mappings/\(place.provider)"
+            call: "PUT /admin/v1/applications/\(place.application)/mappings/\(place.provider)",
+            scripts: [Assets.mapping]
         )
-        if let refusal = draft?.refusal { page.status = refusal.status }
+        if let refusal = draft.refusal { page.status = refusal.status }
         return page
     }
 
-    private func revision(_ revision: JSONObject, _ place: MappingPlace, tag: String, _ visit: Visit) -> [HTML] {
-        let number = revision["revision"]?.integer ?? 0
-        let isActive = revision["active"]?.bool ?? false
-        let rollback = visit.form(
-            to: place.path + "/rollback",
+    private static func views(of place: MappingPlace, isJSON: Bool) -> HTML {
+        """
+        <nav class="spans" aria-label="Views"><a href="\(place.path)"\(" aria-current=\"page\"", if: !isJSON)>Form</a>
+        <a href="\(place.path)?as=json"\(" aria-current=\"page\"", if: isJSON)>JSON</a></nav>
+        """
+    }
+
+    private func jsonEditor(_ draft: MappingDraft, _ entries: [JSONObject]) -> HTML {
+        """
+        <p class="field"><label for="entries">Entries: provider's field to property</label>
+        <textarea id="entries" name="entries" rows="16" spellcheck="false" aria-describedby="entries-hint">\
+        \(draft.text ?? JSONValue.array(entries.map(JSONValue.object)).indented(\.text))</textarea>
+        <small id="entries-hint">Each has from and to, and may have type, sync, required, default, whenMissing and \
+        transform, as docs/mapping.md says.</small></p>
+        """
+    }
+
+    /// For whom it is tried.
+    private func tryOut(_ draft: MappingDraft, _ sides: MappingSides) -> HTML {
+        """
+        <details class="try"\(" open", if: draft.isJSON || draft.profile != nil)><summary>For whom it is tried</summary>
+        <p class="field"><label for="profile">A person</label>
+        <textarea id="profile" name="profile" rows="8" spellcheck="false" aria-describedby="profile-hint">\
+        \(draft.profile ?? sides.sample.indented(\.text))</textarea>
+        <small id="profile-hint">As the provider tells of them, for example pasted from its explorer. This one is made \
+        up.</small></p>
+        \(HTML.field("accessToken", "Or an access token", type: "password", hint: """
+        The profile is fetched by it, when you ask for that. It is not kept, and not shown again.
+        """, attributes: "autocomplete=\"off\" spellcheck=\"false\""))
+        \(HTML.field("user", "Somebody who is there", value: draft.user, hint: """
+        The objectId of a user: what a login would change for them. Leave it empty for a first login.
+        """, attributes: "spellcheck=\"false\""))</details>
+        """
+    }
+
+    /// What somebody else has saved meanwhile, beside what is typed.
+    private static func conflict(_ typed: [JSONObject], _ stored: [JSONObject]) -> HTML {
+        func entry(_ entries: [JSONObject], of property: String) -> JSONObject? {
+            entries.first { $0["to"]?.string == property }
+        }
+        let names = (stored + typed).compactMap { $0["to"]?.string }
+        let properties = names.indices.filter { !names[..<$0].contains(names[$0]) }.map { names[$0] }
+        let rows = properties.compactMap { property -> [HTML]? in
+            let (mine, theirs) = (entry(typed, of: property), entry(stored, of: property))
+            guard mine != theirs else { return nil }
+            func shown(_ entry: JSONObject?) -> HTML { .value(entry.map(JSONValue.object)) }
+            return ["<code>\(property)</code>", shown(theirs), shown(mine)]
+        }
+        return """
+            <div class="alert" role="alert"><p>Somebody has changed this mapping meanwhile. Nothing of theirs is lost, and what \
+            you have typed is below. Save again to replace theirs by yours, where both differ:</p></div>
+            \(HTML.table("Differences", ["Property", "Theirs, as it is stored", "Yours"], rows, ifEmpty: "They are the same."))
             """
-            <input type="hidden" name="revision" value="\(number)"><input type="hidden" name="tag" value="\(tag)">\
-            <button>Go back to \(number)</button>
-            """
-        )
-        return [
-            "\(number)\(" <span class=\"tag\">active</span>", if: isActive)",
-            "<details><summary>\(revision["entries"]?.array?.count ?? 0) entries</summary>"
-                + "<pre>\(HTML.json(revision["entries"] ?? .null))</pre></details>",
-            .value(revision["author"]), .moment(revision["created"]),
-            isActive || visit.role < .editor ? "–" : rollback,
-        ]
     }
 
     private func changeMapping(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
         let place = MappingPlace(visit)
+        let sides = try await MappingSides(place, visit)
         var draft = MappingDraft(
-            entries: try form.value("entries") ?? "",
-            profile: try form.value("profile") ?? "",
+            isJSON: try form.value("as") == "json",
+            profile: try form.value("profile"),
             user: try form.value("user") ?? "",
-            tag: try form.value("tag") ?? ""
+            tag: try form.value("tag")
         )
         do {
             do {
-                let entries = try Self.parsed(draft.entries, "entries")
+                let entries: JSONValue
+                if draft.isJSON {
+                    draft.text = try form.value("entries") ?? ""
+                    entries = try Self.parsed(draft.text ?? "", "entries")
+                } else {
+                    entries = .array(MappingRows.entries(of: form, properties: sides.properties).map(JSONValue.object))
+                }
+                draft.entries = entries
                 if try form.value("do") == "save" {
                     try await visit.call(.init(.put, place.call, body: entries, tag: draft.tag))
-                    return .redirect(place.path)
+                    return .redirect(draft.isJSON ? place.path + "?as=json" : place.path)
                 }
-                var request: JSONObject = ["profile": try Self.parsed(draft.profile, "person"), "mapping": entries]
+                var request: JSONObject = ["mapping": entries]
+                if let token = try form.value("accessToken"), !token.isEmpty {
+                    request.append("accessToken", .string(token))
+                } else {
+                    request.append("profile", try Self.parsed(draft.profile ?? "", "person"))
+                }
                 if !draft.user.isEmpty { request.append("user", .string(draft.user)) }
                 let answer = try await visit.call(.init(.post, place.call + ["preview"], body: .object(request)))
                 draft.preview = answer.body?.object
@@ -147,17 +242,18 @@ extension Console {
         } catch let refusal as Refusal where !refusal.asksForFactor {
             draft.refusal = refusal
         }
-        return .page(try await mappingPage(visit, draft))
+        return .page(try await mappingPage(visit, draft, sides))
     }
 
-    /// What each entry would write, and why.
-    private static func preview(_ preview: JSONObject) -> HTML {
+    /// What the login would be answered; with a table of what each entry would write, and why.
+    private func summary(_ preview: JSONObject, table: Bool) -> HTML {
         let refusal = preview["refusal"]?.object?["message"]?.string
         let missing = (preview["missingPermissions"]?.array ?? []).compactMap(\.string)
         let entries = preview["entries"]?.array?.compactMap(\.object) ?? []
+        let isCreated = preview["created"]?.bool ?? false
         return """
-            <h2>What it would write</h2>
             \(refusal.map { "<div class=\"alert\"><p>The login would be refused: \($0)</p></div>" } ?? "" as HTML)
+            \("<p>This login would create the user.</p>", if: isCreated && refusal == nil)
             \("<p>Permissions that are missing: \(missing.joined(separator: ", "))</p>", if: !missing.isEmpty)
             \(HTML.table("Preview", ["From", "To", "Outcome", "Value", "Now", "Why"], entries.map { entry in
                 let outcome = entry["outcome"]?.string ?? ""
@@ -165,17 +261,61 @@ extension Console {
                     .value(entry["from"]), .value(entry["to"]), "<span class=\"tag \(outcome)\">\(outcome)</span>",
                     .value(entry["value"]), .value(entry["current"]), .value(entry["why"]),
                 ]
-            }, ifEmpty: "There is no entry."))
+            }, ifEmpty: "There is no entry."), if: table)
             """
     }
 
-    private static let sample = """
-        {
-          "id": "1001",
-          "name": "Nora Nordmann",
-          "first_name": "Nora",
-          "last_name": "Nordmann",
-          "email": "nora@example.com"
+    /// A revision, what differs between it and the active one, and the way back to it.
+    private func revisionPage(_ visit: Visit) async throws -> Page {
+        let place = MappingPlace(visit)
+        let number = visit.parameter("revision")
+        let stored = try await visit.call(.init(.get, place.call + ["revisions", number]))
+        let revision = stored.body?.object
+        let active = try await visit.read(place.call).object?["revision"]?.integer ?? 0
+        let isActive = revision?["active"]?.bool ?? false
+        var difference: JSONObject?
+        if !isActive {
+            let ends = [("from", "\(active)"), ("to", number)]
+            difference = try await visit.read(place.call + ["diff"], query: ends.map { (name: $0.0, value: $0.1) })
+                .object
         }
-        """
+        func rows(_ member: String, _ change: HTML) -> [[HTML]] {
+            (difference?[member]?.array ?? []).compactMap(\.object).map { entry in
+                let isPair = entry["into"] != nil
+                return [
+                    change, .value(entry["to"]),
+                    isPair ? .value(entry["from"]) : member == "removed" ? .value(.object(entry)) : "–",
+                    isPair ? .value(entry["into"]) : member == "added" ? .value(.object(entry)) : "–",
+                ]
+            }
+        }
+        let rollback = visit.form(
+            to: place.path + "/rollback",
+            """
+            <input type="hidden" name="revision" value="\(number)">\
+            <input type="hidden" name="tag" value="\(stored.tag ?? "")">\
+            <p class="actions"><button class="primary">Go back to revision \(number)</button></p>
+            """
+        )
+        return Page(
+            title: "Revision \(number)",
+            section: .applications,
+            trail: place.trail + [("Mapping of \(place.provider)", place.path)],
+            content: """
+                <p>Made \(HTML.moment(revision?["created"])) by \(HTML.value(revision?["author"])).\
+                \(" It is the active one.", if: isActive)</p>
+                \(rollback, if: !isActive && visit.role >= .editor)
+                \(isActive ? "" : """
+                <h2>What going back would change</h2>
+                \(HTML.table("Changes", ["Change", "Property", "Now", "Then"],
+                    rows("added", "added") + rows("changed", "changed") + rows("removed", "removed"),
+                    ifEmpty: "Nothing: its entries are those of the active revision."))
+                """)
+                <h2>Entries</h2>
+                <pre>\(HTML.json(revision?["entries"] ?? .null))</pre>
+                """,
+            command: "federation mapping diff \(place.application) \(place.provider) \(active) \(number)",
+            call: "POST /admin/v1/applications/\(place.application)/mappings/\(place.provider)/rollback"
+        )
+    }
 }

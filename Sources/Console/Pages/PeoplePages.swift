@@ -26,7 +26,7 @@ extension Console {
                     let confirmation = try form.value("confirm") ?? ""
                     try await visit.call(.init(.delete, place.call, query: [("confirm", confirmation)], tag: tag))
                     return .redirect(consolePath("applications", place.application, "users"))
-                default: throw Failure(.malformedRequest, "There is no such button.")
+                default: throw Failure.noSuchButton
                 }
                 return .redirect(place.path)
             } catch let refusal as Refusal where !refusal.asksForFactor {

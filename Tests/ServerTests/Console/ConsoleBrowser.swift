@@ -27,12 +27,13 @@ final class ConsoleBrowser {
         try await follow(try await send("GET", path))
     }
 
-    /// Sends the first form of the page that goes to a path, with what is filled in and the button that is pressed; its
-    /// hidden fields are sent as they are.
+    /// Sends the first form of the page that goes to a path, with what is filled in and the button that is pressed.
+    ///
+    /// Its other fields are sent as they stand there. A value of nil unticks a box.
     @discardableResult
     func send(
         formTo path: String,
-        _ values: [String: String] = [:],
+        _ values: [String: String?] = [:],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
         let start = try #require(
@@ -40,8 +41,7 @@ final class ConsoleBrowser {
             "no form to \(path): \(page)",
             sourceLocation: sourceLocation
         )
-        let form = page[start.upperBound...].prefix(upTo: "</form>")
-        var fields = Self.hidden(in: form)
+        var fields = Self.fields(in: page[start.upperBound...].prefix(upTo: "</form>"))
         for (name, value) in values { fields[name] = value }
         return try await post(path, fields)
     }
@@ -60,7 +60,7 @@ final class ConsoleBrowser {
     }
 
     /// What the forms of the page are protected by.
-    var formToken: String? { Self.hidden(in: page[...])["form"] }
+    var formToken: String? { Self.fields(in: page[...])["form"] }
 
     private func follow(_ reply: HTTPReply) async throws -> HTTPReply {
         var reply = reply
@@ -83,14 +83,36 @@ final class ConsoleBrowser {
         return reply
     }
 
-    private static func hidden(in form: Substring) -> [String: String] {
+    /// What the fields of a form hold, by their names: ticked boxes and chosen options as browsers send them.
+    private static func fields(in form: Substring) -> [String: String] {
         var fields: [String: String] = [:]
-        for input in form.split(separator: "<input type=\"hidden\" ").dropFirst() {
-            let parts = input.split(separator: "\"", maxSplits: 4, omittingEmptySubsequences: false)
-            guard parts.count > 3 else { continue }
-            fields[String(parts[1])] = unescaped(String(parts[3]))
+        var lastSelect: String?
+        for element in form.split(separator: "<") {
+            guard let kind = ["input", "select", "textarea", "option"].first(where: element.hasPrefix) else { continue }
+            let end = element.firstIndex(of: ">") ?? element.endIndex
+            let (tag, content) = (element[..<end], element[end...].dropFirst())
+            if kind == "option" {
+                guard let select = lastSelect else { continue }
+                let value = attribute("value", of: tag) ?? unescaped(String(content))
+                if fields[select] == nil || tag.hasSuffix(" selected") { fields[select] = value }
+                continue
+            }
+            lastSelect = nil
+            guard let name = attribute("name", of: tag) else { continue }
+            switch kind {
+            case "select": lastSelect = name
+            case "textarea": fields[name] = unescaped(String(content))
+            case _ where tag.contains("type=\"checkbox\""):
+                if tag.contains(" checked") { fields[name] = attribute("value", of: tag) ?? "on" }
+            default: fields[name] = attribute("value", of: tag) ?? ""
+            }
         }
         return fields
+    }
+
+    private static func attribute(_ name: String, of tag: Substring) -> String? {
+        guard let start = tag.firstRange(of: " \(name)=\"") else { return nil }
+        return unescaped(String(tag[start.upperBound...].prefix { $0 != "\"" }))
     }
 
     private static func unescaped(_ text: String) -> String {

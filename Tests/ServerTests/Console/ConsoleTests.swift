@@ -251,7 +251,7 @@ struct ConsoleTests {
         }
         try await browser.open("\(people)/\(user.objectID)")
         #expect(browser.page.contains("&lt;script&gt;alert"))
-        try await browser.open(Self.mapping)
+        try await browser.open(Self.mapping + "?as=json")
         try await browser.send(formTo: Self.mapping, ["do": "preview", "entries": script, "profile": script])
         #expect(browser.status == 400 && !browser.page.contains("<script>alert"))
         #expect(browser.page.contains("&lt;script&gt;alert"), "what was typed stands there still")
@@ -269,7 +269,7 @@ struct ConsoleTests {
         let token = browser.formToken ?? ""
         for (path, fields) in [
             (path, ["do": "disable"]), (path, ["do": "erase", "confirm": person.objectID]),
-            (Self.mapping, ["do": "save", "entries": "[]"]),
+            (Self.mapping, ["do": "save", "as": "json", "entries": "[]"]),
             ("/console/applications", ["application": "x", "name": "X"]),
         ] {
             let reply = try await browser.post(path, fields.merging(["form": token]) { $1 })
@@ -283,8 +283,8 @@ struct ConsoleTests {
     @Test("what a mapping would write is what the next login writes; two who edit it see each other")
     func mapping() async throws {
         let (first, second) = (try await deployment.browser(.editor), try await deployment.browser(.owner))
-        try await first.open(Self.mapping)
-        try await second.open(Self.mapping)
+        try await first.open(Self.mapping + "?as=json")
+        try await second.open(Self.mapping + "?as=json")
         let entries = #"[{"from": "email", "to": "email"}, {"from": "name", "to": "city", "transform": "uppercase"}]"#
         let profile = #"{"name": "Zoe", "email": "zoe@example.com"}"#
         try await first.send(formTo: Self.mapping, ["do": "preview", "entries": entries, "profile": profile])
@@ -301,7 +301,8 @@ struct ConsoleTests {
         #expect(second.status == 200)
         let revisions = try await deployment.admin().all("applications/shop/mappings/facebook/revisions")
         #expect(revisions.count == 3)
-        try await first.open(Self.mapping)
+        try await first.open(Self.mapping + "/revisions/1")
+        #expect(first.page.contains("What going back would change"), "\(first.page)")
         try await first.send(formTo: Self.mapping + "/rollback")
         #expect(first.status == 200, "\(first.page)")
     }

@@ -59,6 +59,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
 
     private static let reads = [
         AdminRoute("GET", "openapi.json", .viewer),
+        AdminRoute("GET", "application.schema.json", .viewer),
         AdminRoute("GET", "operator", .viewer),
         AdminRoute("POST", "operator/sessions", .viewer, audited: ["operator.session.open"]),
         AdminRoute("GET", "operator/sessions", .viewer),
@@ -98,11 +99,13 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", mapping + "/revisions", .viewer),
         AdminRoute("GET", mapping + "/revisions/{revision}", .viewer),
         AdminRoute("GET", mapping + "/diff?from={revision}&to={revision}", .viewer),
+        AdminRoute("GET", mapping + "/fields", .viewer),
         AdminRoute("POST", mapping + "/preview", .viewer, #"{"profile": {"id": "1"}}"#),
         AdminRoute("GET", otherMapping, .viewer),
         AdminRoute("GET", otherMapping + "/revisions", .viewer),
         AdminRoute("GET", otherMapping + "/revisions/{revision}", .viewer),
         AdminRoute("GET", otherMapping + "/diff?from={revision}&to={revision}", .viewer),
+        AdminRoute("GET", otherMapping + "/fields", .viewer),
         AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
         AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),

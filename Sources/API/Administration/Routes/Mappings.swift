@@ -72,6 +72,11 @@ extension AdministrationRoute {
                     )
                 )
             },
+            .init(.get, mapping + "/fields", .viewer) { call in
+                .value(
+                    try await call.administration.mappingPreviews.fields(of: call.provider, in: call["application"])
+                )
+            },
             .init(.post, mapping + "/preview", .viewer) { call in
                 .value(
                     try await call.administration.mappingPreviews.preview(

@@ -30,5 +30,8 @@ extension AdministrationRoute {
         .init(.get, "openapi.json", .viewer, factor: .none) { _ in
             .text(OpenAPI.management)
         },
+        .init(.get, "application.schema.json", .viewer) { _ in
+            .text(PackageResources.application_schema_json)
+        },
     ]
 }

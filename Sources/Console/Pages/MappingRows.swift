@@ -1,0 +1,177 @@
+import HTTP
+import Vocabulary
+
+/// A mapping as a form: a row for each property, since each is written by one entry at most.
+struct MappingRows {
+    let entries: [JSONObject]
+    let properties: [JSONObject]
+    /// What each entry would do, as a preview tells.
+    let outcomes: [JSONObject]
+    let problems: [Refusal.Problem]
+
+    // MARK: What a form holds
+
+    /// The entries that a form stands for, in the order of its rows.
+    static func entries(of form: FormFields, properties: [JSONObject]) -> [JSONObject] {
+        let values = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+        let types = Dictionary(
+            properties.map { ($0["name"]?.string ?? "", $0["type"]?.string ?? "") },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let prefix = "from-"
+        return form.all.compactMap { field -> JSONObject? in
+            guard field.name.utf8.starts(with: prefix.utf8), !field.value.isEmpty else { return nil }
+            let property = String(field.name.dropFirst(prefix.count))
+            func typed(_ name: String) -> String? {
+                values["\(name)-\(property)"].flatMap { $0.isEmpty ? nil : $0 }
+            }
+            var entry: JSONObject = ["from": .string(field.value), "to": .string(property)]
+            for name in ["type", "sync", "whenMissing"] {
+                if let value = typed(name) { entry.append(name, .string(value)) }
+            }
+            if typed("required") != nil { entry.append("required", .bool(true)) }
+            if let text = typed("default") {
+                entry.append("default", value(text, of: typed("type") ?? types[property] ?? ""))
+            }
+            if let text = typed("transform") { entry.append("transform", transform(text)) }
+            return entry
+        }
+    }
+
+    /// A default as it was typed, for a type: what is no JSON of that kind is a text, and the mapping's own check judges
+    /// it.
+    private static func value(_ text: String, of type: String) -> JSONValue {
+        guard let value = try? JSONParser.parse(text, limits: .request) else { return .string(text) }
+        switch (type, value) {
+        case ("JSON", _), ("INT", .number), ("DOUBLE", .number), ("BOOLEAN", .bool): return value
+        default: return .string(text)
+        }
+    }
+
+    /// JSON, or names with commas between them.
+    private static func transform(_ text: String) -> JSONValue {
+        if let value = try? JSONParser.parse(text, limits: .request) { return value }
+        let names = text.split { $0 == "," || $0 == " " }.map { JSONValue.string(String($0)) }
+        return names.count == 1 ? names[0] : .array(names)
+    }
+
+    /// A value in a field of the form, such that reading it gives the same.
+    private static func typed(_ value: JSONValue?) -> String {
+        switch value {
+        case nil, .null?: ""
+        case .string(let text)?: text
+        case .array(let values)? where !values.isEmpty && values.allSatisfy({ $0.string != nil }):
+            values.count == 1 ? value?.text ?? "" : values.compactMap(\.string).joined(separator: ", ")
+        case let value?: value.text
+        }
+    }
+
+    // MARK: The form
+
+    /// Both sides: what the provider tells of people, and what is written.
+    func editor(fields: [JSONObject]) -> HTML {
+        let paths = fields.map { field -> HTML in
+            let path = field["path"]?.string ?? ""
+            let permission = field["permission"]?.string.map { "<small>needs \($0)</small>" as HTML } ?? ""
+            return """
+                <li data-path="\(path)"><code>\(path)</code> <span>\(field["sample"].map(Self.typed) ?? "")</span>\(permission)</li>
+                """
+        }
+        let names = properties.compactMap { $0["name"]?.string }
+        let others = entries.compactMap { $0["to"]?.string }.filter { !names.contains($0) }
+        let rows =
+            properties.map { row($0["name"]?.string ?? "", type: $0["type"]?.string) }
+            + others.map { row($0, type: nil) }
+        return """
+            <div class="mapping">
+            <section aria-labelledby="fields"><h2 id="fields">What the provider tells</h2><ul class="fields">\(paths)</ul></section>
+            <section aria-labelledby="properties"><h2 id="properties">What is written</h2>
+            <p class="fine">A field's name, or a text with names in braces, such as {first_name} {last_name}. An empty row \
+            writes nothing.</p>
+            <p id="picked" role="status"></p>
+            <ul class="entries">\(rows)</ul></section></div>
+            <datalist id="paths">\(fields.map { "<option value=\"\($0["path"]?.string ?? "")\"></option>" as HTML })</datalist>
+            <datalist id="transforms">\(Self.transforms.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
+            """
+    }
+
+    private static let transforms = [
+        "trim", "lowercase", "uppercase", "first", #"{"join": ", "}"#, #"{"lookup": {"male": "M", "female": "F"}}"#,
+        #"{"date": "dd.MM.yyyy"}"#,
+    ]
+
+    private func row(_ property: String, type: String?) -> HTML {
+        let position = entries.firstIndex { $0["to"]?.string == property }
+        let entry = position.map { entries[$0] }
+        let outcome = outcomes.first { $0["to"]?.string == property }
+        let wrong = problems.filter { $0.entry != nil && $0.entry == position }
+        return """
+            <li class="entry" id="entry-\(property)">
+            <div class="to"><label for="from-\(property)"><code>\(property)</code></label> <span class="tag">\(type ?? "not declared")</span></div>
+            <input id="from-\(property)" name="from-\(property)" list="paths" value="\(Self.typed(entry?["from"]))" \
+            spellcheck="false" autocomplete="off">
+            \(entry.map { options(of: $0, property) } ?? "")
+            <div class="outcome">\(outcome.map(Self.outcome) ?? "")\
+            \(wrong.map { "<p class=\"problem\">\($0.text)</p>" as HTML })</div></li>
+            """
+    }
+
+    private static func outcome(_ outcome: JSONObject) -> HTML {
+        let kind = outcome["outcome"]?.string ?? ""
+        let value = outcome["value"].map { "<bdi>\(Self.typed($0))</bdi>" as HTML } ?? ""
+        let former = outcome["current"].map { " <small>now \(Self.typed($0))</small>" as HTML } ?? ""
+        return """
+            <span class="tag \(kind)">\(kind)</span> \(value)\(former) <small>\(outcome["why"]?.string ?? "")</small>
+            """
+    }
+
+    /// What an entry may have besides, folded up, with what is set in its heading.
+    private func options(of entry: JSONObject, _ property: String) -> HTML {
+        func choice(_ name: String, _ label: String, _ choices: [(value: String, label: String)]) -> HTML {
+            let chosen = entry[name]?.string ?? ""
+            let options = choices.map { choice -> HTML in
+                "<option value=\"\(choice.value)\"\(" selected", if: choice.value == chosen)>\(choice.label)</option>"
+            }
+            return "<label>\(label) <select name=\"\(name)-\(property)\">\(options)</select></label>"
+        }
+        func text(_ name: String, _ label: String, list: String? = nil) -> HTML {
+            """
+            <label>\(label) <input name="\(name)-\(property)" value="\(Self.typed(entry[name]))" \
+            \(list.map { "list=\"\($0)\" " } ?? "" as HTML)spellcheck="false" autocomplete="off"></label>
+            """
+        }
+        let isRequired = entry["required"]?.bool ?? false
+        return """
+            <details><summary>\(Self.words(entry))</summary>
+            \(choice("sync", "Written", Self.syncs)) \(choice("type", "Read as", Self.types))
+            \(text("transform", "Changed by", list: "transforms")) \(text("default", "Else"))
+            \(choice("whenMissing", "When it is missing", Self.absences))
+            <label><input type="checkbox" name="required-\(property)" value="yes"\(" checked", if: isRequired)> \
+            Without it the login fails</label></details>
+            """
+    }
+
+    private static let syncs: [(value: String, label: String)] = [
+        (value: "", label: "at every login"), ("firstLogin", "at the first login"), ("ifEmpty", "while it is empty"),
+        ("untilEdited", "until somebody edits it"),
+    ]
+
+    private static let types =
+        [(value: "", label: "the property's type")]
+        + ["STRING", "TEXT", "INT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "JSON"].map { (value: $0, label: $0) }
+
+    private static let absences: [(value: String, label: String)] = [
+        (value: "", label: "as the profile says"), ("keep", "what was there stays"), ("clear", "it is emptied"),
+    ]
+
+    /// What is set, in a few words.
+    private static func words(_ entry: JSONObject) -> String {
+        let sync = syncs.first { $0.value == (entry["sync"]?.string ?? "") }?.label ?? syncs[0].label
+        let others: [String?] = [
+            entry["required"]?.bool == true ? "required" : nil, entry["type"]?.string.map { "as \($0)" },
+            entry["transform"].map(typed), entry["default"].map { "else \(typed($0))" },
+            entry["whenMissing"]?.string,
+        ]
+        return ([sync] + others.compactMap(\.self)).joined(separator: " · ")
+    }
+}

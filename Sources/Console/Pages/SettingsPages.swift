@@ -1,0 +1,330 @@
+import API
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Vocabulary
+
+/// The settings of an application by subject, and those of its providers.
+extension Console {
+    func mountSettings(on router: Router<ManagementContext>) {
+        page("/console/applications/{application}/settings", on: router) { visit in
+            try await settingsPage(visit, nil, nil)
+        }
+        action("/console/applications/{application}/settings", on: router) { visit, form in
+            let id = visit.parameter("application")
+            do {
+                let schema = try await visit.schema()
+                let subject = Subject(try form.value("subject"), schema)
+                let stored = try await visit.read(["applications", id]).object
+                let patch = try subject.form(schema).patch(form, of: stored?["settings"]?.object ?? JSONObject())
+                let body: JSONValue = .object(["settings": .object(patch)])
+                try await visit.call(.init(.patch, ["applications", id], body: body, tag: try form.value("tag")))
+                return .redirect(HTML.link(consolePath("applications", id, "settings"), [("subject", subject.id)]))
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await settingsPage(visit, form, refusal))
+            }
+        }
+        page("/console/applications/{application}/providers/{provider}", on: router) { visit in
+            try await providerPage(visit)
+        }
+        action("/console/applications/{application}/providers/{provider}", on: router) { visit, form in
+            try await changeProvider(visit, form)
+        }
+        action("/console/applications/{application}/providers/{provider}/check", on: router) { visit, _ in
+            do {
+                let check = try await visit.call(.init(.post, ProviderPlace(visit).call + ["check"])).body?.object
+                return .page(try await providerPage(visit, check: check))
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await providerPage(visit, nil, refusal))
+            }
+        }
+    }
+
+    // MARK: An application
+
+    /// What belongs together on one page.
+    private struct Subject {
+        let id: String
+        let title: String
+        let members: [String]
+
+        /// All subjects; what the schema has and none of them names is in the last one.
+        static func all(_ schema: JSONObject) -> [Subject] {
+            let named = [
+                Subject(
+                    id: "sessions",
+                    title: "Sessions",
+                    members: [
+                        "sessionIdleSeconds", "sessionAbsoluteSeconds", "multipleLogins", "mostSessions",
+                        "excessLogins",
+                    ]
+                ),
+                Subject(
+                    id: "passwords",
+                    title: "Registration and passwords",
+                    members: [
+                        "registration", "identityProperty", "passwords", "lock", "reauthentication",
+                        "tellUnknownLogins",
+                    ]
+                ),
+                Subject(id: "secondFactor", title: "Second factor", members: ["secondFactor"]),
+                Subject(
+                    id: "clients",
+                    title: "Clients",
+                    members: [
+                        "allowedOrigins", "hostNames", "clientKeys", "clientMapping", "dynamicProperties",
+                        "undeclaredProperties", "offsetlessTimes",
+                    ]
+                ),
+                Subject(id: "tokens", title: "Signed tokens", members: ["tokens"]),
+                Subject(id: "rights", title: "Roles and rights", members: ["roles", "collection"]),
+                Subject(id: "pages", title: "Pages for people", members: ["pages"]),
+            ]
+            let known = Set(named.flatMap(\.members))
+            let others = SchemaForm.members(of: schema, at: place).filter { !known.contains($0) }
+            return others.isEmpty ? named : named + [Subject(id: "others", title: "Others", members: others)]
+        }
+
+        private static let place = ["properties", "settings"]
+
+        init(id: String, title: String, members: [String]) {
+            (self.id, self.title, self.members) = (id, title, members)
+        }
+
+        /// The subject of that id; the first one for any other.
+        init(_ id: String?, _ schema: JSONObject) {
+            let all = Self.all(schema)
+            self = all.first { $0.id == id } ?? all[0]
+        }
+
+        func form(_ schema: JSONObject) -> SchemaForm { SchemaForm(schema, at: Self.place, members: members) }
+    }
+
+    private func settingsPage(_ visit: Visit, _ typed: FormFields?, _ refusal: Refusal?) async throws -> Page {
+        let id = visit.parameter("application")
+        let path = consolePath("applications", id, "settings")
+        async let asked = visit.schema()
+        let stored = try await visit.call(.init(.get, ["applications", id]))
+        let schema = try await asked
+        let subject = Subject(try typed?.value("subject") ?? visit.query["subject"], schema)
+        let form = subject.form(schema)
+        let links = Subject.all(schema).map { other -> HTML in
+            """
+            <a href="\(HTML.link(path, [("subject", other.id)]))"\(" aria-current=\"page\"", if: other.id == subject.id)>\
+            \(other.title)</a>
+            """
+        }
+        let fields = form.fields(
+            stored.body?.object?["settings"]?.object ?? JSONObject(),
+            typed: typed,
+            problems: refusal?.problems ?? [],
+            at: "/settings"
+        )
+        let editing = visit.form(
+            to: path,
+            """
+            <input type="hidden" name="subject" value="\(subject.id)">\
+            <input type="hidden" name="tag" value="\(stored.tag ?? "")">
+            \(fields)<p class="actions"><button class="primary">Save</button></p>
+            """
+        )
+        let warnings = stored.body?.object?["warnings"]?.array?.compactMap(\.string) ?? []
+        var page = Page(
+            title: "Settings: \(subject.title)",
+            section: .applications,
+            trail: Self.trail(of: id),
+            content: """
+                <nav class="spans" aria-label="Subjects">\(links)</nav>
+                \(HTML.warnings(warnings))\(refusal.map(Self.alert) ?? "")
+                \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
+                """,
+            command: "federation application show \(id); federation apply FILE",
+            call: "PATCH /admin/v1/applications/\(id)"
+        )
+        if let refusal { page.status = refusal.status }
+        return page
+    }
+
+    /// What was refused; when somebody else was faster, what to do then.
+    private static func alert(_ refusal: Refusal) -> HTML {
+        guard refusal.isOutdated else { return refusal.alert }
+        return """
+            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile, and nothing of theirs is lost. Below \
+            is what you have typed: look whether it still holds, and save again.</p></div>
+            """
+    }
+
+    static func trail(of application: String) -> [(title: String, path: String)] {
+        [("Applications", "/console/applications"), (application, consolePath("applications", application))]
+    }
+
+    // MARK: A provider
+
+    private struct ProviderPlace {
+        let application: String
+        let provider: String
+
+        init(_ visit: Visit) {
+            application = visit.parameter("application")
+            provider = visit.parameter("provider")
+        }
+
+        var path: String { consolePath("applications", application, "providers", provider) }
+        var call: [String] { ["applications", application, "providers", provider] }
+    }
+
+    /// The settings of a provider, as the schema describes its kind.
+    private struct ProviderSettings {
+        let stored: JSONObject?
+        let tag: String
+        let kind: String
+        let form: SchemaForm
+        /// The members of an app: its id first, then secrets and others.
+        let appFields: [(name: String, isSecret: Bool)]
+
+        init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
+            async let asked = visit.schema()
+            async let application = visit.call(.init(.get, ["applications", place.application]))
+            var found: AdministrationCalls.Answer?
+            do { found = try await visit.call(.init(.get, place.call)) } catch let refusal as Refusal
+                where
+                refusal.status == .notFound
+            {
+                // It is set up by the first form that is sent.
+            }
+            let schema = try await asked
+            stored = found?.body?.object
+            let ofApplication = try await application.tag
+            tag = found?.tag ?? ofApplication ?? ""
+            kind = stored?["kind"]?.string ?? chosen ?? place.provider
+            let node = ["properties", "providers", "properties", kind]
+            let members = SchemaForm.members(of: schema, at: node)
+            guard !members.isEmpty else {
+                throw Refusal(Failure(.notFound, "There is no kind of provider that is called \(kind)."))
+            }
+            form = SchemaForm(schema, at: node, members: members.filter { $0 != "kind" && $0 != "apps" })
+            let app = (node + ["properties", "apps", "items", "properties"])
+                .reduce(schema as JSONObject?) { $0?[$1]?.object }
+            appFields = (app?.members ?? []).map { ($0.key, $0.value.object?["$ref"]?.string == "#/$defs/secret") }
+        }
+
+        /// The apps that a form names, without those that are ticked to go.
+        func apps(of form: FormFields) throws -> [JSONValue] {
+            let count = (stored?["apps"]?.array?.count ?? 0) + 1
+            return try (0..<count).compactMap { row in
+                guard try form.value("app-\(row)-remove") == nil else { return nil }
+                let members = try appFields.compactMap { field -> JSONObject.Member? in
+                    guard let text = try form.value("app-\(row)-\(field.name)"), !text.isEmpty else { return nil }
+                    return .init(field.name, .string(text))
+                }
+                return members.isEmpty ? nil : .object(JSONObject(members))
+            }
+        }
+    }
+
+    private func providerPage(
+        _ visit: Visit,
+        _ typed: FormFields? = nil,
+        _ refusal: Refusal? = nil,
+        check: JSONObject? = nil
+    ) async throws -> Page {
+        let place = ProviderPlace(visit)
+        let settings = try await ProviderSettings(place, visit, kind: visit.query["kind"])
+        let stored = settings.stored
+        let fields: HTML = """
+            \(apps(settings, typed))
+            <h2>Settings</h2>
+            \(settings.form.fields(stored ?? JSONObject(), typed: typed, problems: refusal?.problems ?? []))
+            """
+        let editing = visit.form(
+            to: place.path,
+            """
+            <input type="hidden" name="tag" value="\(settings.tag)"><input type="hidden" name="kind" value="\(settings.kind)">
+            \(fields)<p class="actions"><button class="primary">Save</button></p>
+            """
+        )
+        let checking = visit.form(
+            to: place.path + "/check",
+            "<button>Ask \(place.provider) whether all is well</button>"
+        )
+        let mapping = consolePath("applications", place.application, "mappings", place.provider)
+        var page = Page(
+            title: place.provider,
+            section: .applications,
+            trail: Self.trail(of: place.application),
+            content: """
+                \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\(refusal.map(Self.alert) ?? "")
+                \(check.map(Self.verdict) ?? "")
+                <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
+                \(checking, if: stored != nil && visit.role >= .editor)</div>
+                \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
+                """,
+            command: "federation provider check \(place.application) \(place.provider)",
+            call: "PATCH /admin/v1/applications/\(place.application)/providers/\(place.provider)"
+        )
+        if let refusal { page.status = refusal.status }
+        return page
+    }
+
+    private func apps(_ settings: ProviderSettings, _ typed: FormFields?) -> HTML {
+        let stored = settings.stored?["apps"]?.array?.compactMap(\.object) ?? []
+        let rows = (stored + [JSONObject()]).enumerated().map { row, app -> HTML in
+            let isNew = row == stored.count
+            let inputs = settings.appFields.map { field -> HTML in
+                let name = "app-\(row)-\(field.name)"
+                let known = (try? typed?.value(name)) ?? app[field.name]?.string ?? ""
+                let hint: HTML =
+                    field.isSecret && !isNew
+                    ? "<small>set \(HTML.moment(app[field.name]?.object?["changed"])); empty, it stays</small>" : ""
+                return """
+                    <label>\(field.name) <input name="\(name)" \(field.isSecret ? "type=\"password\" autocomplete=\"new-password\"" : "value=\"\(known)\"" as HTML) \
+                    spellcheck="false">\(hint)</label>
+                    """
+            }
+            let removal: HTML =
+                "<label class=\"tick\"><input type=\"checkbox\" name=\"app-\(row)-remove\" value=\"yes\"> Remove this app</label>"
+            return
+                "<fieldset class=\"app\"><legend>\(isNew ? "A further app" : "App")</legend>\(inputs)\(removal, if: !isNew)</fieldset>"
+        }
+        return "<h2>Apps</h2>\(rows)"
+    }
+
+    private func changeProvider(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
+        let place = ProviderPlace(visit)
+        do {
+            let settings = try await ProviderSettings(place, visit, kind: try form.value("kind"))
+            var patch = try settings.form.patch(form, of: settings.stored ?? JSONObject())
+            patch.append("apps", .array(try settings.apps(of: form)))
+            if settings.stored == nil, settings.kind != place.provider {
+                patch.append("kind", .string(settings.kind))
+            }
+            let method: HTTPRequest.Method = settings.stored == nil ? .put : .patch
+            try await visit.call(.init(method, place.call, body: .object(patch), tag: try form.value("tag")))
+            return .redirect(place.path)
+        } catch let refusal as Refusal where !refusal.asksForFactor {
+            return .page(try await providerPage(visit, form, refusal))
+        }
+    }
+
+    /// What the provider says of each app.
+    static func verdict(_ check: JSONObject) -> HTML {
+        let rows = (check["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
+            let isWell = app["ok"]?.bool ?? false
+            return [
+                .value(app["appId"] ?? app["consumerKey"]), .value(app["name"]),
+                "<span class=\"tag \(isWell ? "ENABLED" : "refused")\">\(isWell ? "well" : "not well")</span>",
+                .value(app["problem"]),
+            ]
+        }
+        return """
+            <section aria-labelledby="verdict"><h2 id="verdict">What the provider says</h2>
+            \(HTML.warnings(check["warnings"]?.array?.compactMap(\.string) ?? []))
+            \(HTML.table("Apps", ["App", "Name", "State", "What to do"], rows, ifEmpty: "There is no app yet."))</section>
+            """
+    }
+}
+
+extension Visit {
+    /// The JSON Schema of application documents.
+    func schema() async throws -> JSONObject { try await read(["application.schema.json"]).object ?? JSONObject() }
+}

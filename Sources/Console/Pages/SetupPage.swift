@@ -1,0 +1,297 @@
+import API
+import HTTP
+import Hummingbird
+import Vocabulary
+
+/// The way from an app id and its secret to the first login, step by step. What is done is read from the application, so
+/// it can be left and gone on with at any time, and by anybody.
+extension Console {
+    func mountSetup(on router: Router<ManagementContext>) {
+        let path: RouterPath = "/console/applications/{application}/setup"
+        page(path, on: router) { visit in try await setupPage(visit) }
+        action(path, on: router) { visit, form in
+            var outcome = SetupOutcome(step: try form.value("do") ?? "")
+            do {
+                try await carryOut(&outcome, form, visit)
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                outcome.refusal = refusal
+            }
+            return .page(try await setupPage(visit, outcome, form))
+        }
+    }
+
+    /// What a step has led to.
+    private struct SetupOutcome {
+        let step: String
+        var refusal: Refusal?
+        /// The key that was made, which is shown once.
+        var key: JSONObject?
+        /// What the provider says of its apps.
+        var check: JSONObject?
+        /// What a login would write.
+        var preview: JSONObject?
+    }
+
+    /// What most applications want of a profile: the field, the property and its type.
+    private static let usual = [
+        ("email", "email", "STRING"), ("name", "name", "STRING"), ("first_name", "givenName", "STRING"),
+        ("last_name", "familyName", "STRING"), ("picture.data.url", "avatar", "TEXT"),
+    ]
+
+    private static let provider = "facebook"
+
+    private func carryOut(_ outcome: inout SetupOutcome, _ form: FormFields, _ visit: Visit) async throws {
+        let application = ["applications", visit.parameter("application")]
+        // Nothing of anybody's is overwritten: each step adds what is not there yet.
+        func tag() async throws -> String? { try await visit.call(.init(.get, application)).tag }
+        switch outcome.step {
+        case "provider":
+            let app: JSONObject = [
+                "appId": .string(try form.value("appId") ?? ""),
+                "appSecret": .string(try form.value("appSecret") ?? ""),
+            ]
+            let body: JSONValue = .object(["apps": .array([.object(app)])])
+            try await visit.call(
+                .init(.put, application + ["providers", Self.provider], body: body, tag: try await tag())
+            )
+            fallthrough
+        case "check":
+            let check = application + ["providers", Self.provider, "check"]
+            outcome.check = try await visit.call(.init(.post, check)).body?.object
+        case "mapping":
+            let declared = try await visit.list(application + ["properties"]).items.compactMap { $0["name"]?.string }
+            let wanted = try Self.usual.filter { try form.value("use-\($0.1)") != nil }
+            for (_, name, type) in wanted where !declared.contains(name) {
+                let body: JSONValue = .object(["name": .string(name), "type": .string(type)])
+                try await visit.call(.init(.post, application + ["properties"], body: body, tag: try await tag()))
+            }
+            let entries = wanted.map { JSONValue.object(["from": .string($0.0), "to": .string($0.1)]) }
+            let mapping = application + ["mappings", Self.provider]
+            try await visit.call(.init(.put, mapping, body: .array(entries), tag: try await tag()))
+        case "key":
+            let body: JSONValue = .object(["label": .string(try form.value("label") ?? "")])
+            outcome.key = try await visit.call(.init(.post, application + ["keys"], body: body)).body?.object
+        case "try":
+            let body: JSONValue = .object(["accessToken": .string(try form.value("accessToken") ?? "")])
+            let preview = application + ["mappings", Self.provider, "preview"]
+            outcome.preview = try await visit.call(.init(.post, preview, body: body)).body?.object
+        default: throw Refusal(.noSuchButton)
+        }
+    }
+
+    private func setupPage(
+        _ visit: Visit,
+        _ outcome: SetupOutcome? = nil,
+        _ form: FormFields? = nil
+    ) async throws -> Page {
+        let id = visit.parameter("application")
+        async let asked = visit.read(["applications", id, "document"])
+        async let counts = visit.read(["logins", "counts"], query: [("application", id), ("hours", "168")])
+        let keys = try await visit.list(["applications", id, "keys"]).items
+        let document = try await asked.object
+        let logins = try await counts.object?["buckets"]?.array?.compactMap(\.object) ?? []
+        let hasLogins = logins.contains { $0["outcome"]?.string != "refused" }
+        let apps = document?["providers"]?.object?[Self.provider]?.object?["apps"]?.array?.compactMap(\.object) ?? []
+        let mapping = document?["mapping"]?.object?[Self.provider]
+        let entries = mapping?.array?.count ?? mapping?.object?.members.count ?? 0
+        let steps = SetupSteps(path: consolePath("applications", id, "setup"), application: id, visit: visit)
+        let typed = { (name: String) in (try? form?.value(name)) ?? "" }
+        let parts: [(name: String, title: String, isDone: Bool, content: HTML)] = [
+            ("provider", "The app at Facebook", !apps.isEmpty, steps.provider(apps, typed("appId"), outcome?.check)),
+            ("mapping", "What is kept of people", entries > 0, steps.mapping(entries, Self.usual)),
+            ("key", "A key for your clients", !keys.isEmpty, steps.key(keys, made: outcome?.key)),
+            ("try", "A try", hasLogins, steps.attempt(outcome?.preview)),
+            ("call", "The first login", hasLogins, steps.call(outcome?.key?["key"]?.string, at: publicURL, hasLogins)),
+        ]
+        let next = parts.first { !$0.isDone }?.name
+        let items = parts.map { part -> HTML in
+            // A check belongs to the step whose app it asks about.
+            let isHere = outcome?.step == part.name || outcome?.step == "check" && part.name == "provider"
+            return """
+                <li id="step-\(part.name)"\(" aria-current=\"step\"", if: part.name == next)>
+                <h2>\(part.title) \("<span class=\"tag ENABLED\">done</span>", if: part.isDone)</h2>
+                \((isHere ? outcome?.refusal?.alert : nil) ?? "")\(part.content)</li>
+                """
+        }
+        var page = Page(
+            title: "Setting up \(document?["name"]?.string ?? id)",
+            section: .applications,
+            trail: Self.trail(of: id),
+            content: "<ol class=\"steps\">\(items)</ol>",
+            command: "federation apply FILE",
+            call: "PUT /admin/v1/applications/\(id)/document"
+        )
+        if let refusal = outcome?.refusal { page.status = refusal.status }
+        return page
+    }
+}
+
+/// What stands in each step.
+private struct SetupSteps {
+    let path: String
+    let application: String
+    let visit: Visit
+
+    func provider(_ apps: [JSONObject], _ typed: String, _ check: JSONObject?) -> HTML {
+        guard !apps.isEmpty else {
+            let form = visit.form(
+                to: path,
+                """
+                <p>At <strong>developers.facebook.com</strong> open the app, then "App settings", "Basic". Copy both from \
+                there.</p>
+                \(HTML.field("appId", "App id", value: typed, attributes: "required inputmode=\"numeric\" spellcheck=\"false\""))
+                \(HTML.field("appSecret", "App secret", type: "password", hint: """
+                It is encrypted before it is stored, and never shown again.
+                """, attributes: "required autocomplete=\"new-password\" spellcheck=\"false\""))
+                <p class="actions"><button name="do" value="provider" class="primary">Save and ask Facebook</button></p>
+                """
+            )
+            return visit.role >= .owner ? form : "<p>An owner sets this up.</p>"
+        }
+        let asking = visit.form(
+            to: path,
+            "<p class=\"actions\"><button name=\"do\" value=\"check\">Ask Facebook whether all is well</button></p>"
+        )
+        return """
+            <p>Apps: \(apps.map { "<code>\($0["appId"]?.string ?? "")</code> " as HTML })\
+            <a href="\(consolePath("applications", application, "providers", "facebook"))">Change them</a></p>
+            \(check.map(Console.verdict) ?? "")\(asking, if: visit.role >= .editor)
+            """
+    }
+
+    func mapping(_ entries: Int, _ usual: [(String, String, String)]) -> HTML {
+        let editor = consolePath("applications", application, "mappings", "facebook")
+        guard entries == 0 else {
+            return "<p>\(entries) fields are mapped. <a href=\"\(editor)\">Edit the mapping</a></p>"
+        }
+        let choices = usual.map { field, property, type -> HTML in
+            """
+            <li><label class="tick"><input type="checkbox" name="use-\(property)" value="yes" checked> \
+            <code>\(field)</code> into <code>\(property)</code> <small>\(type)</small></label></li>
+            """
+        }
+        let form = visit.form(
+            to: path,
+            """
+            <p>Which fields of a profile are written into which properties of the user. More can be added later.</p>
+            <ul class="plain">\(choices)</ul>
+            <p class="actions"><button name="do" value="mapping" class="primary">Declare and map them</button>
+            <a class="button" href="\(editor)">Choose myself</a></p>
+            """
+        )
+        return visit.role >= .editor ? form : "<p>An editor sets this up.</p>"
+    }
+
+    func key(_ keys: [JSONObject], made: JSONObject?) -> HTML {
+        if let made { return .made(key: made) }
+        guard keys.isEmpty else {
+            let labels = keys.map { "<code>\($0["label"]?.string ?? "")</code> " as HTML }
+            return """
+                <p>Keys: \(labels)<a href="\(consolePath("applications", application, "keys"))">Make another one</a></p>
+                """
+        }
+        let form = visit.form(
+            to: path,
+            """
+            <p>Clients name the application by it; it is no secret of theirs.</p>
+            \(HTML.field("label", "Label", value: "app", attributes: "required spellcheck=\"false\""))
+            <p class="actions"><button name="do" value="key" class="primary">Make the key</button></p>
+            """
+        )
+        return visit.role >= .owner ? form : "<p>An owner makes it.</p>"
+    }
+
+    func attempt(_ preview: JSONObject?) -> HTML {
+        let refusal = preview?["refusal"]?.object?["message"]?.string
+        let rows = (preview?["entries"]?.array ?? []).compactMap(\.object).map { entry -> [HTML] in
+            let outcome = entry["outcome"]?.string ?? ""
+            return [
+                .value(entry["from"]), .value(entry["to"]), "<span class=\"tag \(outcome)\">\(outcome)</span>",
+                .value(entry["value"]), .value(entry["why"]),
+            ]
+        }
+        let shown: HTML = """
+            \(refusal.map { "<div class=\"alert\" role=\"alert\"><p>The login would be refused: \($0)</p></div>" } ?? "" as HTML)
+            \(HTML.table("Preview", ["From", "To", "Outcome", "Value", "Why"], rows, ifEmpty: "Nothing would be written."), if: refusal == nil)
+            """
+        let form = visit.form(
+            to: path,
+            """
+            <p>With an access token of the app, such as the Graph API Explorer gives for a test user, you see what a login \
+            would write. Nothing is written, and the token is not kept.</p>
+            \(HTML.field("accessToken", "Access token", type: "password", attributes: """
+            required autocomplete="off" spellcheck="false"
+            """))
+            <p class="actions"><button name="do" value="try">Show what a login would write</button></p>
+            """
+        )
+        return "\(preview == nil ? "" : shown)\(form)"
+    }
+
+    /// How clients call it.
+    func call(_ key: String?, at publicURL: String?, _ hasLogins: Bool) -> HTML {
+        let server = publicURL ?? "https://YOUR-HOST"
+        let known = key ?? "KEY"
+        let base = "\(server)/\(application)/\(known)"
+        let snippets: [(String, String)] = [
+            (
+                "curl",
+                """
+                curl \(base)/users/loginWithFacebook \\
+                  -H 'Content-Type: application/json' \\
+                  -d '{"accessToken": "TOKEN", "fieldsMapping": {}}'
+                """
+            ),
+            (
+                "JavaScript",
+                """
+                const reply = await fetch('\(base)/users/loginWithFacebook', {
+                  method: 'POST',
+                  headers: { 'Content-Type': 'application/json' },
+                  body: JSON.stringify({ accessToken, fieldsMapping: {} })
+                })
+                const user = await reply.json()   // user['user-token'] is the session
+                """
+            ),
+            (
+                "Swift",
+                """
+                var request = URLRequest(url: URL(string: "\(base)/users/loginWithFacebook")!)
+                request.httpMethod = "POST"
+                request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+                request.httpBody = try JSONSerialization.data(
+                    withJSONObject: ["accessToken": AccessToken.current!.tokenString, "fieldsMapping": [:]])
+                let (data, reply) = try await URLSession.shared.data(for: request)
+                """
+            ),
+            (
+                "Kotlin",
+                """
+                val body = JSONObject(mapOf("accessToken" to AccessToken.getCurrentAccessToken()!!.token,
+                    "fieldsMapping" to JSONObject())).toString()
+                val request = Request.Builder().url("\(base)/users/loginWithFacebook")
+                    .post(body.toRequestBody("application/json".toMediaType())).build()
+                val reply = OkHttpClient().newCall(request).execute()
+                """
+            ),
+            (
+                "Backendless SDK, JavaScript",
+                """
+                Backendless.serverURL = '\(server)'
+                Backendless.initApp('\(application)', '\(known)')
+                const user = await Backendless.UserService.loginWithFacebookSdk(accessToken, {})
+                """
+            ),
+        ]
+        let shown = snippets.map { title, code -> HTML in
+            "<details\(" open", if: title == "curl")><summary>\(title)</summary><pre>\(code)</pre></details>"
+        }
+        return """
+            <p>\(hasLogins ? "People have logged in." : "Nobody has logged in yet; as soon as somebody has, it is in the log.") \
+            <a href="\(HTML.link("/console/logins", [("application", application)]))">The log of logins</a></p>
+            \("<p class=\"fine\">KEY stands for a key of the application, which is shown only where it is made.</p>", if: key == nil)
+            \("<p class=\"fine\">YOUR-HOST stands for the service: FEDERATION_PUBLIC_URL is not set.</p>", if: publicURL == nil)
+            \(shown)
+            """
+    }
+}

@@ -1,0 +1,264 @@
+import HTTP
+import Vocabulary
+
+/// A form for what the JSON Schema of application documents describes, with the meaning and the default of each field
+/// beside it.
+///
+/// The schema is the one source of what there is; the administration judges what is typed.
+struct SchemaForm {
+    /// What a value is, as far as a form has to know.
+    private enum Kind {
+        case flag
+        /// One of these; nil stands for null.
+        case choice([String?])
+        case number(least: Int64?, most: Int64?)
+        case text
+        /// A text, or texts, each in a line of its own.
+        case lines(choices: [String])
+        /// What is given once and never shown.
+        case secret
+        /// Anything else.
+        case json
+    }
+
+    private struct Field {
+        /// The names that lead to it from the top of the form's values.
+        let path: [String]
+        let kind: Kind
+        let meaning: String
+        let usual: JSONValue?
+        let example: String?
+
+        /// As forms and messages call it.
+        var name: String { path.joined(separator: ".") }
+        var pointer: String { "/" + path.joined(separator: "/") }
+    }
+
+    private let fields: [Field]
+
+    /// A form for members of an object of the schema.
+    ///
+    /// - Parameters:
+    ///   - root: The schema as a whole.
+    ///   - pointer: The names that lead from it to the object whose members are shown.
+    ///   - members: Which of them, in their order.
+    init(_ root: JSONObject, at pointer: [String], members: [String]) {
+        let object = pointer.reduce(root as JSONObject?) { $0?[$1]?.object } ?? JSONObject()
+        fields = members.flatMap { name in
+            object["properties"]?.object?[name]?.object.map { Self.fields(of: $0, at: [name], root) } ?? []
+        }
+    }
+
+    /// The members of an object of the schema.
+    static func members(of root: JSONObject, at pointer: [String]) -> [String] {
+        let object = pointer.reduce(root as JSONObject?) { $0?[$1]?.object }
+        return object?["properties"]?.object?.members.map(\.key) ?? []
+    }
+
+    private static func fields(of node: JSONObject, at path: [String], _ root: JSONObject) -> [Field] {
+        let schema = resolved(node, root)
+        if let members = schema["properties"]?.object?.members, schema["oneOf"] == nil {
+            return members.flatMap { member in
+                member.value.object.map { fields(of: $0, at: path + [member.key], root) } ?? []
+            }
+        }
+        let field = Field(
+            path: path,
+            kind: kind(of: schema, root),
+            meaning: schema["description"]?.string ?? "",
+            usual: schema["default"],
+            example: schema["examples"]?.array?.first?.string
+                ?? schema["items"]?.object.flatMap { resolved($0, root)["examples"]?.array?.first?.string }
+        )
+        return [field]
+    }
+
+    /// A node with what it refers to; its own members count before those.
+    private static func resolved(_ node: JSONObject, _ root: JSONObject) -> JSONObject {
+        guard let reference = node["$ref"]?.string, reference.hasPrefix("#/") else { return node }
+        let target = reference.split(separator: "/").dropFirst()
+            .reduce(root as JSONObject?) { $0?[String($1)]?.object }
+        guard let target else { return node }
+        return JSONObject(node.members + resolved(target, root).members)
+    }
+
+    private static func kind(of schema: JSONObject, _ root: JSONObject) -> Kind {
+        if let choices = schema["enum"]?.array { return .choice(choices.map(\.string)) }
+        let types = schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string ?? ""]
+        switch types.first(where: { $0 != "null" }) ?? "" {
+        case "boolean": return .flag
+        case "integer": return .number(least: schema["minimum"]?.integer, most: schema["maximum"]?.integer)
+        case "string": return .text
+        case "array":
+            let items = schema["items"]?.object.map { resolved($0, root) }
+            let choices = items?["enum"]?.array?.compactMap(\.string) ?? []
+            return items?["type"]?.string == "string" || !choices.isEmpty ? .lines(choices: choices) : .json
+        default:
+            let ways = schema["oneOf"]?.array?.compactMap(\.object) ?? []
+            return ways.contains { $0["$ref"]?.string == "#/$defs/secret" } ? .secret : .json
+        }
+    }
+
+    // MARK: The form
+
+    /// The fields with what they hold.
+    ///
+    /// - Parameters:
+    ///   - values: What is stored.
+    ///   - typed: What was typed, when it could not be stored.
+    ///   - problems: Why not.
+    ///   - place: The pointer in front of those of the fields, such as `/settings`.
+    /// - Returns: A row for each.
+    func fields(_ values: JSONObject, typed: FormFields?, problems: [Refusal.Problem], at place: String = "") -> HTML {
+        let typed = typed.map { form in
+            Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+        }
+        return fields.map { field in
+            let value = Self.value(at: field.path, in: values)
+            let wrong = problems.filter {
+                $0.place == place + field.pointer || $0.place.hasPrefix(place + field.pointer + "/")
+            }
+            return Self.row(field, value, typed: typed.map { $0[field.name] ?? "" }, wrong.map(\.text))
+        }
+        .joined()
+    }
+
+    private static func row(_ field: Field, _ value: JSONValue?, typed: String?, _ problems: [String]) -> HTML {
+        let id = "field-" + field.name
+        let said = typed ?? text(value)
+        let described: HTML = """
+            id="\(id)" name="\(field.name)" aria-describedby="\(id)-hint"\(" aria-invalid=\"true\"", if: !problems.isEmpty)
+            """
+        let control: HTML =
+            switch field.kind {
+            case .flag:
+                """
+                <input type="checkbox" value="true" \(described)\
+                \(" checked", if: typed.map { !$0.isEmpty } ?? (value?.bool ?? false))>
+                """
+            case .choice(let choices):
+                """
+                <select \(described)>\(choices.map { choice -> HTML in
+                    "<option value=\"\(choice ?? "")\"\(" selected", if: (choice ?? "") == said)>\(choice ?? "–")</option>"
+                })</select>
+                """
+            case .number(let least, let most):
+                """
+                <input type="number" value="\(said)"\(least.map { " min=\"\($0)\"" as HTML } ?? "")\
+                \(most.map { " max=\"\($0)\"" as HTML } ?? "") \(described)>
+                """
+            case .text:
+                "<input value=\"\(said)\" placeholder=\"\(field.example ?? "")\" spellcheck=\"false\" \(described)>"
+            case .lines:
+                """
+                <textarea rows="\(max(2, min(10, said.split(separator: "\n").count + 1)))" \
+                placeholder="\(field.example ?? "")" spellcheck="false" \(described)>\(said)</textarea>
+                """
+            case .secret:
+                "<input type=\"password\" autocomplete=\"new-password\" \(described)>"
+            case .json:
+                "<textarea rows=\"4\" spellcheck=\"false\" \(described)>\(said)</textarea>"
+            }
+        return """
+            <div class="setting"><label for="\(id)">\(words(of: field))</label>\(control)
+            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\(field.meaning) \
+            \(kindHint(field.kind, value)) <code>\(field.name)</code>\(usual(field))</small></div>
+            """
+    }
+
+    private static func kindHint(_ kind: Kind, _ value: JSONValue?) -> HTML {
+        switch kind {
+        case .lines(let choices) where !choices.isEmpty: "One in a line: \(choices.joined(separator: ", "))."
+        case .lines: "One in a line."
+        case .secret:
+            value?.object?["set"]?.bool == true
+                ? "One is set since \(HTML.moment(value?.object?["changed"])); empty, it stays." : "None is set."
+        default: ""
+        }
+    }
+
+    private static func usual(_ field: Field) -> HTML {
+        guard let usual = field.usual, !usual.isNull, usual.array?.isEmpty != true else { return "" }
+        return ", usually <code>\(usual.text)</code>"
+    }
+
+    /// A name as words: `sessionIdleSeconds` is "Session idle seconds".
+    private static func words(of field: Field) -> String {
+        let parts = field.path.map { name in
+            name.reduce(into: "") { words, letter in
+                words += letter.isUppercase ? " " + letter.lowercased() : String(letter)
+            }
+        }
+        let words = parts.joined(separator: ": ")
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    /// A value as it stands in a field.
+    private static func text(_ value: JSONValue?) -> String {
+        switch value {
+        case nil, .null?: ""
+        case .string(let text)?: text
+        case .array(let items)? where items.allSatisfy({ $0.string != nil }):
+            items.compactMap(\.string).joined(separator: "\n")
+        case let value?: value.text
+        }
+    }
+
+    private static func value(at path: [String], in values: JSONObject) -> JSONValue? {
+        path.dropLast().reduce(values as JSONObject?) { $0?[$1]?.object }?[path.last ?? ""]
+    }
+
+    // MARK: What a form changes
+
+    /// A merge patch of what differs from the values.
+    ///
+    /// - Throws: `malformed_request` for what is no JSON where that is typed.
+    func patch(_ form: FormFields, of values: JSONObject) throws -> JSONObject {
+        let typed = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+        var patch = JSONObject()
+        for field in fields {
+            // A box that is not ticked is not sent; every other field is, and one that is not was not in the form.
+            let text = typed[field.name]
+            if text == nil, case .flag = field.kind {} else if text == nil { continue }
+            let current = Self.value(at: field.path, in: values)
+            guard let value = try Self.read(text ?? "", field), value != (current ?? .null) else { continue }
+            patch = Self.merged(patch, field.path[...], value)
+        }
+        return patch
+    }
+
+    /// The value that a text stands for; nil for a secret that stays.
+    private static func read(_ text: String, _ field: Field) throws -> JSONValue? {
+        let trimmed = text.trimmed
+        switch field.kind {
+        case .flag: return .bool(!text.isEmpty)
+        case .choice, .text: return trimmed.isEmpty ? .null : .string(trimmed)
+        case .number:
+            // What is no number is sent as it is: the administration says what it should be.
+            return trimmed.isEmpty ? .null : Int64(trimmed).map(JSONValue.integer) ?? .string(trimmed)
+        case .lines:
+            let lines = text.split(whereSeparator: \.isNewline).map { String($0).trimmed }.filter { !$0.isEmpty }
+            return .array(lines.map(JSONValue.string))
+        case .secret: return trimmed.isEmpty ? nil : .string(trimmed)
+        case .json: return trimmed.isEmpty ? .null : try Console.parsed(text, field.name)
+        }
+    }
+
+    private static func merged(_ object: JSONObject, _ path: ArraySlice<String>, _ value: JSONValue) -> JSONObject {
+        guard let name = path.first else { return object }
+        let inner =
+            path.count == 1
+            ? value : .object(merged(object[name]?.object ?? JSONObject(), path.dropFirst(), value))
+        return JSONObject(object.members.filter { $0.key != name } + [.init(name, inner)])
+    }
+}
+
+extension String {
+    /// Without the spaces at both ends, as forms are typed.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.first?.isWhitespace ?? false { text.removeFirst() }
+        while text.last?.isWhitespace ?? false { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,286 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "The console's forms for an application",
+    // They change one application, and are told of each other's changes as operators are.
+    .serialized,
+    .deployed(
+        Document(
+            application: "shop",
+            properties: """
+                {"city": {"type": "STRING", "clientMappable": true}, "age": {"type": "INT"}, "flag": {"type": "BOOLEAN"},
+                 "facts": {"type": "JSON"}, "nick": {"type": "STRING"}}
+                """,
+            mapping: #"[{"from": "email", "to": "email"}, {"from": "name", "to": "name"}]"#
+        )
+    )
+)
+struct ConsoleSettingsTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private static let shop = "/console/applications/shop"
+    private static let mapping = shop + "/mappings/facebook"
+
+    private func settings() async throws -> JSONObject {
+        let application = try await deployment.admin().get("applications/shop")
+        return try #require(application["settings"]?.object)
+    }
+
+    // MARK: Settings
+
+    @Test("a subject is saved as it is typed, and nothing else of the settings changes")
+    func subject() async throws {
+        let browser = try await deployment.browser()
+        let before = try await settings()
+        try await browser.open(Self.shop + "/settings?subject=passwords")
+        #expect(browser.page.contains("How short it may be."), "the meaning stands beside it: \(browser.page)")
+        let typed = ["passwords.fewestCharacters": "14", "registration.confirmEmail": "true"]
+        try await browser.send(formTo: Self.shop + "/settings", typed)
+        #expect(browser.status == 200, "\(browser.page)")
+        let after = try await settings()
+        #expect(after["passwords"]?.object?["fewestCharacters"]?.integer == 14)
+        #expect(after["registration"]?.object?["confirmEmail"]?.bool == true)
+        #expect(after["registration"]?.object?["enabled"]?.bool == true, "a ticked box stays ticked")
+        for member in before.members where !["passwords", "registration"].contains(member.key) {
+            #expect(after[member.key] == member.value, "\(member.key)")
+        }
+        try await browser.send(formTo: Self.shop + "/settings", ["registration.confirmEmail": nil])
+        #expect(try await settings()["registration"]?.object?["confirmEmail"]?.bool == false)
+        try await browser.send(formTo: Self.shop + "/settings", ["passwords.fewestCharacters": ""])
+        #expect(try await settings()["passwords"]?.object?["fewestCharacters"]?.integer == 15, "empty is the default")
+    }
+
+    @Test("lists are typed line by line, and what is wrong is told at its field, with what was typed")
+    func lists() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open(Self.shop + "/settings?subject=clients")
+        let typed = ["allowedOrigins": "https://a.example\r\n\r\n  https://b.example  \r\n", "offsetlessTimes": "utc"]
+        try await browser.send(formTo: Self.shop + "/settings", typed)
+        let origins = try await settings()["allowedOrigins"]?.array?.compactMap(\.string)
+        #expect(origins == ["https://a.example", "https://b.example"], "\(browser.page)")
+        let wrong = "not an origin <script>"
+        try await browser.send(formTo: Self.shop + "/settings", ["allowedOrigins": wrong, "offsetlessTimes": "refuse"])
+        #expect((400...499).contains(browser.status ?? 0))
+        #expect(browser.page.contains("aria-invalid=\"true\"") && browser.page.contains("not an origin &lt;script&gt;"))
+        #expect(try await settings()["offsetlessTimes"]?.string == "utc", "nothing of it is saved")
+        let number = ["sessionIdleSeconds": "a week", "multipleLogins": "true"]
+        try await browser.open(Self.shop + "/settings?subject=sessions")
+        try await browser.send(formTo: Self.shop + "/settings", number)
+        #expect((400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"a week\""))
+    }
+
+    @Test("every setting of the schema is on one of the subjects' pages")
+    func complete() async throws {
+        let browser = try await deployment.browser(.viewer)
+        var pages = ""
+        try await browser.open(Self.shop + "/settings")
+        let links = browser.page.split(separator: "\"").filter { $0.contains("settings?subject=") }
+        for link in Set(links) { pages += try await browser.open(String(link)).text }
+        func names(_ value: JSONObject, below path: String) -> [String] {
+            value.members.flatMap { member in
+                member.value.object.map { names($0, below: path + member.key + ".") } ?? [path + member.key]
+            }
+        }
+        for name in names(try await settings(), below: "") {
+            #expect(pages.contains("name=\"\(name)\""), "\(name)")
+        }
+        #expect(!browser.page.contains("<button class=\"primary\""), "a viewer saves nothing")
+    }
+
+    @Test("who began before somebody else saved is told, and overwrites nothing")
+    func outdated() async throws {
+        let (first, second) = (try await deployment.browser(), try await deployment.browser())
+        for browser in [first, second] { try await browser.open(Self.shop + "/settings?subject=rights") }
+        try await first.send(formTo: Self.shop + "/settings", ["roles": "Editor"])
+        try await second.send(formTo: Self.shop + "/settings", ["roles": "Author"])
+        #expect(second.status == 412 && second.page.contains(">Author</textarea>"), "\(second.page)")
+        #expect(try await settings()["roles"]?.array?.compactMap(\.string) == ["Editor"])
+        try await second.send(formTo: Self.shop + "/settings")
+        #expect(try await settings()["roles"]?.array?.compactMap(\.string) == ["Author"])
+    }
+
+    // MARK: Providers, keys, properties
+
+    @Test("an app comes with its secret, which no page shows; without one the stored one stays, and an app goes")
+    func provider() async throws {
+        let browser = try await deployment.browser()
+        let path = Self.shop + "/providers/facebook"
+        let before = try await deployment.admin().get("applications/shop/providers/facebook")
+        let apps = try #require(before["apps"]?.array)
+        try await browser.open(path)
+        let secret = "thisIsTheSecretOfTheNewApp"
+        let row = "app-\(apps.count)"
+        try await browser.send(formTo: path, ["\(row)-appId": "987654321", "\(row)-appSecret": secret])
+        #expect(browser.status == 200 && browser.page.contains("987654321"), "\(browser.page)")
+        #expect(!browser.page.contains(secret))
+        let after = try await deployment.admin().get("applications/shop/providers/facebook")["apps"]?.array
+        #expect(after?.count == apps.count + 1)
+        #expect(after?.first == apps.first, "the app that was there is as it was")
+        try await browser.send(formTo: path + "/check")
+        #expect(browser.page.contains("What the provider says") && browser.page.contains("not well"), "\(browser.page)")
+        try await browser.send(formTo: path, ["\(row)-remove": "yes", "idTokenSeconds": "1800"])
+        let left = try await deployment.admin().get("applications/shop/providers/facebook")
+        #expect(left["apps"]?.array?.count == apps.count && left["idTokenSeconds"]?.integer == 1800)
+        try await browser.send(formTo: path, ["\(row)-appId": "no id"])
+        #expect((400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"no id\""))
+    }
+
+    @Test("a key is shown once, logs people in, is renamed, and does nothing once it is revoked")
+    func key() async throws {
+        let browser = try await deployment.browser()
+        let path = Self.shop + "/keys"
+        try await browser.open(path)
+        let label = "<b>phones</b>"
+        let making = ["form": browser.formToken ?? "", "do": "make", "label": label]
+        try await browser.post(path, making)
+        let shown = try #require(browser.page.split(separator: "<p><code>").dropFirst().first)
+        let key = String(shown.prefix { $0 != "<" })
+        #expect(key.count > 30 && !browser.page.contains(label), "\(browser.page)")
+        func answers() async throws -> Int {
+            try await deployment.client.send("GET", "/shop/\(key)/info").status
+        }
+        #expect(try await answers() == 200)
+        try await browser.open(path)
+        #expect(!browser.page.contains(key))
+        var change = ["form": browser.formToken ?? "", "label": label]
+        change["tag"] = try await deployment.admin().tag(of: "applications/shop").filter { $0 != "\"" }
+        try await browser.post(path, change.merging(["do": "rename", "to": "tablets"]) { $1 })
+        #expect(browser.page.contains("<bdi>tablets</bdi>"), "\(browser.page)")
+        change["label"] = "tablets"
+        change["tag"] = try await deployment.admin().tag(of: "applications/shop").filter { $0 != "\"" }
+        try await browser.post(path, change.merging(["do": "revoke"]) { $1 })
+        #expect(!browser.page.contains("<bdi>tablets</bdi>"), "\(browser.page)")
+        try await eventually("it is revoked") { try await answers() != 200 }
+    }
+
+    @Test("a property is declared, changed and dropped; a wrong word drops nothing")
+    func property() async throws {
+        let browser = try await deployment.browser(.editor)
+        let path = Self.shop + "/properties"
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["name": "shoe size", "type": "INT"])
+        #expect((400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"shoe size\""))
+        try await browser.send(formTo: path, ["name": "shoeSize", "type": "INT", "clientMappable": "true"])
+        #expect(browser.page.contains("<code>shoeSize</code>"), "\(browser.page)")
+        try await browser.open(path + "/shoeSize")
+        try await browser.send(formTo: path + "/shoeSize", ["name": "shoes", "type": "DOUBLE", "do": "change"])
+        #expect(browser.page.contains("<h1>shoes</h1>"), "\(browser.page)")
+        let stored = try await deployment.admin().get("applications/shop/properties/shoes")
+        #expect(stored["type"]?.string == "DOUBLE" && stored["clientMappable"]?.bool == true)
+        let drop = ["form": browser.formToken ?? "", "do": "drop"]
+        let tag = try await deployment.admin().tag(of: "applications/shop").filter { $0 != "\"" }
+        try await browser.post(path + "/shoes", drop.merging(["tag": tag, "confirm": "boots"]) { $1 })
+        #expect((400...499).contains(browser.status ?? 0))
+        try await browser.post(path + "/shoes", drop.merging(["tag": tag, "confirm": "shoes"]) { $1 })
+        #expect(browser.page.contains("<h1>Properties</h1>") && !browser.page.contains("shoes"), "\(browser.page)")
+    }
+
+    // MARK: Mappings
+
+    @Test("what is typed in the rows is the entries that are stored, each value as its property's type")
+    func rows() async throws {
+        let browser = try await deployment.browser(.editor)
+        try await browser.open(Self.mapping)
+        #expect(browser.page.contains("data-path=\"picture.data.url\"") && browser.page.contains("needs user_birthday"))
+        let typed = [
+            "from-email": "", "from-name": "{first_name} {last_name}", "from-city": "location.name",
+            "from-age": "age_range.min", "from-flag": "picture.data.is_silhouette", "from-facts": "picture.data",
+            "from-nick": "short_name",
+        ]
+        try await browser.send(formTo: Self.mapping, typed.merging(["do": "preview"]) { $1 })
+        #expect(browser.page.contains("<span class=\"tag written\">written</span>"), "\(browser.page)")
+        let options = [
+            "transform-city": "trim, lowercase", "default-city": "5", "default-age": "5", "default-flag": "false",
+            "sync-nick": "untilEdited", "default-facts": #"{"a": [1]}"#,
+            "transform-nick": #"{"lookup": {"Bo": "B"}, "else": "?"}"#, "required-name": "yes", "type-age": "INT",
+        ]
+        try await browser.send(formTo: Self.mapping, options.merging(["do": "save"]) { $1 })
+        #expect(browser.status == 200, "\(browser.page)")
+        let stored = try await deployment.admin().get("applications/shop/mappings/facebook")
+        let wanted = try JSONParser.parse(
+            #"""
+            [{"from": "{first_name} {last_name}", "to": "name", "required": true},
+             {"from": "location.name", "to": "city", "default": "5", "transform": ["trim", "lowercase"]},
+             {"from": "age_range.min", "to": "age", "type": "INT", "default": 5},
+             {"from": "picture.data.is_silhouette", "to": "flag", "default": false},
+             {"from": "picture.data", "to": "facts", "default": {"a": [1]}},
+             {"from": "short_name", "to": "nick", "sync": "untilEdited",
+              "transform": {"lookup": {"Bo": "B"}, "else": "?"}}]
+            """#,
+            limits: .request
+        )
+        let entries = stored["entries"]?.array?.compactMap(\.object).map { entry in
+            JSONObject(entry.members.filter { !$0.value.isNull })
+        }
+        let sorted = { (list: [JSONObject]?) in list?.sorted { ($0["to"]?.string ?? "") < ($1["to"]?.string ?? "") } }
+        #expect(sorted(entries) == sorted(wanted.array?.compactMap(\.object)), "\(stored)")
+        // To save what was read changes nothing: there is no further revision.
+        try await browser.send(formTo: Self.mapping, ["do": "save"])
+        #expect(
+            try await deployment.admin().get("applications/shop/mappings/facebook")["revision"] == stored["revision"]
+        )
+    }
+
+    @Test("what is wrong with an entry is told at its row, and nothing is saved")
+    func wrong() async throws {
+        let browser = try await deployment.browser(.editor)
+        let admin = try await deployment.admin()
+        let revision = try await admin.get("applications/shop/mappings/facebook")["revision"]
+        try await browser.open(Self.mapping)
+        let script = "<script>alert(1)</script>"
+        try await browser.send(formTo: Self.mapping, ["from-age": "picture", "from-city": script, "do": "save"])
+        #expect((400...499).contains(browser.status ?? 0) && !browser.page.contains(script), "\(browser.page)")
+        for property in ["age", "city"] {
+            let row = try #require(browser.page.firstRange(of: "id=\"entry-\(property)\""))
+            let end = browser.page[row.upperBound...].firstRange(of: "</li>")?.lowerBound ?? browser.page.endIndex
+            #expect(browser.page[row.upperBound..<end].contains("class=\"problem\""), "\(property)")
+        }
+        #expect(try await admin.get("applications/shop/mappings/facebook")["revision"] == revision)
+    }
+
+    @Test("a token is tried without being shown again, and a preview for a person says what is there now")
+    func token() async throws {
+        let person = try await deployment.newcomer(#"{"name": "Tia", "first_name": "Tia", "email": "tia@example.com"}"#)
+        let user = try await deployment.signIn(person)
+        let browser = try await deployment.browser(.viewer)
+        try await browser.open(Self.mapping)
+        let token = person.token
+        try await browser.send(formTo: Self.mapping, ["do": "preview", "accessToken": token, "user": user.objectID])
+        #expect(browser.status == 200 && browser.page.contains("tag unchanged"), "\(browser.page)")
+        #expect(!browser.page.contains(token))
+    }
+
+    // MARK: Set-up
+
+    @Test("the guide leads from nothing to a login, and each step is done once")
+    func setUp() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open("/console/applications")
+        try await browser.send(formTo: "/console/applications", ["application": "fresh", "name": "Fresh & new"])
+        let path = "/console/applications/fresh/setup"
+        #expect(browser.page.contains("<h1>Setting up Fresh &amp; new</h1>"), "\(browser.page)")
+        let provider = try await deployment.admin().get("applications/shop/providers/facebook")
+        let app = try #require(provider["apps"]?.array?.first?.object?["appId"]?.string)
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "mapping", "use-email": "yes"])
+        #expect(browser.page.contains("1 fields are mapped"), "steps can be taken in any order: \(browser.page)")
+        try await browser.send(formTo: path, ["appId": app, "appSecret": "wrongSecret", "do": "provider"])
+        #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "key", "label": "app"])
+        let call = try #require(browser.page.split(separator: "/fresh/").last { $0.contains("/users/loginWith") })
+        let key = String(call.prefix { $0 != "/" })
+        #expect(browser.page.contains("<code>\(key)</code>"), "the calls have the key that was made")
+        #expect(try await deployment.client.send("GET", "/fresh/\(key)/info").status == 200)
+        let viewer = try await deployment.browser(.viewer)
+        try await viewer.open(path)
+        for step in ["provider", "key", "mapping", "check"] {
+            try await viewer.post(path, ["form": viewer.formToken ?? "", "do": step, "label": "x"])
+            #expect(viewer.status == 403, "\(step): \(viewer.page)")
+        }
+    }
+}
