@@ -13,4 +13,3 @@ const tellAges = (part) => part.querySelectorAll("time[datetime]").forEach(tellA
 tellAges(document);
 // Other scripts say so of what they put into the page.
 document.addEventListener("console:shown", (event) => tellAges(event.target));
-

@@ -82,7 +82,7 @@ struct ConsoleOverviewTests {
         try await eventually("logins pass again") { try await deployment.login(ann).status == 200 }
         try await browser.open("/console")
         #expect(browser.page.contains("<span class=\"tag ENABLED\">asked</span>"), "\(browser.page)")
-        #expect(browser.page.contains("call_count 37 %, total_time 12 %"))
+        #expect(browser.page.contains("call_count 37 %, total_cputime 0 %, total_time 12 %"))
     }
 
     @Test("calls that nobody answered are told apart from those that were, with how they ended")
@@ -114,22 +114,18 @@ struct ConsoleOverviewTests {
         #expect(!browser.page.contains("Graph v19.0"))
     }
 
-    @Test("a part for which the database takes too long says so, and the others are there")
+    @Test("a page waits three seconds for a database that is slow, and says what is not there")
     func slow() async throws {
         let browser = try await deployment.browser(.viewer)
         try await withLock(on: "federation.login_counts") {
             try await browser.open("/console")
             #expect(browser.status == 200 && browser.page.contains("This took longer than 3 s"), "\(browser.page)")
-            #expect(
-                browser.page.contains("Is everything well?")
-                    && browser.page.contains("href=\"/console/applications/shop\"")
-            )
-            try await browser.open("/console/logins")
-            #expect(browser.status == 200 && browser.page.contains("This took longer than 3 s"), "\(browser.page)")
-            #expect(browser.page.contains("One by one"))
+            #expect(browser.page.contains("Is everything well?") && browser.page.contains("Logins of a day"))
         }
-        try await browser.open("/console")
-        #expect(!browser.page.contains("This took longer"), "\(browser.page)")
+        try await eventually("all of it is there again") {
+            try await browser.open("/console")
+            return !browser.page.contains("This took longer")
+        }
     }
 
     @Test("a part that is refused says why, and the others are there")
