@@ -108,8 +108,8 @@ package struct Console: Sendable {
 
     /// Finds out who asks, and makes a page of whatever is refused.
     ///
-    /// Who it is need not be known (`identifies`) where no more is shown than a call answers, which is refused to whoever
-    /// is nobody.
+    /// Who it is need not be known (`identifies`) where no more is shown than a call answers, which is refused to
+    /// whoever is nobody.
     func answer(
         _ request: Request,
         _ context: ManagementContext,

@@ -117,8 +117,8 @@ struct Page {
         )
     }
 
-    /// A part of a document, for a script, with the policy of all pages: it loads nothing but our own style and scripts,
-    /// is shown in no frame, sends forms to us alone, and is kept by nobody.
+    /// A part of a document, for a script, with the policy of all pages: it loads nothing but our own style and
+    /// scripts, is shown in no frame, sends forms to us alone, and is kept by nobody.
     static func fragment(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
         let headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8",

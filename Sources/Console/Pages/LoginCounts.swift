@@ -132,8 +132,8 @@ struct LoginCounts {
         return troubles.map(\.rawValue).filter { reason in refusals.contains { $0.reason == reason } }
     }
 
-    /// What fails most, where that is mended, and the way to each of them, in the application that the filters of the log
-    /// name.
+    /// What fails most, where that is mended, and the way to each of them, in the application that the filters of the
+    /// log name.
     func failures(_ filters: [(name: String, value: String)] = []) -> HTML {
         let application = filters.first { $0.name == "application" }?.value
         let rows = refusals.prefix(10).map { refused -> [HTML] in
