@@ -90,18 +90,25 @@ struct LoginCounts {
         guard total.all > 0 else { return "<p class=\"empty\">Nobody has logged in in this time.</p>" }
         let most = max(1, bars.values.map(\.all).max() ?? 1)
         let places = max(1, ((bars.keys.max() ?? start) - start) / width + 1)
-        let drawn = bars.sorted { $0.key < $1.key }.map { starts, bar -> HTML in
+        // A path for each outcome: an element for each bar would be half of the page.
+        var paths = (ok: "", new: "", no: "")
+        for (starts, bar) in bars.sorted(by: { $0.key < $1.key }) {
             let x = (starts - start) / width * 10
             var y: Int64 = 100
-            let parts = [("ok", bar.updated), ("new", bar.created), ("no", bar.refused)]
-            // What there is can be seen, however little it is beside the most.
-            let rects = parts.map { name, logins -> HTML in
-                let height = logins == 0 ? 0 : max(1, logins * 100 / most)
+            func draw(_ logins: Int64, _ path: inout String) {
+                guard logins > 0 else { return }
+                // What there is can be seen, however little it is beside the most.
+                let height = max(1, logins * 100 / most)
                 y -= height
-                return "<rect class=\"\(name)\" x=\"\(x)\" y=\"\(y)\" width=\"8\" height=\"\(height)\"/>"
+                path += "M\(x) \(y)h8v\(height)h-8z"
             }
-            return "\(rects)"
+            draw(bar.updated, &paths.ok)
+            draw(bar.created, &paths.new)
+            draw(bar.refused, &paths.no)
         }
+        let drawn: HTML = """
+            <path class="ok" d="\(paths.ok)"/><path class="new" d="\(paths.new)"/><path class="no" d="\(paths.no)"/>
+            """
         return """
             <figure class="chart"><svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" \
             aria-label="\(total.updated) logins of people who were known, \(total.created) of new ones, \(total.refused) \

@@ -40,7 +40,9 @@ struct ConsoleOverviewTests {
                 return browser.page.contains("<code>mapping_target_not_allowed</code>")
             }
             #expect(browser.page.contains("hours=\(hours)\" aria-current=\"true\""), "\(hours)")
-            #expect(browser.page.contains("<rect class=\"new\"") && browser.page.contains("<rect class=\"no\""))
+            for kind in ["ok", "new", "no"] {
+                #expect(browser.page.contains("<path class=\"\(kind)\" d=\"M"), "\(kind)")
+            }
             #expect(
                 browser.page.contains(
                     "outcome=refused&amp;reason=mapping_target_not_allowed\"><code>mapping_target_not_allowed</code>"
