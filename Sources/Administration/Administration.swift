@@ -41,6 +41,8 @@ package struct Administration: Sendable {
     package let tokenKeys: TokenKeyRotation
     package let logLevel: LogLevelAdministration
     package let doctor: Doctor
+    /// What this process tells of itself, read when it is asked for.
+    package let instance: @Sendable () -> JSONValue
 
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
@@ -57,6 +59,7 @@ package struct Administration: Sendable {
     ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
     ///   - logLevel: What this process writes of its log.
+    ///   - instance: What this process tells of itself; nothing of one that serves nobody.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
     package init(
@@ -68,6 +71,7 @@ package struct Administration: Sendable {
         operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
         logLevel: LogLevel = LogLevel(),
+        instance: @escaping @Sendable () -> JSONValue = { .object([:]) },
         clock: WallClock,
         random: RandomSource
     ) {
@@ -137,6 +141,7 @@ package struct Administration: Sendable {
         )
         tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
         self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)
+        self.instance = instance
         doctor = Doctor(
             store: store,
             providers: providers,

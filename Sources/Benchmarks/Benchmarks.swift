@@ -4,7 +4,8 @@ import ArgumentParser
 // logins fare beside the work in the background, beside many others that hash passwords, beside slow searches of users,
 // beside an import, on a new system, with many applications, among many users, at several instances, on nodes of
 // Citus, and by the number of connections to PostgreSQL; what a second factor, the check of a session, and an instance
-// without load cost; and what becomes of logins when ten times too many come.
+// without load cost; what the console and the log of logins cost; and what becomes of logins when ten times too many
+// come.
 //
 // It owns the load generator, the floor and the report. `scripts/benchmark` starts PostgreSQL and the simulator and
 // calls it.
@@ -20,7 +21,7 @@ struct Benchmarks: AsyncParsableCommand {
             LoginCommand.self, LimitedLoginCommand.self, FreshCommand.self, ApplicationsCommand.self,
             MaintenanceCommand.self, PasswordsCommand.self, QueryCommand.self, ImportCommand.self, FactorsCommand.self,
             OverloadCommand.self, SessionCommand.self, UsersCommand.self, InstancesCommand.self, StartCommand.self,
-            PoolCommand.self, CitusCommand.self, FloorCommand.self,
+            PoolCommand.self, CitusCommand.self, ConsoleCommand.self, FloorCommand.self,
         ]
     )
 }

@@ -73,10 +73,14 @@ struct Installation {
     }
 
     /// Runs a command, which must succeed.
-    func run(_ arguments: [String]) async throws {
+    func run(_ arguments: [String]) async throws { _ = try await output(of: arguments) }
+
+    /// What a command prints, which must succeed.
+    func output(of arguments: [String]) async throws -> String {
         let command = try await runFederation(arguments, program: program, environment: environment)
         guard command.exitStatus == .exited(0) else {
             throw WrongReplies(name: "federation \(arguments[0])", replies: [:], output: command.standardError)
         }
+        return command.standardOutput
     }
 }

@@ -72,6 +72,20 @@ struct Report {
         )
     }
 
+    func pagesHead(users: Int, rows: Int, requests: Int) {
+        print("\nPages of the console among \(users) users and \(rows) logins, \(requests) requests each, in ms")
+        line(["", "p50", "p95", "slowest"], width: 36)
+    }
+
+    /// What a page took.
+    ///
+    /// - Returns: The 95th percentile in milliseconds.
+    func page(_ name: String, _ outcome: Load.Outcome) -> Double {
+        let times = [50.0, 95.0, 100.0].map { Double(outcome.latency.valueAtPercentile($0)) / 1000 }
+        line([name] + times.map { figure($0, 1) }, width: 36)
+        return times[1]
+    }
+
     /// What logins that wait for a factor leave in the process.
     func waiting(_ count: Int, before: Int, after: Int) {
         func mebibytes(_ bytes: Int) -> String { figure(Double(bytes) / 1_048_576, 1) }

@@ -42,7 +42,7 @@ struct UsersCommand: AsyncParsableCommand {
             let load = Load(port: service.client.port, requests: world.logins())
             let target = Target(name: "\(count) users", process: service.process, load: load)
             try target.check(await Load(ports: load.ports, requests: [load.requests[0]]).once(connections: 1))
-            try await fill(installation.database, count)
+            try await Self.fill(installation.database, count)
             try target.check(await load.once(connections: connections))
             let users = "select count(*) from \(Setting.application).users"
             guard try await installation.database.rows(of: users) == [[String(count)]] else {
@@ -90,7 +90,7 @@ struct UsersCommand: AsyncParsableCommand {
     /// All keys grow with the person's number, so that rows come to the ends of the indexes, which makes ten million
     /// possible within minutes; foreign keys, which hold by the making, are not looked at for the same reason. Keys are
     /// spread over all their possible values, as random ones are.
-    private func fill(_ database: Database, _ count: Int) async throws {
+    static func fill(_ database: Database, _ count: Int) async throws {
         let schema = Setting.application
         let batch = 250_000
         // The place of person n, as so many hexadecimal digits, and the person in place of the first one.

@@ -32,6 +32,8 @@ enum Assets {
     private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
     /// What the editor of mappings has beyond its form.
     static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
+    /// What the log of logins has besides: it follows.
+    static let logins = Asset("logins", ending: "js", type: "text/javascript", PackageResources.logins_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 
     /// What stands in the head of each page.
@@ -43,7 +45,7 @@ enum Assets {
     }
 
     static func mount(on router: Router<ManagementContext>) {
-        for asset in [style, script, mapping, icon] {
+        for asset in [style, script, mapping, logins, icon] {
             router.get(RouterPath(asset.path)) { _, _ in
                 let headers: HTTPFields = [
                     .contentType: "\(asset.type); charset=utf-8",

@@ -107,9 +107,13 @@ package struct Console: Sendable {
     private static let mostFields = 4096
 
     /// Finds out who asks, and makes a page of whatever is refused.
+    ///
+    /// Who it is need not be known (`identifies`) where no more is shown than a call answers, which is refused to
+    /// whoever is nobody.
     func answer(
         _ request: Request,
         _ context: ManagementContext,
+        identifies: Bool = true,
         _ body: (Visit) async throws -> Response
     ) async throws -> Response {
         let here = request.uri.description
@@ -119,13 +123,13 @@ package struct Console: Sendable {
         var visit = Visit(token: token, console: self, request: request, context: context)
         do {
             do {
-                try await visit.identify()
+                if identifies { try await visit.identify() }
                 return try await body(visit)
             } catch let failure as Failure {
                 throw Refusal(failure)
             }
         } catch let refusal as Refusal {
-            if refusal.reason == Failure.Reason.operatorTokenInvalid.rawValue {
+            if refusal.endsSession {
                 var response = Page.redirect(
                     to: SignInPage.path(returningTo: request.method == .get ? here : "/console")
                 )

@@ -33,6 +33,8 @@ struct Page {
     var trail: [(title: String, path: String)] = []
     var content: HTML
     var status = HTTPResponse.Status.ok
+    /// Seconds after which what was refused may be tried again.
+    var retryAfter: String?
     /// The command that does the same.
     var command: String?
     /// The call that does the same, such as `GET /admin/v1/audit`.
@@ -44,6 +46,7 @@ struct Page {
     static func refused(_ refusal: Refusal) -> Page {
         var page = Page(title: "This did not work", section: .overview, content: refusal.alert)
         page.status = refusal.status
+        page.retryAfter = refusal.retryAfter
         return page
     }
 
@@ -65,7 +68,7 @@ struct Page {
             \(command.map { "<p>Command <code>\($0)</code></p>" } ?? "" as HTML)\
             \(call.map { "<p>Call <code>\($0)</code></p>" } ?? "" as HTML)</aside>
             """
-        return Self.document(
+        var response = Self.document(
             title: title,
             status: status,
             scripts: scripts,
@@ -82,17 +85,19 @@ struct Page {
             </main>
             """
         )
+        response.headers[.retryAfter] = retryAfter
+        return response
     }
 
-    /// A document with the policy of all pages: it loads nothing but our own style and scripts, is shown in no frame,
-    /// sends forms to us alone, and is kept by nobody.
+    /// A document with the policy of all pages.
     static func document(
         title: String,
         status: HTTPResponse.Status = .ok,
         scripts: [Assets.Asset] = [],
         _ body: HTML
     ) -> Response {
-        let html: HTML = """
+        fragment(
+            """
             <!DOCTYPE html>
             <html lang="en">
             <head>
@@ -107,7 +112,14 @@ struct Page {
             </body>
             </html>
 
-            """
+            """,
+            status: status
+        )
+    }
+
+    /// A part of a document, for a script, with the policy of all pages: it loads nothing but our own style and
+    /// scripts, is shown in no frame, sends forms to us alone, and is kept by nobody.
+    static func fragment(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
         let headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8",
             .cacheControl: "no-store",

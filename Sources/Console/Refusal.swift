@@ -32,6 +32,9 @@ struct Refusal: Error {
     /// Whether a second factor has to be shown first.
     var asksForFactor: Bool { reason == Failure.Reason.factorReauthenticationRequired.rawValue }
 
+    /// Whether the session is over.
+    var endsSession: Bool { reason == Failure.Reason.operatorTokenInvalid.rawValue }
+
     /// Whether somebody else has changed the resource meanwhile.
     var isOutdated: Bool { reason == Failure.Reason.preconditionFailed.rawValue }
 

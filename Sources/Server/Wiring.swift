@@ -50,6 +50,7 @@ enum Wiring {
         administrative.limitToAdministration()
         let administrationDatabases = Databases(administrative)
         let administrationStore = Store(databases: administrationDatabases)
+        let report = InstanceReport(metrics: telemetry.metrics, clock: .system)
         let administration = Administration(
             store: administrationStore,
             callers: store,
@@ -59,6 +60,7 @@ enum Wiring {
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
             logLevel: telemetry.level,
+            instance: report.json,
             clock: .system,
             random: .system
         )
@@ -117,6 +119,7 @@ enum Wiring {
         }
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
+            report,
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
             .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }

@@ -8,10 +8,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import urllib.error
 import urllib.parse
 import urllib.request
 
+import console_overview
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -245,20 +245,6 @@ def together(console):
     require(console.find("#from-greeting").get_attribute("value") == "Hi {name}", "it was not saved")
 
 
-def followed(console):
-    """A login is in the log by itself, while somebody looks at it."""
-    console.open("/console/logins?outcome=refused")
-    request = urllib.request.Request(console.arguments.service + "/users/loginWithFacebook",
-                                     json.dumps({"accessToken": "EAAnobody", "fieldsMapping": {}}).encode(),
-                                     {"Content-Type": "application/json"})
-    try:
-        urllib.request.urlopen(request, timeout=20)
-        raise SystemExit("console-test: a token of nobody's is taken")
-    except urllib.error.HTTPError as refusal:
-        number = refusal.headers["X-Request-Id"]
-    console.until("the log follows", lambda: number in console.text())
-
-
 def unfinished(console):
     """A mistake is told at once and at its place, and what was typed stays."""
     console.open(MAPPING)
@@ -383,7 +369,8 @@ def main():
         ]:
             look(console, name, path)
             print(f"  {name}: {console.figures[-1][1]}", flush=True)
-        for step in [setup, mapping, dragged, together, followed, unfinished, person, scriptless, outage, viewer, signed_out]:
+        for step in [setup, mapping, dragged, together, console_overview.overview, console_overview.followed,
+                     console_overview.patient, unfinished, person, scriptless, outage, viewer, signed_out]:
             step(console)
             print(f"  {step.__doc__.splitlines()[0]}", flush=True)
         if arguments.pictures:

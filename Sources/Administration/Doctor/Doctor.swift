@@ -271,11 +271,23 @@ package struct Doctor: Sendable {
                 )
             }
         } catch { findings.append(Self.unseen(.indexes, of: id, error)) }
-        guard askingProviders else { return findings }
         for (name, provider) in application.providers.sorted(by: { $0.key.text < $1.key.text }) where provider.enabled {
-            findings += await self.findings(about: name, of: id)
+            findings +=
+                askingProviders
+                ? await self.findings(about: name, of: id) : review(of: provider, named: name, in: application.id)
         }
         return findings
+    }
+
+    /// What is known of a provider's settings without asking it, such as a version of its API that ends soon.
+    private func review(
+        of provider: StoredApplication.Provider,
+        named name: ProviderName,
+        in application: ApplicationID
+    ) -> [Finding] {
+        guard let kind = try? providers.kind(named: provider.kind) else { return [] }
+        return providers.warnings(about: provider, named: name, of: kind, application: application)
+            .map { Finding(.warning, .provider, of: "\(application) \(name)", $0) }
     }
 
     private func findings(about provider: ProviderName, of application: String) async -> [Finding] {

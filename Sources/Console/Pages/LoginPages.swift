@@ -1,12 +1,18 @@
 import API
 import HTTP
+import HTTPTypes
 import Hummingbird
+import NIOCore
 import Vocabulary
 
 /// The log of logins, which follows what happens, and how many there are.
 extension Console {
     func mountLogins(on router: Router<ManagementContext>) {
         page("/console/logins", on: router) { visit in try await logins(visit) }
+        // What came since: rows alone, in the page's own form, for its script.
+        router.get("/console/logins/since/{id}") { request, context in
+            try await answer(request, context, identifies: false) { visit in try await laterLogins(visit) }
+        }
     }
 
     /// By what the log is narrowed down.
@@ -15,47 +21,73 @@ extension Console {
         ("reason", "Reason"), ("source", "Source"), ("user", "objectId"),
     ]
 
+    private static func wanted(_ visit: Visit) -> [(name: String, value: String)] {
+        filters.map { (name: $0.name, value: visit.query[$0.name] ?? "") }.filter { !$0.value.isEmpty }
+    }
+
+    private static let shown = (name: "limit", value: "50")
+
     private func logins(_ visit: Visit) async throws -> Page {
-        let wanted = Self.filters.map { (name: $0.name, value: visit.query[$0.name] ?? "") }
+        let wanted = Self.wanted(visit)
         let cursor = visit.query["cursor"]
-        var query: [(name: String, value: String)] = [("limit", "50")] + wanted.filter { !$0.value.isEmpty }
-        if let cursor { query.append(("cursor", cursor)) }
-        let hours = Self.spans.first { $0.hours == visit.query["hours"] }?.hours ?? "24"
-        var counted: [(name: String, value: String)] = [("hours", hours)]
-        if let application = visit.query["application"], !application.isEmpty {
-            counted.append(("application", application))
-        }
-        async let counts = visit.read(["logins", "counts"], query: counted)
-        let found = try await visit.list(["logins"], query: query)
-        let fields = zip(Self.filters, wanted).map { filter, value -> HTML in
+        let hours = LoginCounts.span(visit).hours
+        let counted = wanted.filter { $0.name == "application" } + [("hours", hours)]
+        async let counts = visit.part(["logins", "counts"], query: counted)
+        let found = try await visit.list(
+            ["logins"],
+            query: [Self.shown] + wanted + (cursor.map { [("cursor", $0)] } ?? [])
+        )
+        let fields = Self.filters.map { filter -> HTML in
             """
-            <label for="\(filter.name)">\(filter.label)</label>\
-            <input id="\(filter.name)" name="\(filter.name)" value="\(value.value)" spellcheck="false" size="12">
+            <label for="\(filter.name)">\(filter.label)</label><input id="\(filter.name)" name="\(filter.name)" \
+            value="\(visit.query[filter.name] ?? "")" spellcheck="false" size="12">
             """
         }
-        let spans = Self.spans.map { span -> HTML in
-            let link = HTML.link("/console/logins", wanted + [("hours", span.hours)])
-            return "<a href=\"\(link)\"\(" aria-current=\"true\"", if: span.hours == hours)>\(span.label)</a> "
-        }
-        return Page(
+        let table = cursor == nil ? Self.live(found.items, visit) : Self.table(found.items)
+        var page = Page(
             title: "Logins",
             section: .logins,
             content: """
-                <p class="spans">\(spans)</p>
-                \(Self.chart(try await counts.object))
+                \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
+                \((try await counts).html { object in
+                    let logins = LoginCounts(object)
+                    return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures(wanted))</div>"
+                })
                 <h2>One by one</h2>
                 <form class="search" role="search">\(fields)<button>Show</button></form>
-                <div id="live"\(" data-live", if: cursor == nil)>\(Self.table(found.items))</div>
+                \(table)
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,
             command: "federation logins --follow",
             call: "GET /admin/v1/logins"
         )
+        page.scripts = [Assets.logins]
+        return page
     }
 
-    private static let spans: [(label: String, hours: String)] = [
-        (label: "Hour", hours: "1"), ("Day", "24"), ("Week", "168"),
-    ]
+    /// Logins that were written since the one of an id, or nothing, which costs little: many may ask.
+    ///
+    /// Where more came than anybody reads, it is the newest of them, and not what was before.
+    private func laterLogins(_ visit: Visit) async throws -> Response {
+        let query = [Self.shown] + Self.wanted(visit)
+        let found = try await visit.list(["logins"], query: query + [("after", visit.parameter("id"))])
+        guard !found.items.isEmpty else { return Response(status: .noContent, headers: [.cacheControl: "no-store"]) }
+        guard found.next == nil else {
+            let newest = try await visit.list(["logins"], query: query)
+            return Page.fragment(Self.live(newest.items, visit, isGap: true))
+        }
+        return Page.fragment(Self.live(found.items.reversed(), visit))
+    }
+
+    /// The newest logins, with where its script asks for those that come.
+    private static func live(_ logins: [JSONObject], _ visit: Visit, isGap: Bool = false) -> HTML {
+        let newest = logins.first?["id"]?.integer ?? 0
+        return """
+            <div class="live"\(" data-gap", if: isGap) \
+            data-more="\(HTML.link("/console/logins/since/\(newest)", wanted(visit)))">\(table(logins))\
+            <p class="fine" role="status"></p></div>
+            """
+    }
 
     private static func table(_ logins: [JSONObject]) -> HTML {
         let rows = logins.map { login -> [HTML] in
@@ -85,85 +117,7 @@ extension Console {
     private static func reason(_ login: JSONObject, _ application: String) -> HTML {
         guard let reason = login["reason"]?.string else { return "–" }
         let cause = login["cause"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
-        return "<code>\(reason)</code>\(cause)\(remedy(reason, application, provider: login["provider"]?.string))"
-    }
-
-    /// What can be done about a reason, in a few words, and where.
-    private static func remedy(_ reason: String, _ application: String, provider: String?) -> HTML {
-        let settings = consolePath("applications", application, "document")
-        let mapping = consolePath("applications", application, "mappings", provider ?? "facebook")
-        let (text, place): (String, String?) =
-            switch Failure.Reason(rawValue: reason) {
-            case .credentialInvalid: ("Compare app id and secret with the provider's console", settings)
-            case .credentialExpired, .credentialRevoked, .userActionRequired, .loginCancelled:
-                ("The person logs in at the provider again", nil)
-            case .credentialMissing, .credentialAmbiguous, .credentialWrongKind:
-                ("The client sends something else than a credential", nil)
-            case .permissionMissing, .profileIncomplete:
-                ("The client has to ask for what the mapping needs", mapping)
-            case .mappingInvalid, .mappingTargetNotAllowed, .valueNotConvertible, .constraintViolation,
-                .propertyMissing, .propertyUndeclared:
-                ("See what the mapping writes", mapping)
-            case .providerNotConfigured, .providerMisconfigured: ("See the provider's settings", settings)
-            case .providerRateLimited, .providerUnavailable, .providerTimeout, .providerBadReply:
-                ("It is the provider's trouble; it passes, or its status page tells", nil)
-            case .storeUnavailable, .overloaded: ("See whether all is well", "/console")
-            case .loginInvalid, .tooManyAttempts: ("A forgotten password, or somebody who guesses", nil)
-            case .accountDisabled: ("An operator has disabled the account", nil)
-            default: ("", nil)
-            }
-        guard !text.isEmpty else { return "" }
-        return place.map { "<br><small><a href=\"\($0)\">\(text)</a></small>" } ?? "<br><small>\(text)</small>"
-    }
-
-    /// How many logins there were, as bars and as a table of the same.
-    static func chart(_ counts: JSONObject?) -> HTML {
-        let buckets = counts?["buckets"]?.array?.compactMap(\.object) ?? []
-        guard let since = counts?["since"]?.integer, let seconds = counts?["seconds"]?.integer, !buckets.isEmpty else {
-            return "<p class=\"empty\">Nobody has logged in in this time.</p>"
-        }
-        var bars: [Int64: (succeeded: Int64, refused: Int64)] = [:]
-        var kinds: [String: (created: Int64, updated: Int64, refused: Int64)] = [:]
-        for bucket in buckets {
-            let (starts, logins) = (bucket["starts"]?.integer ?? 0, bucket["logins"]?.integer ?? 0)
-            let kind = bucket["provider"]?.string ?? bucket["method"]?.string ?? ""
-            let outcome = bucket["outcome"]?.string
-            if outcome == "refused" {
-                bars[starts, default: (0, 0)].refused += logins
-                kinds[kind, default: (0, 0, 0)].refused += logins
-            } else {
-                bars[starts, default: (0, 0)].succeeded += logins
-                if outcome == "created" { kinds[kind, default: (0, 0, 0)].created += logins }
-                if outcome == "updated" { kinds[kind, default: (0, 0, 0)].updated += logins }
-            }
-        }
-        let most = max(1, bars.values.map { $0.succeeded + $0.refused }.max() ?? 1)
-        let places = max(1, ((bars.keys.max() ?? since) - since) / (seconds * 1000) + 1)
-        let drawn = bars.sorted { $0.key < $1.key }.map { starts, bar -> HTML in
-            let place = (starts - since) / (seconds * 1000)
-            let (high, low) = (bar.succeeded * 100 / most, bar.refused * 100 / most)
-            return """
-                <rect class="ok" x="\(place * 10)" y="\(100 - high)" width="8" height="\(high)"/>\
-                <rect class="no" x="\(place * 10)" y="\(100 - high - low)" width="8" height="\(low)"/>
-                """
-        }
-        let total = bars.values.reduce((0, 0)) { ($0.0 + $1.succeeded, $0.1 + $1.refused) }
-        let rows = kinds.sorted { $0.key < $1.key }.map { kind, count -> [HTML] in
-            ["\(kind)", "\(count.created)", "\(count.updated)", "\(count.refused)"]
-        }
-        let reasons = (counts?["reasons"]?.array ?? []).compactMap(\.object).prefix(10).map { reason -> [HTML] in
-            [
-                "<code>\(reason["reason"]?.string ?? "")</code>",
-                "\(reason["provider"]?.string ?? reason["method"]?.string ?? "")", "\(reason["logins"]?.integer ?? 0)",
-            ]
-        }
-        return """
-            <figure class="chart"><svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" \
-            aria-label="\(total.0) logins succeeded, \(total.1) were refused; at most \(most) in a bar">\(drawn)</svg>
-            <figcaption><span class="key ok"></span> \(total.0) succeeded <span class="key no"></span> \(total.1) refused, \
-            since \(HTML.moment(counts?["since"]))</figcaption></figure>
-            <div class="pair">\(HTML.table("Logins by provider", ["By", "New people", "Again", "Refused"], rows, ifEmpty: ""))
-            \(HTML.table("What fails most", ["Why", "By", "Logins"], Array(reasons), ifEmpty: "Nothing has failed."))</div>
-            """
+        let remedy = LoginRemedy(reason, application: application, provider: login["provider"]?.string)
+        return "<code>\(reason)</code>\(cause)\(remedy.html)"
     }
 }

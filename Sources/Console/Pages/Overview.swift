@@ -6,31 +6,42 @@ import Vocabulary
 /// Whether all is well, and what to do where it is not.
 extension Console {
     func mountOverview(on router: Router<ManagementContext>) {
-        page("/console", on: router) { visit in
-            async let findings = visit.read(["doctor"])
-            async let applications = visit.list(["applications"], query: [("limit", "20")])
-            async let counts = visit.read(["logins", "counts"], query: [("hours", "24")])
-            let (doctor, found, logins) = try await (findings.object, applications, counts.object)
-            return Page(
-                title: "Overview",
-                section: .overview,
-                content: """
-                    \(Self.health(doctor))
-                    <section aria-labelledby="logins"><h2 id="logins">Logins of a day</h2>\(Self.chart(logins))
-                    <p><a class="button" href="/console/logins">One by one</a></p></section>
-                    <section aria-labelledby="applications"><h2 id="applications">Applications</h2>
-                    \(Self.cards(found.items))
-                    \("<p><a class=\"button\" href=\"/console/applications\">All applications</a></p>", if: found.next != nil)
-                    </section>
-                    """,
-                command: "federation doctor; federation logins",
-                call: "GET /admin/v1/doctor"
-            )
-        }
+        page("/console", on: router) { visit in try await overview(visit) }
     }
 
-    private static func health(_ doctor: JSONObject?) -> HTML {
-        let findings = doctor?["findings"]?.array?.compactMap(\.object) ?? []
+    /// Each part stands by itself: one that is slow or refused is missed by no other.
+    private func overview(_ visit: Visit) async throws -> Page {
+        let span = LoginCounts.span(visit)
+        async let findings = visit.part(["doctor"])
+        async let counts = visit.part(["logins", "counts"], query: [("hours", span.hours)])
+        async let instance = visit.part(["instance"])
+        async let applications = visit.part(["applications"], query: [("limit", "20")])
+        let logins = try await counts
+        let failed = logins.object.map { LoginCounts($0).ofProviders } ?? []
+        async let last = Self.lastFailures(failed, visit)
+        return Page(
+            title: "Overview",
+            section: .overview,
+            content: """
+                <section aria-labelledby="health"><h2 id="health">Is everything well?</h2>
+                \((try await findings).html(Self.health))</section>
+                <section aria-labelledby="logins"><h2 id="logins">Logins \(span.title)</h2>
+                \(LoginCounts.links(to: "/console", [], shown: span.hours))
+                \(logins.html(Self.logins))
+                <p><a class="button" href="/console/logins">One by one</a></p></section>
+                <section aria-labelledby="providers"><h2 id="providers">Providers and latency</h2>
+                \((try await instance).html(InstancePart.html))
+                \(InstancePart.failures(failed, try await last))</section>
+                <section aria-labelledby="applications"><h2 id="applications">Applications</h2>
+                \((try await applications).html(Self.applications))</section>
+                """,
+            command: "federation doctor; federation logins",
+            call: "GET /admin/v1/doctor, /admin/v1/logins/counts, /admin/v1/instance"
+        )
+    }
+
+    private static func health(_ doctor: JSONObject) -> HTML {
+        let findings = doctor["findings"]?.array?.compactMap(\.object) ?? []
         let bad = findings.filter { $0["severity"]?.string != "ok" }
         let items = bad.map { finding -> HTML in
             let (severity, subject) = (finding["severity"]?.string ?? "", finding["subject"]?.string ?? "")
@@ -45,10 +56,33 @@ extension Console {
             "<li>\(finding["text"]?.string ?? "")</li>"
         }
         return """
-            <section aria-labelledby="health"><h2 id="health">Is everything well?</h2>
             \("<p class=\"good\">Everything that was looked at is well.</p>", if: bad.isEmpty)
             <ul class="findings">\(items)</ul>
-            <details><summary>\(well.count) things that are well</summary><ul>\(well)</ul></details></section>
+            <details><summary>\(well.count) things that are well</summary><ul>\(well)</ul></details>
+            """
+    }
+
+    private static func logins(_ counts: JSONObject) -> HTML {
+        let logins = LoginCounts(counts)
+        return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures())</div>"
+    }
+
+    /// For each reason that is a provider's, the last login that was refused for it.
+    private static func lastFailures(_ reasons: [String], _ visit: Visit) async throws -> [Part] {
+        try await withThrowingTaskGroup(of: (Int, Part).self) { group in
+            for (index, reason) in reasons.enumerated() {
+                group.addTask {
+                    (index, try await visit.part(["logins"], query: [("reason", reason), ("limit", "1")]))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private static func applications(_ list: JSONObject) -> HTML {
+        let more: HTML = "<p><a class=\"button\" href=\"/console/applications\">All applications</a></p>"
+        return """
+            \(cards(list["items"]?.array?.compactMap(\.object) ?? []))\(more, if: list["next"]?.string != nil)
             """
     }
 

@@ -73,3 +73,15 @@ package struct MetricSample: Sendable {
         self.init(name, labels, .number(seconds / .seconds(1)))
     }
 }
+
+/// A value of a family, with its labels by their names.
+package struct MetricReading: Sendable {
+    package let labels: [String: String]
+    package let value: MetricSample.Value
+
+    /// The number of a counter or a gauge; nil of a histogram.
+    package var number: Double? {
+        guard case .number(let number) = value else { return nil }
+        return number
+    }
+}

@@ -32,6 +32,18 @@ package final class MetricRegistry: MetricsFactory {
         return text.bytes
     }
 
+    /// A family as it was declared.
+    package func family(_ name: String) -> MetricFamily? { names[name].map { families[$0].description } }
+
+    /// What a family that is kept up to date holds now; nothing of one that was not declared.
+    package func readings(of name: String) -> [MetricReading] {
+        guard let family = names[name].map({ families[$0] }) else { return [] }
+        let labels = family.description.labels
+        return family.values.map { sample in
+            MetricReading(labels: Dictionary(zip(labels, sample.labels)) { first, _ in first }, value: sample.value)
+        }
+    }
+
     /// What the page is, for whoever reads it.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -80,6 +80,35 @@ extension Store {
     ///
     /// - Returns: How many were removed; as many as `limit` means that there may be more.
     package func purgeLoginsOfGoneApplications(limit: Int) async throws(Failure) -> Int {
+        guard let gone = try await goneApplication() else { return 0 }
+        let result = try await query(
+            """
+            with gone as (
+                select from federation.applications where id = \(gone)
+            ), rows as (
+                delete from federation.login_log where id in (
+                    select id from federation.login_log
+                    where application_id = \(gone) and not exists (select from gone)
+                    order by id limit \(limit) for update skip locked
+                ) returning 1
+            ), counts as (
+                delete from federation.login_counts where ctid = any (array(
+                    select ctid from federation.login_counts
+                    where application_id = \(gone) and not exists (select from gone)
+                    limit \(limit) for update skip locked
+                )) returning 1
+            )
+            select greatest((select count(*) from rows), (select count(*) from counts))
+            """
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+    }
+
+    /// An application that has rows or counts and is no more.
+    ///
+    /// By a statement of its own, which goes from one application to the next in an index: joined to the rows that are
+    /// removed, it had all of the log read to find that none is.
+    private func goneApplication() async throws(Failure) -> String? {
         let result = try await query(
             """
             with recursive present as (
@@ -94,26 +123,14 @@ extension Store {
                 select (select l.application_id from federation.login_counts l
                     where l.application_id > p.application_id order by l.application_id limit 1)
                 from counted p where p.application_id is not null
-            ), gone as (
-                select application_id from (select * from present union select * from counted) known
-                where application_id is not null
-                    and not exists (select from federation.applications a where a.id = known.application_id)
-                order by application_id limit 1
-            ), rows as (
-                delete from federation.login_log where id in (
-                    select l.id from gone join federation.login_log l using (application_id)
-                    order by l.id limit \(limit) for update of l skip locked
-                ) returning 1
-            ), counts as (
-                delete from federation.login_counts where ctid = any (array(
-                    select c.ctid from gone join federation.login_counts c using (application_id)
-                    limit \(limit) for update of c skip locked
-                )) returning 1
             )
-            select greatest((select count(*) from rows), (select count(*) from counts))
+            select application_id from (select * from present union select * from counted) known
+            where application_id is not null
+                and not exists (select from federation.applications a where a.id = known.application_id)
+            order by application_id limit 1
             """
         )
-        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Int.self) ?? 0 }
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
     }
 
     /// Forgets some of what the log has of users who were erased: who they were and where they came from.

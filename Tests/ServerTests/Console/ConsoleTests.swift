@@ -348,7 +348,7 @@ struct ConsoleTests {
         }
         #expect(browser.page.contains("<code>mapping_target_not_allowed</code>"), "\(browser.page)")
         #expect(browser.page.contains("href=\"\(Self.mapping)\">See what the mapping writes"))
-        #expect(browser.page.contains("<rect class=\"no\"") && browser.page.contains("<figcaption>"))
+        #expect(browser.page.contains("<path class=\"no\" d=\"M") && browser.page.contains("<figcaption>"))
         try await browser.open("/console/logins?application=shop&user=\(user.objectID)")
         #expect(browser.page.contains("users/\(user.objectID)") && !browser.page.contains(request))
         try await browser.open("/console/logins?outcome=\(PercentEncoding.encode("<script>"))")

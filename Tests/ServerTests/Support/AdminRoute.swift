@@ -86,6 +86,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "secrets", .viewer),
         AdminRoute("GET", "token-keys", .viewer),
         AdminRoute("GET", "doctor", .viewer),
+        AdminRoute("GET", "instance", .viewer),
         AdminRoute("GET", "log-level", .viewer),
         AdminRoute("GET", "applications", .viewer),
         AdminRoute("GET", application, .viewer),

@@ -18,6 +18,9 @@ extension AdministrationRoute {
         .init(.get, "doctor", .viewer) { call in
             .value(Doctor.document(try await call.administration.doctor.examine(askingProviders: false)))
         },
+        .init(.get, "instance", .viewer) { call in
+            .value(call.administration.instance())
+        },
         .init(.get, "log-level", .viewer) { call in
             .value(call.administration.logLevel.show())
         },

@@ -1,0 +1,45 @@
+import API
+import HTTP
+import Vocabulary
+
+/// What can be done about the reason of a refused login, in a few words, and where.
+struct LoginRemedy {
+    private let text: String
+    private let place: String?
+
+    /// - Parameters:
+    ///   - reason: As the log has it.
+    ///   - application: Whose settings would be changed; nil or empty where it is not about one.
+    ///   - provider: By which it was tried.
+    init(_ reason: String, application: String?, provider: String?) {
+        let application = application.flatMap { $0.isEmpty ? nil : $0 }
+        let settings = application.map { consolePath("applications", $0, "document") }
+        let mapping = application.map { consolePath("applications", $0, "mappings", provider ?? "facebook") }
+        (text, place) =
+            switch Failure.Reason(rawValue: reason) {
+            case .credentialInvalid: ("Compare app id and secret with the provider's console", settings)
+            case .credentialExpired, .credentialRevoked, .userActionRequired, .loginCancelled:
+                ("The person logs in at the provider again", nil)
+            case .credentialMissing, .credentialAmbiguous, .credentialWrongKind:
+                ("The client sends something else than a credential", nil)
+            case .permissionMissing, .profileIncomplete:
+                ("The client has to ask for what the mapping needs", mapping)
+            case .mappingInvalid, .mappingTargetNotAllowed, .valueNotConvertible, .constraintViolation,
+                .propertyMissing, .propertyUndeclared:
+                ("See what the mapping writes", mapping)
+            case .providerNotConfigured, .providerMisconfigured: ("See the provider's settings", settings)
+            case .providerRateLimited, .providerUnavailable, .providerTimeout, .providerBadReply:
+                ("It is the provider's trouble; it passes, or its status page tells", nil)
+            case .storeUnavailable, .overloaded: ("See whether all is well", "/console")
+            case .loginInvalid, .tooManyAttempts: ("A forgotten password, or somebody who guesses", nil)
+            case .accountDisabled: ("An operator has disabled the account", nil)
+            default: ("", nil)
+            }
+    }
+
+    /// It on a line of its own; nothing where nothing is known.
+    var html: HTML {
+        guard !text.isEmpty else { return "" }
+        return place.map { "<br><small><a href=\"\($0)\">\(text)</a></small>" } ?? "<br><small>\(text)</small>"
+    }
+}
