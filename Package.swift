@@ -262,7 +262,8 @@ let package = Package(
             dependencies: ["API", "HTTP", "Vocabulary", crypto, httpTypes, hummingbird, nioCore],
             resources: [
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
-                .embedInCode("Assets/mapping.js"), .embedInCode("Assets/icon.svg"),
+                .embedInCode("Assets/mapping.js"), .embedInCode("Assets/people.js"),
+                .embedInCode("Assets/passkeys.js"), .embedInCode("Assets/icon.svg"),
             ],
             swiftSettings: strict
         ),

@@ -32,6 +32,10 @@ enum Assets {
     private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
     /// What the editor of mappings has beyond its form.
     static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
+    /// What is done to many people, one after the other.
+    static let people = Asset("people", ending: "js", type: "text/javascript", PackageResources.people_js)
+    /// Passkeys, which browsers make and show by scripts alone.
+    static let passkeys = Asset("passkeys", ending: "js", type: "text/javascript", PackageResources.passkeys_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 
     /// What stands in the head of each page.
@@ -43,7 +47,7 @@ enum Assets {
     }
 
     static func mount(on router: Router<ManagementContext>) {
-        for asset in [style, script, mapping, icon] {
+        for asset in [style, script, mapping, people, passkeys, icon] {
             router.get(RouterPath(asset.path)) { _, _ in
                 let headers: HTTPFields = [
                     .contentType: "\(asset.type); charset=utf-8",

@@ -57,7 +57,7 @@ extension Console {
         (label: "Hour", hours: "1"), ("Day", "24"), ("Week", "168"),
     ]
 
-    private static func table(_ logins: [JSONObject]) -> HTML {
+    static func table(_ logins: [JSONObject]) -> HTML {
         let rows = logins.map { login -> [HTML] in
             let application = login["application"]?.string ?? ""
             let outcome = login["outcome"]?.string ?? ""
