@@ -262,7 +262,9 @@ let package = Package(
             dependencies: ["API", "HTTP", "Vocabulary", crypto, httpTypes, hummingbird, nioCore],
             resources: [
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
-                .embedInCode("Assets/logins.js"), .embedInCode("Assets/mapping.js"), .embedInCode("Assets/icon.svg"),
+                .embedInCode("Assets/logins.js"), .embedInCode("Assets/mapping.js"),
+                .embedInCode("Assets/passkeys.js"), .embedInCode("Assets/people.js"),
+                .embedInCode("Assets/icon.svg"),
             ],
             swiftSettings: strict
         ),

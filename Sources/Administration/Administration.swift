@@ -39,6 +39,8 @@ package struct Administration: Sendable {
     package let logins: LoginAdministration
     package let secrets: SecretRotation
     package let tokenKeys: TokenKeyRotation
+    package let mails: MailAdministration
+    package let background: BackgroundWork
     package let logLevel: LogLevelAdministration
     package let doctor: Doctor
     /// What this process tells of itself, read when it is asked for.
@@ -56,10 +58,12 @@ package struct Administration: Sendable {
     ///   - kinds: The kinds of providers, by which the service is configured, checks and previews.
     ///   - masterKeys: Seal and open secrets.
     ///   - mailer: Writes what people are told; nil when the deployment sends no mails.
+    ///   - publicAddress: Where links of mails lead; without one none is sent.
     ///   - operatorOrigin: Where operators' passkeys are made and shown; without one they have none.
     ///   - directory: The copy of the configuration that follows each change before the change is answered.
     ///   - logLevel: What this process writes of its log.
     ///   - instance: What this process tells of itself; nothing of one that serves nobody.
+    ///   - rounds: How this process' work in the background went; nil in one that does none.
     ///   - clock: The time of day.
     ///   - random: Where what must not be guessed comes from.
     package init(
@@ -68,10 +72,12 @@ package struct Administration: Sendable {
         kinds: ProviderKinds,
         masterKeys: MasterKeys,
         mailer: Mailer? = nil,
+        publicAddress: PublicAddress = PublicAddress(url: nil),
         operatorOrigin: PublicAddress = PublicAddress(url: nil),
         directory: ApplicationDirectory? = nil,
         logLevel: LogLevel = LogLevel(),
         instance: @escaping @Sendable () -> JSONValue = { .object([:]) },
+        rounds: UpkeepRounds? = nil,
         clock: WallClock,
         random: RandomSource
     ) {
@@ -97,16 +103,21 @@ package struct Administration: Sendable {
             clock: clock,
             changes: changes
         )
+        let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
+        let attempts = AttemptCounter(store: store)
         users = UserAdministration(
             store: store,
             kinds: kinds,
             masterKeys: masterKeys,
             banKey: banKey,
             hints: FactorHints(masterKeys: masterKeys),
-            notices: Notices(
+            notices: Notices(store: store, queue: queue, attempts: attempts, limits: Limits(), random: random),
+            links: MailedLinks(
                 store: store,
-                queue: MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random),
-                attempts: AttemptCounter(store: store),
+                queue: queue,
+                attempts: attempts,
+                address: publicAddress,
+                pseudonyms: Pseudonyms(masterKeys.current),
                 limits: Limits(),
                 random: random
             ),
@@ -139,6 +150,8 @@ package struct Administration: Sendable {
             masterKeys: masterKeys,
             options: SecretOptionResealing(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
         )
+        mails = MailAdministration(mailer: mailer)
+        background = BackgroundWork(store: store, rounds: rounds)
         tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
         self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)
         self.instance = instance

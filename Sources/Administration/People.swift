@@ -16,6 +16,7 @@ package struct UserAdministration: Sendable {
     let banKey: BanKey
     let hints: FactorHints
     let notices: Notices
+    let links: MailedLinks
     let clock: WallClock
     let changes: ApplicationChanges
 
@@ -264,7 +265,7 @@ package struct UserAdministration: Sendable {
         try Application(try await changes.existing(id))
     }
 
-    private func person(_ id: String, of owner: Application) async throws(Failure) -> StoredPerson {
+    func person(_ id: String, of owner: Application) async throws(Failure) -> StoredPerson {
         guard let id = ObjectID(id), let person = try await store.person(id, of: owner) else { throw .noSuchUser }
         return person
     }
@@ -277,7 +278,7 @@ package struct UserAdministration: Sendable {
         person.resource(factors(of: person, in: owner))
     }
 
-    private func change(
+    func change(
         _ id: String,
         of application: String,
         if precondition: Precondition,
@@ -312,7 +313,4 @@ package struct UserAdministration: Sendable {
             actor: actor
         )
     }
-}
-
-extension Failure {
 }

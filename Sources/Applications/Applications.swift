@@ -27,6 +27,19 @@ extension Application {
         }
         return .given(role)
     }
+
+    /// The role of that name, which can be given and taken.
+    ///
+    /// - Throws: `role_unknown`; `role_fixed` or `role_permanent` for one of the system's.
+    package func role(_ name: String, thatIsGiven isGiven: Bool) throws(Failure) -> String {
+        guard case .given(let role) = try role(name) else {
+            throw Failure(
+                isGiven ? .roleFixed : .rolePermanent,
+                "This role follows from what a user is. It can be neither given nor taken."
+            )
+        }
+        return role
+    }
 }
 
 extension Application {

@@ -34,6 +34,10 @@ enum Assets {
     static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
     /// What the log of logins has besides: it follows.
     static let logins = Asset("logins", ending: "js", type: "text/javascript", PackageResources.logins_js)
+    /// What is done to many people, one after the other.
+    static let people = Asset("people", ending: "js", type: "text/javascript", PackageResources.people_js)
+    /// Passkeys, which browsers make and show by scripts alone.
+    static let passkeys = Asset("passkeys", ending: "js", type: "text/javascript", PackageResources.passkeys_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 
     /// What stands in the head of each page.
@@ -45,7 +49,7 @@ enum Assets {
     }
 
     static func mount(on router: Router<ManagementContext>) {
-        for asset in [style, script, mapping, logins, icon] {
+        for asset in [style, script, mapping, logins, people, passkeys, icon] {
             router.get(RouterPath(asset.path)) { _, _ in
                 let headers: HTTPFields = [
                     .contentType: "\(asset.type); charset=utf-8",

@@ -45,6 +45,7 @@ package struct Console: Sendable {
         mountLogins(on: router)
         mountAudit(on: router)
         mountOperators(on: router)
+        mountService(on: router)
     }
 
     /// A page for who has signed in.
@@ -72,17 +73,14 @@ package struct Console: Sendable {
                     // The form comes along, so that nothing that was typed is lost.
                     try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(to: visit)
                 }
-                if let code = try form.value(FactorForm.code) {
-                    do { try await FactorForm.show(code, of: try form.value(FactorForm.factor), visit) } catch let
-                        refusal as Refusal
-                    {
-                        return try await again(refusal)
-                    }
+                do { try await FactorForm.show(with: form, visit) } catch let refusal as Refusal {
+                    return try await again(refusal)
                 }
                 do {
                     return switch try await act(visit, form) {
                     case .redirect(let path): Page.redirect(to: path)
                     case .page(let page): try page.response(to: visit)
+                    case .file(let name, let text): Page.file(name, text)
                     }
                 } catch let refusal as Refusal where refusal.asksForFactor {
                     return try await again(refusal)
@@ -148,4 +146,6 @@ enum Outcome {
     case redirect(String)
     /// The page once more, with what was wrong or what would be.
     case page(Page)
+    /// JSON to be kept, under a name.
+    case file(String, String)
 }

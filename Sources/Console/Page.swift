@@ -13,6 +13,7 @@ struct Page {
         case logins
         case audit
         case operators
+        case service
 
         var title: String {
             switch self {
@@ -21,6 +22,7 @@ struct Page {
             case .logins: "Logins"
             case .audit: "Audit log"
             case .operators: "Operators"
+            case .service: "Service"
             }
         }
 
@@ -48,6 +50,15 @@ struct Page {
         page.status = refusal.status
         page.retryAfter = refusal.retryAfter
         return page
+    }
+
+    /// JSON to be kept, under a name.
+    static func file(_ name: String, _ text: String) -> Response {
+        let headers: HTTPFields = [
+            .contentType: name.hasSuffix(".jsonl") ? "application/jsonl" : "application/json",
+            .cacheControl: "no-store", .contentDisposition: "attachment; filename=\"\(name)\"",
+        ]
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     /// To another page, by GET.

@@ -79,6 +79,7 @@ extension Console {
             return .redirect("/console/sessions")
         }
         FactorForm.mount(on: router, self)
+        mountFactors(on: router)
     }
 
     private func signIn(_ request: Request, _ context: ManagementContext) async throws -> Response {
@@ -136,12 +137,15 @@ extension Console {
         return Page(
             title: "Your sessions",
             section: .operators,
-            content: .table(
-                "Your sessions",
-                ["Session", "Signed in", "Last used", "Ends", "End it"],
-                rows,
-                ifEmpty: "There is none."
-            ),
+            content: """
+                \(HTML.table(
+                    "Your sessions",
+                    ["Session", "Signed in", "Last used", "Ends", "End it"],
+                    rows,
+                    ifEmpty: "There is none."
+                ))
+                <p><a class="button" href="\(FactorForm.ownPath)">Your second factors</a></p>
+                """,
             command: "federation operator show \(visit.name)",
             call: "GET /admin/v1/operator/sessions"
         )

@@ -79,6 +79,16 @@ extension HTML {
     }
 }
 
+/// A moment in milliseconds since 1970 as the administration takes it back, to the millisecond; nil outside the years
+/// that can be written.
+func momentText(_ milliseconds: Int64) -> String? {
+    guard abs(milliseconds) < 253_402_300_800_000 else { return nil }
+    let part = (milliseconds % 1000 + 1000) % 1000
+    let text = Date(timeIntervalSince1970: Double((milliseconds - part) / 1000)).ISO8601Format()
+    guard part > 0 else { return text }
+    return "\(text.dropLast()).\(String(part + 1000).dropFirst())Z"
+}
+
 /// A path below `/console`, its segments encoded.
 func consolePath(_ segments: String...) -> String {
     "/console/" + segments.map(PercentEncoding.encode).joined(separator: "/")

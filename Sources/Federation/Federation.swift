@@ -67,9 +67,6 @@ package struct Federation: Sendable {
     /// Holds requests to what their source and their application may do.
     package let rateLimiter: RateLimiter
 
-    /// Mails that are asked for at once; who asks does not wait for them.
-    private static let mailsAskedFor = 256
-
     /// Wires the use cases.
     ///
     /// - Parameters:
@@ -126,7 +123,6 @@ package struct Federation: Sendable {
             attempts: attempts,
             address: address,
             pseudonyms: pseudonyms,
-            afterReplies: ConcurrencyLimit(limit: Self.mailsAskedFor),
             limits: limits,
             random: random
         )

@@ -20,6 +20,14 @@ extension ComposedMail: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// What a mail says, in the language of its templates.
+package struct WrittenMail: Sendable {
+    package let language: String
+    package let subject: String
+    package let text: String
+    package let html: String
+}
+
 /// Writes mails: headers, and the same text plain and as HTML (RFC 5322, RFC 2045–2047).
 struct MailComposer: Sendable {
     let templates: MailTemplates
@@ -45,32 +53,43 @@ struct MailComposer: Sendable {
         id: UUID,
         now: Int64
     ) -> ComposedMail? {
-        guard let (texts, language) = templates.texts(of: mail.template, locale: locale, otherwise: language) else {
-            return nil
-        }
-        let values = mail.values.merging(["application": application]) { value, _ in value }
+        guard let written = written(mail, locale: locale, application: application) else { return nil }
         let boundary = "=_" + id.uuidString
         let lines =
             [
                 "From: \(MailHeader.mailbox(name: sender.name ?? application, address: sender.address))",
                 "To: <\(recipient.text)>",
-                "Subject: \(MailHeader.text(texts.subject.filled(with: values, escape: Escaping.plain)))",
+                "Subject: \(MailHeader.text(written.subject))",
                 "Date: \(MailHeader.date(now))",
                 "Message-ID: <\(id.uuidString)@\(sender.address.domain)>",
                 // RFC 3834: no vacation notice answers it.
                 "Auto-Submitted: auto-generated",
-                "Content-Language: \(language)",
+                "Content-Language: \(written.language)",
                 "MIME-Version: 1.0",
                 "Content-Type: multipart/alternative; boundary=\"\(boundary)\"",
                 "",
             ]
-            + part("plain", texts.text.filled(with: values, escape: Escaping.plain), boundary)
-            + part("html", texts.html.filled(with: values, escape: Escaping.html), boundary)
+            + part("plain", written.text, boundary)
+            + part("html", written.html, boundary)
             + ["--\(boundary)--", ""]
         return ComposedMail(
             sender: sender.address,
             recipient: recipient,
             message: lines.joined(separator: "\r\n")
+        )
+    }
+
+    /// What a mail says, its values filled in; nil when there are no templates for it.
+    func written(_ mail: Mail, locale: String?, application: String) -> WrittenMail? {
+        guard let (texts, language) = templates.texts(of: mail.template, locale: locale, otherwise: language) else {
+            return nil
+        }
+        let values = mail.values.merging(["application": application]) { value, _ in value }
+        return WrittenMail(
+            language: language,
+            subject: texts.subject.filled(with: values, escape: Escaping.plain),
+            text: texts.text.filled(with: values, escape: Escaping.plain),
+            html: texts.html.filled(with: values, escape: Escaping.html)
         )
     }
 

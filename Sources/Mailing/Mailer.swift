@@ -40,6 +40,19 @@ package struct Mailer: Sendable {
         }
     }
 
+    /// The languages in which every mail can be written.
+    package var languages: [String] { composer.templates.languages }
+
+    /// What a mail of a template says, of somebody who is made up.
+    ///
+    /// - Parameters:
+    ///   - template: Which mail.
+    ///   - locale: The language; one that has no templates is told in the usual one.
+    /// - Returns: Nil when there are no templates for it.
+    package func example(of template: Mail.Template, locale: String?) -> WrittenMail? {
+        composer.written(.example(of: template), locale: locale, application: "Example")
+    }
+
     /// Sends a mail, once.
     package func send(_ mail: ComposedMail) async -> MailOutcome { await carrier.carry(mail) }
 }

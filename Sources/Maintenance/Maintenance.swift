@@ -32,6 +32,7 @@ package struct Maintenance: Sendable {
     let check: TokenCheck
     let erasures: Erasures
     let random: RandomSource
+    private let rounds: UpkeepRounds
     private let turns = Turns()
     private let clock: WallClock
     private let lastRound = Gauge(label: "federation_upkeep_last_round_timestamp_seconds")
@@ -73,6 +74,7 @@ package struct Maintenance: Sendable {
         directory: ApplicationDirectory,
         masterKeys: MasterKeys,
         settings: Settings,
+        rounds: UpkeepRounds = UpkeepRounds(),
         clock: WallClock,
         random: RandomSource,
         logger: Logger
@@ -80,6 +82,7 @@ package struct Maintenance: Sendable {
         self.store = store
         self.directory = directory
         self.settings = settings
+        self.rounds = rounds
         self.logger = logger
         self.random = random
         self.clock = clock
@@ -131,6 +134,7 @@ package struct Maintenance: Sendable {
             report.log(to: logger)
             report.count()
             lastRound.record(clock.seconds)
+            rounds.note(report.round(endedAt: clock.milliseconds))
             if !isMoreDue { try? await Task.sleep(for: settings.interval * Double.random(in: 0.9...1.1)) }
         }
     }

@@ -1,3 +1,4 @@
+import Applications
 import KeptTokens
 import Logging
 import Metrics
@@ -82,6 +83,11 @@ struct MaintenanceReport: Sendable {
         for (what, number) in removed where number > 0 {
             Counter(label: "federation_upkeep_removed_total", dimensions: [("what", what)]).increment(by: number)
         }
+    }
+
+    /// The round as operators are told of it.
+    func round(endedAt moment: Int64) -> UpkeepRounds.Round {
+        UpkeepRounds.Round(ended: moment, failures: failures, cause: cause)
     }
 
     /// One line, unless there was nothing to do.

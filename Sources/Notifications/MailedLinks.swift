@@ -1,5 +1,5 @@
 package import Applications
-package import Limiting
+import Limiting
 package import Logging
 import Mailing
 package import Secrets
@@ -27,9 +27,12 @@ package struct MailedLinks: Sendable {
     let address: PublicAddress
     let pseudonyms: Pseudonyms
     /// Counts what goes on when its request has been answered.
-    let afterReplies: ConcurrencyLimit
+    let afterReplies = ConcurrencyLimit(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
+
+    /// Mails that are asked for at once; who asks does not wait for them.
+    private static let askedForAtOnce = 256
 
     package init(
         store: Store,
@@ -37,7 +40,6 @@ package struct MailedLinks: Sendable {
         attempts: AttemptCounter,
         address: PublicAddress,
         pseudonyms: Pseudonyms,
-        afterReplies: ConcurrencyLimit,
         limits: Limits,
         random: RandomSource
     ) {
@@ -46,7 +48,6 @@ package struct MailedLinks: Sendable {
         self.attempts = attempts
         self.address = address
         self.pseudonyms = pseudonyms
-        self.afterReplies = afterReplies
         self.limits = limits
         self.random = random
     }
@@ -159,14 +160,11 @@ package struct MailedLinks: Sendable {
             throw error.logged
         }
         @Sendable func addressee() async throws(Failure) -> User? {
-            guard let user = try await store.user(ofLogin: login.key, in: loaded.application),
-                user.status != .disabled, concerns(user), let address = user.email.flatMap({ EmailAddress($0) })
-            else { return nil }
-            // Mail goes to the address that is stored: the one that logs in (T-38), or, where something else does, one
-            // that no provider has told (decision D6).
-            guard login.email == nil else { return address.login.hasSameBytes(as: login.key) ? user : nil }
-            let isOwn = try await !store.hasIdentities(user.objectID, in: loaded.application)
-            return user.emailVerified || isOwn ? user : nil
+            guard let user = try await store.user(ofLogin: login.key, in: loaded.application), concerns(user) else {
+                return nil
+            }
+            let hasIdentities = try await store.hasIdentities(user.objectID, in: loaded.application)
+            return Self.goes(to: user, by: login, whoHasIdentities: hasIdentities) ? user : nil
         }
         // Counted already, so that nobody asks about many.
         if tellsUnknown, try await addressee() == nil { return try findsNobody() }
@@ -191,16 +189,24 @@ package struct MailedLinks: Sendable {
         }
     }
 
-    /// Counts a link that somebody causes to be sent.
+    /// Whether a link may go to the address that is stored with a user: the one that logs in (T-38), or, where something
+    /// else does, one that no provider has told (decision D6).
+    package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
+        guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
+        guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
+        return user.emailVerified || !hasIdentities
+    }
+
+    /// Counts a link that somebody causes to be sent; for its mailbox alone where an operator does.
     ///
     /// - Throws: `too_many_attempts`, and nothing was counted then.
     package func countLink(
         _ purpose: EmailTokenPurpose,
         to email: EmailAddress,
-        from source: RequestSource,
+        from source: RequestSource?,
         in loaded: LoadedApplication
     ) async throws(Failure) {
-        try await counted(AttemptCount.mails(purpose.rawValue, to: email, from: source.name), in: loaded)
+        try await counted(AttemptCount.mails(purpose.rawValue, to: email, from: source?.name), in: loaded)
     }
 
     /// Counts the link by which the address of a registration will be confirmed.

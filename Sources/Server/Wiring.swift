@@ -51,16 +51,19 @@ enum Wiring {
         let administrationDatabases = Databases(administrative)
         let administrationStore = Store(databases: administrationDatabases)
         let report = InstanceReport(metrics: telemetry.metrics, clock: .system)
+        let rounds = configuration.maintenance.map { _ in UpkeepRounds() }
         let administration = Administration(
             store: administrationStore,
             callers: store,
             kinds: kinds,
             masterKeys: configuration.masterKeys,
             mailer: mailer,
+            publicAddress: PublicAddress(url: configuration.publicURL),
             operatorOrigin: PublicAddress(url: configuration.operatorOrigin),
             directory: directory,
             logLevel: telemetry.level,
             instance: report.json,
+            rounds: rounds,
             clock: .system,
             random: .system
         )
@@ -128,13 +131,14 @@ enum Wiring {
                 CertificateService(certificates: certificates, warnings: federation.warnings, logger: logger)
             )
         }
-        if let settings = configuration.maintenance {
+        if let settings = configuration.maintenance, let rounds {
             // On the connections of the administration: what nobody waits for never keeps a login waiting.
             let maintenance = Maintenance(
                 store: administrationStore,
                 directory: directory,
                 masterKeys: configuration.masterKeys,
                 settings: settings,
+                rounds: rounds,
                 clock: .system,
                 random: .system,
                 logger: logger

@@ -47,7 +47,7 @@ struct AccessTests {
             let adds = route.method == .post && opens.contains { route.path.hasSuffix($0) }
             let others = [
                 "/operators/{name}", "/token-keys/rotate", "/document", "/applications/{application}",
-                "/providers/{provider}",
+                "/providers/{provider}", "/roles/{role}",
             ]
             let changes = [.patch, .put, .post].contains(route.method) && others.contains { route.path.hasSuffix($0) }
             let isLasting = removes || adds || changes

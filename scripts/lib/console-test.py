@@ -18,6 +18,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+import console_people
+
 WIDTHS = [320, 768, 1280, 3840]
 MAPPING = "/console/applications/demo/mappings/facebook"
 # What a page cost, by the browser's own account.
@@ -365,12 +367,15 @@ def main():
             ("revision", MAPPING + "/revisions/1"), ("people", "/console/applications/demo/users"),
             ("person", "/console/applications/demo/users/" + user["objectId"]), ("logins", "/console/logins"), ("audit", "/console/audit"),
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
-            ("sessions", "/console/sessions"),
+            ("sessions", "/console/sessions"), ("properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
+            ("factors", "/console/factors"), ("service", "/console/service"),
+            ("mail", "/console/service/mails/passwordReset/de"),
         ]:
             look(console, name, path)
             print(f"  {name}: {console.figures[-1][1]}", flush=True)
         for step in [setup, mapping, dragged, together, console_overview.overview, console_overview.followed,
-                     console_overview.patient, unfinished, person, scriptless, outage, viewer, signed_out]:
+                     console_overview.patient, unfinished, person, *console_people.STEPS, scriptless, outage, viewer,
+                     signed_out]:
             step(console)
             print(f"  {step.__doc__.splitlines()[0]}", flush=True)
         if arguments.pictures:

@@ -22,7 +22,7 @@ package struct AdministrationCalls: Sendable {
         package var path: [String]
         package var query: [(name: String, value: String)]
         package var body: JSONValue?
-        /// The tag that the resource must have.
+        /// The tag that the resource must have; `*` overwrites whatever is there.
         package var tag: String?
 
         package init(
@@ -67,7 +67,7 @@ package struct AdministrationCalls: Sendable {
         let pairs = call.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
         if !pairs.isEmpty { uri += "?" + pairs.joined(separator: "&") }
         var headers: HTTPFields = [.authorization: "Bearer \(token)", .accept: "application/json"]
-        headers[.ifMatch] = call.tag.map { "\"\($0)\"" }
+        headers[.ifMatch] = call.tag.map { $0 == "*" ? "*" : "\"\($0)\"" }
         var content = ByteBuffer()
         if let body = call.body {
             let isPatch = call.method == .patch

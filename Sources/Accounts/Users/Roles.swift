@@ -73,12 +73,7 @@ package struct Roles: Sendable {
             throw Failure(.roleAssignmentForbidden, "Roles are given and taken with a server's API key only.")
         }
         let application = loaded.application
-        guard case .given(let role) = try application.role(role) else {
-            throw Failure(
-                isGiven ? .roleFixed : .rolePermanent,
-                "This role follows from what a user is. It can be neither given nor taken."
-            )
-        }
+        let role = try application.role(role, thatIsGiven: isGiven)
         var id = ObjectID(identity)
         if id == nil, let login = application.login(identity) {
             id = try await store.password(ofLogin: login.key, in: application)?.objectID

@@ -89,7 +89,7 @@ extension Console {
             """
     }
 
-    private static func table(_ logins: [JSONObject]) -> HTML {
+    static func table(_ logins: [JSONObject]) -> HTML {
         let rows = logins.map { login -> [HTML] in
             let application = login["application"]?.string ?? ""
             let outcome = login["outcome"]?.string ?? ""

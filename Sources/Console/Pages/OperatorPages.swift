@@ -3,13 +3,11 @@ import HTTP
 import Hummingbird
 import Vocabulary
 
-/// Operators, their tokens and sessions, and what is sealed under which key.
+/// Operators, their tokens and sessions.
 extension Console {
     func mountOperators(on router: Router<ManagementContext>) {
         page("/console/operators", on: router) { visit in
-            async let operators = visit.list(["operators"], query: [("limit", "100")])
-            async let secrets = visit.read(["secrets"])
-            let (found, sealed) = try await (operators, secrets)
+            let found = try await visit.list(["operators"], query: [("limit", "100")])
             let rows = found.items.map { person -> [HTML] in
                 let name = person["name"]?.string ?? ""
                 return [
@@ -21,10 +19,12 @@ extension Console {
             return Page(
                 title: "Operators",
                 section: .operators,
-                content: """
-                    \(HTML.table("Operators", ["Name", "Role", "Tokens and sessions", "Made"], rows, ifEmpty: "None."))
-                    <h2>Secrets by key</h2><pre>\(HTML.json(sealed))</pre>
-                    """,
+                content: HTML.table(
+                    "Operators",
+                    ["Name", "Role", "Tokens and sessions", "Made"],
+                    rows,
+                    ifEmpty: "None."
+                ),
                 command: "federation operator list",
                 call: "GET /admin/v1/operators"
             )

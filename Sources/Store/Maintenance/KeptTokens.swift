@@ -50,16 +50,28 @@ extension Store {
         in application: ApplicationID,
         by actor: Actor
     ) async throws(Failure) {
-        try await transaction { connection in
-            let entry = AuditRecord(
-                application: application,
-                action: "user.refresh",
-                target: user.description,
-                from: nil,
-                to: nil
-            )
-            try await connection.record([entry], by: actor)
-        }
+        try await record("user.refresh", of: user, in: application, by: actor)
+    }
+
+    /// Notes that an operator had a mail sent to a user: an entry `user.mail`, with the name of its template.
+    package func recordMail(
+        _ template: String,
+        to user: ObjectID,
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        try await record("user.mail", of: user, to: .object(["mail": .string(template)]), in: application, by: actor)
+    }
+
+    private func record(
+        _ action: String,
+        of user: ObjectID,
+        to: JSONValue? = nil,
+        in application: ApplicationID,
+        by actor: Actor
+    ) async throws(Failure) {
+        let entry = AuditRecord(application: application, action: action, target: user.description, from: nil, to: to)
+        try await transaction { connection in try await connection.record([entry], by: actor) }
     }
 }
 

@@ -5,6 +5,8 @@ package import Vocabulary
 package enum PersonChange: Sendable {
     /// Disabling ends the sessions as well.
     case setStatus(UserStatus)
+    /// Properties, none of them the address or what people log in by: those have a change of their own (``UserUpdate``).
+    case setProperties(GivenProperties)
     case endSessions
     case endSession(id: String)
     /// An identity that the person has; the sessions that it opened end as well.
@@ -42,7 +44,8 @@ extension Store {
     ///   - plan: Gets the person as it is; what it throws passes through, and nothing has changed then. Nil: nothing is
     ///     to be done.
     /// - Returns: The person as it is afterwards, and what went.
-    /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it.
+    /// - Throws: `not_found` when there is no such person, `conflict` when rows of other tables forbid to erase it,
+    ///   `property_missing`, `constraint_violation` and their like when the table does not take a property's value.
     package func change(
         _ id: ObjectID,
         of application: Application,
@@ -75,6 +78,7 @@ extension Store {
             if case .server(let refusal) = error, ["23503", "23001"].contains(refusal.sqlState) {
                 throw Self.stillReferred(by: refusal)
             }
+            if let failure = await userWriteFailure(of: error, in: application) { throw failure }
             throw await failure(of: error, in: application)
         }
     }
@@ -112,7 +116,7 @@ private struct PersonWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
-        case .setStatus, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole: return []
+        case .setStatus, .setProperties, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole: return []
         case .unlink(let provider, let app, let subject):
             let identity = IdentityKey(provider: provider, app: app, subject: subject)
             return try await connection.keptIdentities(of: id, schema: schema).filter { $0.key == identity }
@@ -130,6 +134,15 @@ private struct PersonWork: Sendable {
     ) async throws(PostgresError) -> AuditRecord? {
         switch change {
         case .setStatus(let status): return try await set(status, of: person, connection)
+        case .setProperties(let given):
+            let assignments = UserAssignments(given)
+            let set = try await connection.query(
+                """
+                update \(identifier: schema).users u set \(assignments.statement) where u.object_id = \(id.uuid)
+                """
+            )
+            let names = given.values.map { JSONValue.string($0.property.name.text) }
+            return entry("user.update", if: set, to: .object(["properties": .array(names)]))
         case .endSessions: return try await endSessions(of: person, connection)
         case .endSession(let session):
             let ended = try await connection.query(

@@ -53,7 +53,17 @@ final class ConsoleBrowser {
         _ fields: [String: String],
         headers: [(String, String)]? = nil
     ) async throws -> HTTPReply {
-        let body = fields.map { "\($0.key)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
+        try await post(path, pairs: fields.map { ($0.key, $0.value) }, headers: headers)
+    }
+
+    /// The same with fields that may be there several times.
+    @discardableResult
+    func post(
+        _ path: String,
+        pairs: [(String, String)],
+        headers: [(String, String)]? = nil
+    ) async throws -> HTTPReply {
+        let body = pairs.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
         let origin = headers ?? [("Origin", "http://127.0.0.1:\(http.port)"), ("Sec-Fetch-Site", "same-origin")]
         let type = [("Content-Type", "application/x-www-form-urlencoded")]
         return try await follow(try await send("POST", path, type + origin, body))

@@ -87,6 +87,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", "token-keys", .viewer),
         AdminRoute("GET", "doctor", .viewer),
         AdminRoute("GET", "instance", .viewer),
+        AdminRoute("GET", "background", .viewer),
+        AdminRoute("GET", "mails", .viewer),
+        AdminRoute("GET", "mails/{factor}", .viewer, status: 404),
         AdminRoute("GET", "log-level", .viewer),
         AdminRoute("GET", "applications", .viewer),
         AdminRoute("GET", application, .viewer),
@@ -110,6 +113,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
         AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),
+        AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
         AdminRoute("GET", application + "/bans", .viewer),
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
@@ -157,6 +161,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"revision": {revision}}"#,
             audited: ["mapping.twitter.set"]
         ),
+        AdminRoute("PATCH", user + "/properties", .editor, #"{"name": "Walked"}"#, audited: ["user.update"]),
+        // A user who came by a provider has no password.
+        AdminRoute("POST", user + "/mails", .editor, #"{"mail": "passwordReset"}"#, status: 409),
         AdminRoute("DELETE", user + "/sessions/{session}", .editor, status: 204, audited: ["user.session.end"]),
         AdminRoute("DELETE", user + "/sessions", .editor, status: 204, audited: ["user.sessions.end"]),
         AdminRoute("PATCH", user, .editor, #"{"user": {"userStatus": "DISABLED"}}"#, audited: ["user.disable"]),
@@ -164,6 +171,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
     ]
 
     private static let ownersChanges = [
+        AdminRoute("PUT", user + "/roles/{factor}", .owner, status: 404),
+        AdminRoute("DELETE", user + "/roles/{factor}", .owner, status: 404),
         AdminRoute("DELETE", user + "/factors/{factor}", .owner, status: 204, audited: ["user.factor.remove"]),
         AdminRoute("DELETE", user + "/factors", .owner, status: 204, audited: ["user.factor.remove"]),
         AdminRoute(

@@ -21,6 +21,15 @@ extension AdministrationRoute {
         .init(.get, "instance", .viewer) { call in
             .value(call.administration.instance())
         },
+        .init(.get, "background", .viewer, query: .page) { call in
+            .value(try await call.administration.background.show(call.page))
+        },
+        .init(.get, "mails", .viewer) { call in
+            .value(call.administration.mails.list())
+        },
+        .init(.get, "mails/{template}", .viewer, query: ["language"]) { call in
+            .value(try call.administration.mails.example(of: call["template"], language: call.query["language"]))
+        },
         .init(.get, "log-level", .viewer) { call in
             .value(call.administration.logLevel.show())
         },

@@ -65,6 +65,41 @@ extension AdministrationRoute {
                 )
             )
         },
+        .init(.get, user + "/properties", .viewer) { call in
+            .resource(
+                try await call.administration.users.properties(
+                    of: call["objectId"],
+                    in: call["application"],
+                    by: call.actor
+                )
+            )
+        },
+        .init(.patch, user + "/properties", .editor) { call in
+            .resource(
+                try await call.administration.users.changeProperties(
+                    of: call["objectId"],
+                    in: call["application"],
+                    patch: call.patch(),
+                    if: call.precondition,
+                    by: call.actor
+                )
+            )
+        },
+        .init(.put, user + "/roles/{role}", .owner, factor: .within5Minutes) { call in
+            try await setRole(isGiven: true, call)
+        },
+        .init(.delete, user + "/roles/{role}", .owner, factor: .within5Minutes) { call in
+            try await setRole(isGiven: false, call)
+        },
+        .init(.post, user + "/mails", .editor) { call in
+            try await call.administration.users.sendMail(
+                call.document(),
+                to: call["objectId"],
+                of: call["application"],
+                by: call.actor
+            )
+            return .done
+        },
         .init(.get, user + "/export", .editor) { call in
             .value(
                 try await call.administration.users.export(call["objectId"], of: call["application"], by: call.actor)
@@ -107,6 +142,20 @@ extension AdministrationRoute {
             of: call["objectId"],
             of: call["application"],
             if: call.precondition,
+            by: call.actor
+        )
+        return .done
+    }
+
+    @Sendable private static func setRole(
+        isGiven: Bool,
+        _ call: AdministrationCall
+    ) async throws -> AdministrationReply {
+        try await call.administration.users.setRole(
+            call["role"],
+            isGiven: isGiven,
+            of: call["objectId"],
+            in: call["application"],
             by: call.actor
         )
         return .done

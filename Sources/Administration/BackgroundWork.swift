@@ -1,0 +1,59 @@
+import Applications
+import Store
+package import Vocabulary
+
+/// What goes on in the background: how this instance's rounds went, and what is due.
+package struct BackgroundWork: Sendable {
+    let store: Store
+    /// Nil in a process that does nothing in the background.
+    let rounds: UpkeepRounds?
+
+    /// `{"instance": {"lastRound", "hindered": {"at", "reasons", "cause"} or `null`} or `null`,
+    /// "items": [{"application", "checks", "erasures", "hinderedErasures", "mails", "postponedMails"} or
+    /// {"application", "problem"}], "next"}`, in the order of the applications' ids.
+    package func show(_ page: PageRequest) async throws(Failure) -> JSONValue {
+        let places = try await store.applicationPlaces().filter { place in
+            page.cursor.map { $0 < place.id.text } ?? true
+        }
+        var items: [(id: String, json: JSONValue)] = []
+        for place in places.prefix(page.limit + 1) {
+            items.append((place.id.text, .object(await due(of: place))))
+        }
+        var shown: JSONObject = ["instance": rounds.map(Self.json) ?? .null]
+        for member in page.page(of: items, cursor: \.id, \.json).json.object?.members ?? [] {
+            shown.append(member.key, member.value)
+        }
+        return .object(shown)
+    }
+
+    /// One whose own database is away keeps nobody from seeing the others.
+    private func due(of place: ApplicationPlace) async -> JSONObject {
+        var object: JSONObject = ["application": .string(place.id.text)]
+        do throws(Failure) {
+            let due = try await store.dueWork(of: place)
+            for (name, count) in [
+                ("checks", due.checks), ("erasures", due.erasures), ("hinderedErasures", due.hinderedErasures),
+                ("mails", due.mails), ("postponedMails", due.postponedMails),
+            ] { object.append(name, .integer(Int64(count))) }
+        } catch {
+            object.append("problem", .string(error.message))
+        }
+        return object
+    }
+
+    private static func json(_ rounds: UpkeepRounds) -> JSONValue {
+        let hindered = rounds.lastHindered.map { round -> JSONValue in
+            var reasons = JSONObject()
+            for (reason, count) in round.failures.sorted(by: { $0.key < $1.key }) {
+                reasons.append(reason, .integer(Int64(count)))
+            }
+            return .object([
+                "at": .integer(round.ended), "reasons": .object(reasons),
+                "cause": round.cause.map(JSONValue.string) ?? .null,
+            ])
+        }
+        return .object([
+            "lastRound": rounds.last.map { .integer($0.ended) } ?? .null, "hindered": hindered ?? .null,
+        ])
+    }
+}

@@ -1,0 +1,137 @@
+// Does something to many people, one after the other: says how far it is, can be stopped, and says what failed for
+// whom.
+// Each is a request of the form as it stands in the page, and what came of it is read from the page that answers.
+
+const form = document.querySelector("form.many");
+const area = form.querySelector(".progress");
+const [bar, said, stop, failures] = ["progress", "[role=status]", ".stop", ".failures"].map((part) => area.querySelector(part));
+const everybody = form.querySelector(".everybody");
+everybody.classList.add("offered");
+
+const load = async (path, options) => {
+  const reply = await fetch(path, options);
+  const type = reply.headers.get("Content-Type") ?? "";
+  if (!type.startsWith("text/html")) return { text: await reply.text() };
+  return { page: new DOMParser().parseFromString(await reply.text(), "text/html") };
+};
+
+/** Whom the form is about: those who are chosen, or all that are found, page after page. */
+async function* chosen() {
+  if (!form.everybody.checked) {
+    yield* [...form.querySelectorAll("[name=user]:checked")].map((box) => box.value);
+    return;
+  }
+  // From the first page on: whoever came in behind it meanwhile is found as well.
+  const first = new URL(location.href);
+  first.searchParams.delete("cursor");
+  let next = first.href;
+  while (next) {
+    const { page } = await load(next);
+    // A cursor is an id, and stays a place in the list when whoever has it is gone.
+    const [people, link] = [[...page.querySelectorAll("[name=user]")].map((box) => box.value), page.querySelector("a[rel=next]")];
+    next = link && new URL(link.getAttribute("href"), location.href).href;
+    yield* people;
+  }
+}
+
+/** Shows the form that asks for a second factor, and waits for it; nothing when the operator stops instead. */
+const askForFactor = (page, stopped) =>
+  new Promise((resolve) => {
+    const asked = document.importNode(page.querySelector("main form"), true);
+    const text = page.querySelector("main p").textContent;
+    asked.prepend(Object.assign(document.createElement("p"), { textContent: text }));
+    asked.addEventListener("submit", (event) => {
+      event.preventDefault();
+      asked.remove();
+      resolve(new URLSearchParams(new FormData(asked)));
+    });
+    stopped.addEventListener("abort", () => (asked.remove(), resolve()), { once: true });
+    // A form within a form is none.
+    form.after(asked);
+    (asked.querySelector("[autofocus]") ?? asked.querySelector("button")).focus();
+  });
+
+/** Does it to one; answers the text of an export if there is one, and null when the operator has stopped instead. */
+const treat = async (body, stopped) => {
+  for (;;) {
+    const { page, text } = await load(form.action, { method: "POST", body });
+    if (!page) return text;
+    if (page.querySelector("main [name=factor-code], main [data-passkey]")) {
+      body = await askForFactor(page, stopped);
+      if (!body) return null;
+      continue;
+    }
+    const failed = page.querySelector("td .refused") ?? page.querySelector("main > .alert p");
+    if (failed) throw new Error(failed.textContent);
+    // Somebody has signed out, say.
+    if (!page.querySelector("td .done")) throw new Error("The session has ended. Sign in again.");
+    return;
+  }
+};
+
+const keep = (texts) => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(texts, { type: "application/jsonl" }));
+  link.download = "users.jsonl";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+};
+
+const run = async (action) => {
+  const stopping = new AbortController();
+  const all = form.everybody.checked;
+  const count = form.querySelectorAll("[name=user]:checked").length;
+  const texts = [];
+  let [done, failed] = [0, 0];
+  const tell = (end) => {
+    said.textContent = `${end ?? "Under way"}: ${done} done${all ? "" : ` of ${count}`}, ${failed} failed.`;
+    if (!all) bar.value = (done + failed) / count;
+  };
+  failures.replaceChildren();
+  area.hidden = false;
+  stop.hidden = false;
+  if (all) bar.removeAttribute("value");
+  stop.onclick = () => stopping.abort();
+  const fields = new FormData(form);
+  for (const name of ["user", "everybody", "do"]) fields.delete(name);
+  fields.set("do", action);
+  const buttons = form.querySelectorAll("button[name=do]");
+  buttons.forEach((button) => (button.disabled = true));
+  tell();
+  try {
+    for await (const id of chosen()) {
+      if (stopping.signal.aborted) break;
+      fields.set("user", id);
+      try {
+        const text = await treat(new URLSearchParams(fields), stopping.signal);
+        if (text === null) break;
+        if (text) texts.push(text);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        const item = document.createElement("li");
+        item.append(`${id}: ${error.message}`);
+        if (failures.childElementCount < 1000) failures.append(item);
+      }
+      tell();
+    }
+    tell(stopping.signal.aborted ? "Stopped" : "Finished");
+  } catch {
+    tell("The service does not answer");
+  }
+  stop.hidden = true;
+  bar.value = 1;
+  buttons.forEach((button) => (button.disabled = false));
+  if (texts.length) keep(texts);
+};
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!form.everybody.checked && !form.querySelector("[name=user]:checked")) {
+    area.hidden = false;
+    stop.hidden = true;
+    said.textContent = "Nobody is chosen.";
+    return;
+  }
+  run(event.submitter.value);
+});

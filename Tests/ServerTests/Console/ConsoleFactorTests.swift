@@ -1,0 +1,152 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+private let mails = MailsFolder()
+
+@Suite(
+    "Second factors and the service in the console",
+    .serialized,
+    .deployed(
+        Document(application: "shop", mapping: #"{"email": "email", "name": "name"}"#),
+        environment: mails.environment.merging(["FEDERATION_OPERATOR_ORIGIN": "http://localhost:8081"]) { $1 }
+    )
+)
+struct ConsoleFactorTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private static let factors = "/console/factors"
+
+    /// A browser in which an operator of its own has signed in.
+    private func browser(_ name: String) async throws -> ConsoleBrowser {
+        let json = #"{"name": "\#(name)", "role": "owner"}"#
+        let made = try await deployment.admin().ask("POST", "operators", json)
+        let browser = ConsoleBrowser(deployment.service.management)
+        try await browser.open("/console/sign-in")
+        try await browser.send(formTo: "/console/sign-in", ["token": made["token"]?.string ?? ""])
+        return browser
+    }
+
+    /// The text between two others of the page.
+    private func part(_ browser: ConsoleBrowser, after start: String, upTo end: String) throws -> String {
+        let found = try #require(browser.page.firstRange(of: start), "\(browser.page)")
+        let rest = browser.page[found.upperBound...]
+        return String(rest[..<(rest.firstRange(of: end)?.lowerBound ?? rest.endIndex)])
+    }
+
+    /// Enrols an authenticator app by the pages.
+    private func enrol(_ browser: ConsoleBrowser) async throws -> (app: AuthenticatorApp, id: String) {
+        try await browser.open(Self.factors)
+        try await browser.send(formTo: Self.factors, ["kind": "totp", "label": "<b>telephone</b>"])
+        let address = try part(browser, after: "href=\"otpauth:", upTo: "\"").replacing("&amp;", with: "&")
+        let id = try part(browser, after: "name=\"id\" value=\"", upTo: "\"")
+        return (try AuthenticatorApp(["id": .string(id), "otpauth": .string("otpauth:" + address)]), id)
+    }
+
+    @Test("an authenticator app is enrolled with its picture; a wrong code can be typed again; codes are shown once")
+    func enrolment() async throws {
+        let browser = try await browser("fay")
+        let (app, _) = try await enrol(browser)
+        #expect(browser.page.contains("<svg") && !browser.page.contains(" style="))
+        try await browser.send(formTo: Self.factors + "/confirm", ["code": app.wrongCode])
+        #expect(browser.status == 401 && browser.page.contains("role=\"alert\""), "\(browser.page)")
+        try await browser.send(formTo: Self.factors + "/confirm", ["code": app.code(-1)])
+        #expect(browser.page.split(separator: "<li><code>").count == 11, "\(browser.page)")
+        let code = try part(browser, after: "<li><code>", upTo: "<")
+        try await browser.open(Self.factors)
+        #expect(browser.page.contains("10 codes are left") && !browser.page.contains(code))
+        #expect(browser.page.contains("&lt;b&gt;telephone&lt;/b&gt;") && !browser.page.contains("<b>telephone"))
+        #expect(browser.page.contains("Passkey"))
+    }
+
+    @Test("to take a factor away, or to add one, takes one that was shown of late")
+    func removal() async throws {
+        let browser = try await browser("gus")
+        let (app, _) = try await enrol(browser)
+        try await browser.send(formTo: Self.factors + "/confirm", ["code": app.code(-1)])
+        try await deployment.database.psql(
+            "update federation.operator_tokens set factor_proved = now() - interval '6 minutes' where operator = 'gus'"
+        )
+        try await browser.open(Self.factors)
+        let path = "\(Self.factors)/\(try part(browser, after: "action=\"\(Self.factors)/", upTo: "\""))"
+        try await browser.send(formTo: Self.factors, ["kind": "passkey"])
+        #expect(browser.status == 403 && browser.page.contains("<h1>Second factor</h1>"), "\(browser.page)")
+        try await browser.open(Self.factors)
+        try await browser.send(formTo: path)
+        #expect(browser.page.contains("<h1>Second factor</h1>"), "\(browser.page)")
+        let factor = try part(browser, after: "<option value=\"", upTo: "\"")
+        // Neither a passkey that is none nor an empty one.
+        for shown in [
+            ["factor-credential": "{}", "factor-pending": "x"], ["factor-credential": "x"], ["factor-code": ""],
+        ] {
+            try await browser.send(formTo: path, shown)
+            #expect((400...499).contains(browser.status ?? 0), "\(shown): \(browser.page)")
+        }
+        try await browser.send(formTo: path, ["factor-id": factor, "factor-code": app.code(0)])
+        #expect(browser.status == 200 && browser.page.contains("<h1>Your second factors</h1>"), "\(browser.page)")
+        #expect(!browser.page.contains("telephone"))
+    }
+
+    @Test("a passkey is asked for by a button that holds what the browser needs; what is none is refused")
+    func passkey() async throws {
+        let browser = try await browser("hal")
+        try await browser.open(Self.factors)
+        try await browser.send(formTo: Self.factors, ["kind": "passkey", "label": "laptop"])
+        #expect(browser.page.contains("data-what=\"create\"") && browser.page.contains("/console/assets/passkeys-"))
+        let options = try part(browser, after: "data-passkey=\"", upTo: "\"").replacing("&quot;", with: "\"")
+        #expect(JSON.object(options)?["rp"]?.object?["id"]?.string == "localhost", "\(options)")
+        for credential in ["", "{}", "[]", "<script>"] {
+            try await browser.open(Self.factors)
+            try await browser.send(formTo: Self.factors, ["kind": "passkey", "label": "laptop"])
+            try await browser.send(formTo: Self.factors + "/confirm", ["credential": credential])
+            #expect((400...499).contains(browser.status ?? 0) && !browser.page.contains("<script>"), "\(browser.page)")
+        }
+        try await browser.open(Self.factors)
+        #expect(browser.page.contains("There is none."))
+    }
+
+    // MARK: The service
+
+    @Test("mails are looked at in each language, as text and as HTML that does nothing")
+    func mailTemplates() async throws {
+        let browser = try await deployment.browser(.viewer)
+        try await browser.open("/console/service")
+        let listed = browser.page.split(separator: "href=\"/console/service/mails/").dropFirst().map {
+            String($0.prefix { $0 != "\"" })
+        }
+        #expect(listed.count == 24 && listed.contains("passwordReset/de"), "\(listed)")
+        for mail in listed {
+            let reply = try await browser.open("/console/service/mails/\(mail)")
+            #expect(reply.status == 200 && reply.text.contains("<pre class=\"mail\">"), "\(mail)")
+            let html = try await browser.open("/console/service/mails/\(mail)/html")
+            let policy = html.header("Content-Security-Policy") ?? ""
+            #expect(html.status == 200 && policy.hasPrefix("sandbox; default-src 'none'"), "\(mail): \(policy)")
+        }
+        try await browser.open("/console/service/mails/passwordReset/de")
+        #expect(browser.page.contains("Passwort") && browser.page.contains("token=EXAMPLE"), "\(browser.page)")
+        try await browser.open("/console/service/mails/%3Cscript%3E/%3Cscript%3E")
+        #expect(browser.status == 404 && !browser.page.contains("<script>"))
+    }
+
+    @Test("what is due and how the rounds went is told, and what is sealed under which key")
+    func background() async throws {
+        let due = try await eventually("a round has ended", every: .milliseconds(300)) { () -> JSONObject? in
+            let background = try await deployment.admin(.viewer).get("background")
+            return background["instance"]?.object?["lastRound"]?.integer == nil ? nil : background
+        }
+        let item = due["items"]?.array?.compactMap(\.object).first { $0["application"]?.string == "shop" }
+        #expect(item?["erasures"]?.integer == 0 && item?["problem"] == nil, "\(due)")
+        #expect(due["instance"]?.object?["hindered"]?.isNull == true, "\(due)")
+        let browser = try await deployment.browser(.viewer)
+        try await browser.open("/console/service")
+        #expect(
+            browser.page.contains("last round ended")
+                && browser.page.contains("<span class=\"tag done\">current</span>")
+        )
+        #expect(try await deployment.admin(.viewer).get("background?limit=1")["next"]?.string == "shop")
+    }
+}

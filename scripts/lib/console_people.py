@@ -1,0 +1,188 @@
+"""Steps of console-test.py: properties of people, what is done to many, and second factors of operators."""
+
+import base64
+import hashlib
+import hmac
+import json
+import pathlib
+import struct
+import subprocess
+import time
+import urllib.parse
+
+from selenium.webdriver.common.by import By
+
+PEOPLE = "/console/applications/demo/users"
+
+
+def require(condition, what, *seen):
+    if not condition:
+        raise SystemExit(f"console-test: {what}: {seen}")
+
+
+def search(console, by, text):
+    console.open(f"{PEOPLE}?by={by}&q={urllib.parse.quote(text)}")
+
+
+def look_here(console, name):
+    """The page that is shown has no fault that axe finds, in either theme, and fits every width."""
+    for theme in ["light", "dark"]:
+        console.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        console.browser.execute_script(console.axe)
+        found = console.browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then(done, error => done({violations: [String(error)]}));")
+        require(not found["violations"], f"axe finds something on {name} ({theme})",
+                json.dumps(found["violations"], indent=1)[:4000])
+    for width in [320, 768, 1280, 3840]:
+        console.cdp("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        wide = console.browser.execute_script("return document.documentElement.scrollWidth")
+        require(wide <= width, f"{name} does not fit {width} pixels", wide)
+    console.cdp("Emulation.clearDeviceMetricsOverride")
+
+
+def age_factors(console, operator):
+    """What the operator has shown counts no more for what cannot be undone."""
+    url = subprocess.run([console.arguments.postgres, "url", console.arguments.cluster], check=True,
+                         capture_output=True, text=True).stdout.strip()
+    subprocess.run(["psql", "-q", url, "-c", "update federation.operator_tokens set factor_proved = now() - interval "
+                    f"'6 minutes' where operator = '{operator}'"], check=True)
+
+
+def properties(console):
+    """A property is edited; what does not fit is told at its field."""
+    user = console.login("ann")
+    console.open(f"{PEOPLE}/{user['objectId']}/properties")
+    console.fill("#property-born", "Bern <b>")
+    console.press(".properties button")
+    require("Bern <b>" in console.text(), "it is not saved", console.text())
+    console.open(f"{PEOPLE}/{user['objectId']}/properties")
+    console.browser.execute_script("document.querySelector('#property-birthday').type = 'text'")
+    console.fill("#property-birthday", "yesterday")
+    console.press(".properties button")
+    problem = console.find("#property-birthday-problem")
+    require("DATE" in problem.text, "it is not said what is wrong", console.text())
+    require(console.find("#property-birthday").get_attribute("value") == "yesterday", "what was typed is gone")
+
+
+def many(console):
+    """Many are disabled, enabled, exported and erased one by one, and a run is stopped."""
+    people = [console.login(person) for person in ["ann", "cem"]]
+    console.open(PEOPLE)
+    for user in people:
+        console.find(f"input[value='{user['objectId']}']").click()
+    console.find("button[value=disable]").click()
+    console.until("both are disabled", lambda: "Finished: 2 done of 2, 0 failed." in console.text())
+    console.open(PEOPLE)
+    require(console.text().count("DISABLED") >= 2, "nobody is disabled", console.text())
+    console.find("[name=everybody]").click()
+    console.browser.execute_script("""
+        const fetched = window.fetch;
+        window.fetch = async (...call) => {
+            const reply = await fetched(...call);
+            if (call[1]?.method === "POST") document.querySelector(".stop").click();
+            return reply;
+        };
+    """)
+    console.find("button[value=enable]").click()
+    console.until("it has stopped", lambda: "Stopped: 1 done" in console.text())
+    console.open(PEOPLE)
+    console.find("[name=everybody]").click()
+    console.find("button[value=enable]").click()
+    console.until("all are enabled", lambda: "Finished: " in console.text() and ", 0 failed." in console.text())
+    console.open(PEOPLE)
+    require("DISABLED" not in console.text(), "somebody is disabled still", console.text())
+    folder = pathlib.Path(console.arguments.profile, "downloads")
+    console.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    console.find(f"input[value='{people[0]['objectId']}']").click()
+    console.find("button[value=export]").click()
+    kept = folder / "users.jsonl"
+    console.until("the export is there", kept.exists)
+    exported = [json.loads(line) for line in kept.read_text().splitlines()]
+    require([one["user"]["objectId"] for one in exported] == [people[0]["objectId"]], "another export", exported)
+    search(console, "objectId", people[1]["objectId"])
+    console.find("tbody [name=user]").click()
+    console.find("details.erase summary").click()
+    console.find("details.erase button").click()
+    console.until("the word is missing", lambda: "type the application" in console.find(".failures").text)
+    console.fill("#confirm", "demo")
+    console.find("details.erase button").click()
+    console.until("he is erased", lambda: "Finished: 1 done of 1" in console.text())
+    search(console, "objectId", people[1]["objectId"])
+    require("Nobody is found" in console.text(), "he is there still", console.text())
+
+
+def many_scriptless(console):
+    """Without JavaScript those who are chosen on a page are treated by one form."""
+    user = console.login("ann")
+    console.cdp("Emulation.setScriptExecutionDisabled", value=True)
+    search(console, "objectId", user["objectId"])
+    require(not console.find(".everybody").is_displayed(), "everybody is offered")
+    console.find("tbody [name=user]").click()
+    console.press("button[value=signOut]")
+    require("done" in console.find("td .done").text, "nothing is said", console.text())
+    console.cdp("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def code(secret):
+    """The code of an authenticator app now (RFC 6238)."""
+    key = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    digest = hmac.new(key, struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
+    offset = digest[19] & 15
+    return f"{(struct.unpack('>I', digest[offset:offset + 4])[0] & 0x7fffffff) % 1_000_000:06d}"
+
+
+def factors(console):
+    """An operator enrols an app and a passkey, and shows it, also in the midst of what is done to many."""
+    console.command("operator", "create", "pat", "--role", "owner")
+    console.sign_in("pat")
+    console.cdp("WebAuthn.enable")
+    authenticator = console.cdp("WebAuthn.addVirtualAuthenticator", options={
+        "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+        "isUserVerified": True, "automaticPresenceSimulation": True,
+    })["authenticatorId"]
+    console.open("/console/factors")
+    console.fill("#label-totp", "telephone")
+    console.press("section:has(#label-totp) button")
+    address = urllib.parse.urlparse(console.find("figcaption a").get_attribute("href"))
+    require(console.browser.find_elements(By.CSS_SELECTOR, ".qr svg path"), "no picture", console.text())
+    secret = urllib.parse.parse_qs(address.query)["secret"][0]
+    look_here(console, "factor")
+    console.fill("#code", "000000")
+    console.press("main form[action$=confirm] button")
+    require(console.browser.find_elements(By.CSS_SELECTOR, ".alert"), "a wrong code is taken", console.text())
+    console.fill("#code", code(secret))
+    console.press("main form[action$=confirm] button")
+    codes = [item.text for item in console.browser.find_elements(By.CSS_SELECTOR, ".codes code")]
+    require(len(codes) == 10, "no recovery codes", console.text())
+    console.open("/console/factors")
+    require("10 codes are left" in console.text() and codes[0] not in console.text(), "another page", console.text())
+    console.fill("#label-passkey", "laptop")
+    console.press("section:has(#label-passkey) button")
+    console.press("button[data-passkey]")
+    console.until("the passkey is listed", lambda: "laptop" in console.text())
+    look_here(console, "factors")
+    # What was shown is too long ago for what cannot be undone.
+    age_factors(console, "pat")
+    user = console.login("dora")
+    search(console, "objectId", user["objectId"])
+    console.find("tbody [name=user]").click()
+    console.find("details.erase summary").click()
+    console.fill("#confirm", "demo")
+    console.find("details.erase button").click()
+    console.until("the factor is asked for",
+                  lambda: console.browser.find_elements(By.CSS_SELECTOR, "main [data-passkey]"))
+    console.find("main [data-passkey]").click()
+    console.until("she is erased", lambda: "Finished: 1 done of 1, 0 failed." in console.text())
+    age_factors(console, "pat")
+    console.open("/console/factors")
+    console.find("tbody tr:nth-child(1) summary").click()
+    console.press("tbody tr:nth-child(1) button")
+    require(console.heading() == "Second factor", "it is removed without a factor", console.text())
+    look_here(console, "second-factor")
+    console.press("main [data-passkey]")
+    require("telephone" not in console.text(), "it is there still", console.text())
+    console.cdp("WebAuthn.removeVirtualAuthenticator", authenticatorId=authenticator)
+    console.sign_in("ann")
+
+
+STEPS = [properties, many, many_scriptless, factors]
