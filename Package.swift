@@ -250,9 +250,9 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Limiting", "Logins",
-                "Notifications",
-                "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore, nioLocks,
+                "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "Limiting", "Logins",
+                "Notifications", "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore,
+                nioLocks,
             ],
             resources: [.embedInCode("management.json"), .embedInCode("application.schema.json")],
             swiftSettings: strict

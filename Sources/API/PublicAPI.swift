@@ -42,6 +42,8 @@ package enum PublicAPI {
             errors: protocols.first.errors
         )
         .mount(on: router, below: segments)
+        AccountPages(federation, directory: directory, refusals: refusals, errors: protocols.first.errors)
+            .mount(on: router, below: segments)
         PublishedKeys(tokens: federation.tokens, directory: directory).mount(on: router, below: segments)
         RelatedOrigins(directory: directory).mount(on: router)
         router.add(middleware: MethodNotAllowed(router))

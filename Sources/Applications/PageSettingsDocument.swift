@@ -27,7 +27,13 @@ extension PageSettings {
                         """
                     )
                 }
-            default: problems.add(place, "is not a setting of pages; known are color, logo")
+            case "account":
+                if let value = member.value.bool {
+                    account = value
+                } else {
+                    problems.add(place, "must be true or false: whether users have a page of their account")
+                }
+            default: problems.add(place, "is not a setting of pages; known are color, logo, account")
             }
         }
     }
@@ -36,6 +42,7 @@ extension PageSettings {
     package var document: JSONValue {
         .object([
             "color": color.map { .string($0.text) } ?? .null, "logo": logo.map { .string($0.address) } ?? .null,
+            "account": .bool(account),
         ])
     }
 }

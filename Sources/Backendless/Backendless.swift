@@ -96,6 +96,7 @@ package struct Backendless: ClientProtocol {
         ).mount(on: routes.counting(.mail))
         let queries = routes.counting(.query)
         OwnSessionRoutes(sessions: federation.sessions).mount(on: queries)
+        AccountLinkRoutes(links: federation.accountLinks).mount(on: queries)
         CollectionRoutes(collection: federation.collection).mount(on: queries)
         UserRoutes(
             accountUpdate: federation.accountUpdate,

@@ -30,6 +30,11 @@ package struct Console: Sendable {
     /// Whether browsers reach it by HTTPS.
     var isReachedByTLS: Bool { origin?.utf8.starts(with: "https://".utf8) ?? false }
 
+    /// What holds the session in a browser.
+    var cookie: BrowserCookie { BrowserCookie("federation-console", isSecure: isReachedByTLS, sameSite: .strict) }
+
+    var forms: FormGuard { FormGuard(of: "federation console", at: origin) }
+
     /// Mounts all pages.
     package func mount(on router: Router<ManagementContext>) {
         Assets.mount(on: router)
@@ -68,7 +73,7 @@ package struct Console: Sendable {
         router.post(path) { request, context in
             try await answer(request, context) { visit in
                 let form = try await request.formBody(upTo: Self.formLimit, fields: Self.mostFields)
-                try visit.check(form, of: request)
+                try forms.check(form, of: request, secret: visit.token)
                 func again(_ refusal: Refusal) async throws -> Response {
                     // The form comes along, so that nothing that was typed is lost.
                     try await FactorForm.page(for: form, at: request.uri.path, refusal, visit).response(to: visit)
@@ -115,7 +120,7 @@ package struct Console: Sendable {
         _ body: (Visit) async throws -> Response
     ) async throws -> Response {
         let here = request.uri.description
-        guard let token = SessionCookie(of: self).token(in: request) else {
+        guard let token = cookie.value(in: request.headers) else {
             return Page.redirect(to: SignInPage.path(returningTo: request.method == .get ? here : "/console"))
         }
         var visit = Visit(token: token, console: self, request: request, context: context)
@@ -131,7 +136,7 @@ package struct Console: Sendable {
                 var response = Page.redirect(
                     to: SignInPage.path(returningTo: request.method == .get ? here : "/console")
                 )
-                response.headers[.setCookie] = SessionCookie(of: self).removal
+                response.headers[.setCookie] = cookie.removal
                 return response
             }
             if refusal.asksForFactor { return Page.redirect(to: FactorForm.path(returningTo: here)) }

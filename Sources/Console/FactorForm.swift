@@ -35,7 +35,7 @@ enum FactorForm {
 
     /// A form once more, with all that it held and the code besides.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
-        let own = [code, factor, credential, pending, Visit.formField]
+        let own = [code, factor, credential, pending, FormGuard.field]
         let kept = form.all.filter { !own.contains($0.name) }
             .map { field -> HTML in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)

@@ -146,7 +146,3 @@ struct Page {
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
     }
 }
-
-extension HTTPField.Name {
-    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
-}

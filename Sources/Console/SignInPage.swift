@@ -68,7 +68,7 @@ extension Console {
                 <p><a class="button" href="/console/sign-in">Sign in again</a></p></main>
                 """
             )
-            response.headers[.setCookie] = SessionCookie(of: self).removal
+            response.headers[.setCookie] = cookie.removal
             // Nothing that was seen is shown once more by the button "back".
             response.headers[.clearSiteData] = "\"cache\""
             return response
@@ -86,7 +86,7 @@ extension Console {
         var target = "/console"
         do {
             do {
-                try checkOrigin(of: request)
+                try forms.checkOrigin(of: request)
                 let form = try await request.formBody(upTo: 16_384)
                 target = SignInPage.target(try form.value("to"))
                 let token = try form.value("token") ?? ""
@@ -108,7 +108,7 @@ extension Console {
                     throw Refusal(answer)
                 }
                 var response = Page.redirect(to: target)
-                response.headers[.setCookie] = SessionCookie(of: self).header(session)
+                response.headers[.setCookie] = cookie.header(Secret(session))
                 return response
             } catch let failure as Failure {
                 throw Refusal(failure)

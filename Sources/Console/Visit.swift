@@ -1,5 +1,4 @@
 import API
-import Crypto
 import HTTP
 import HTTPTypes
 import Hummingbird
@@ -7,7 +6,8 @@ import Vocabulary
 
 /// A request of an operator who has signed in.
 struct Visit: Sendable {
-    private let token: String
+    /// Of the session.
+    let token: String
     let console: Console
     private let context: ManagementContext
     /// The path that is asked for, with its query.
@@ -71,43 +71,12 @@ struct Visit: Sendable {
 
     // MARK: Forms
 
-    /// What a form of this session holds, so that no other page can send it: it is made of the session's token, which
-    /// no other page knows.
-    var formToken: String {
-        Hexadecimal.encode(SHA256.hash(data: Array("federation console form\n\(token)".utf8)))
-    }
-
     /// A form of ours that is sent to a path.
     func form(to path: String, class name: String = "", _ content: HTML) -> HTML {
         """
-        <form method="post" action="\(path)" class="\(name)"><input type="hidden" name="\(Self.formField)" \
-        value="\(formToken)">\(content)</form>
+        <form method="post" action="\(path)" class="\(name)"><input type="hidden" name="\(FormGuard.field)" \
+        value="\(console.forms.token(of: token))">\(content)</form>
         """
-    }
-
-    static let formField = "form"
-
-    /// Refuses a form that does not come from a page of this session.
-    func check(_ form: FormFields, of request: Request) throws {
-        try console.checkOrigin(of: request)
-        let sent = try form.value(Self.formField) ?? ""
-        guard Array(sent.utf8).isEqualInConstantTime(to: Array(formToken.utf8)) else {
-            throw Failure(.malformedRequest, "This form is of another session. Load the page again and repeat it.")
-        }
-    }
-
-}
-
-extension Console {
-    /// Refuses a form that a page of another origin sends; browsers tell, and whoever does not is held to the token.
-    func checkOrigin(of request: Request) throws(Failure) {
-        let foreign = Failure(.malformedRequest, "This form came from a page of somebody else, and was not taken.")
-        if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" { throw foreign }
-        // A proxy may give the request another host than the browser has asked for.
-        guard let sender = request.headers[.origin], sender != origin else { return }
-        guard sender.split(separator: "://", maxSplits: 1).last.map(String.init) == request.head.authority else {
-            throw foreign
-        }
     }
 }
 
@@ -116,11 +85,4 @@ struct Listing {
     let items: [JSONObject]
     /// The cursor of the next part; nil on the last.
     let next: String?
-}
-
-extension HTTPField.Name {
-    static let secFetchSite = HTTPField.Name(known: "Sec-Fetch-Site")
-    static let clearSiteData = HTTPField.Name(known: "Clear-Site-Data")
-    static let openerPolicy = HTTPField.Name(known: "Cross-Origin-Opener-Policy")
-    static let resourcePolicy = HTTPField.Name(known: "Cross-Origin-Resource-Policy")
 }

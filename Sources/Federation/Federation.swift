@@ -37,6 +37,7 @@ package struct Federation: Sendable {
     package let secondFactor: SecondFactor
     package let ownFactors: OwnFactors
     package let sessions: Sessions
+    package let accountLinks: AccountLinks
     package let tokens: TokenIssuer
     package let providerTokens: ProviderTokens
     // Accounts.
@@ -137,6 +138,15 @@ package struct Federation: Sendable {
 
         // Logging in.
         sessions = Sessions(store: store, directory: directory, limits: limits)
+        accountLinks = AccountLinks(
+            store: store,
+            sessions: sessions,
+            masterKeys: masterKeys,
+            address: address,
+            events: events,
+            clock: clock,
+            random: random
+        )
         nonces = Nonces(masterKeys: masterKeys, clock: clock, random: random)
         let codes = LoginCodes(store: store, masterKeys: masterKeys, random: random)
         let authenticator = Authenticator(

@@ -44,7 +44,7 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
 
 extension HTTPField.Name {
     static let xRequestID = HTTPField.Name(known: "X-Request-Id")
-    static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
+    package static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     package static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
 
     /// A name that is one.

@@ -7,7 +7,7 @@ package enum TakenOnce: String, Sendable {
     case state
     /// An authorization code of a provider's.
     case code
-    /// A credential that a provider has signed.
+    /// A credential that a provider has signed, or that we have sealed.
     case credential = "idToken"
     /// Something that waited for a second factor.
     case pendingSignIn

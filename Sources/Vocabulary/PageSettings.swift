@@ -1,9 +1,11 @@
-/// How the pages look that people see of an application.
+/// How the pages look that people see of an application, and which there are.
 package struct PageSettings: Sendable, Equatable {
     /// The color of buttons; nil for one of ours.
     package var color: PageColor?
     /// A picture beside the application's name; nil for none.
     package var logo: PageLogo?
+    /// Whether users have a page on which they see and change their account.
+    package var account = false
 
     package init() {}
 }

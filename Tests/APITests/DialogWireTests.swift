@@ -66,7 +66,7 @@ struct DialogWireTests {
         func read(_ headers: [String], isSecure: Bool = true) -> String? {
             var fields = HTTPFields()
             for header in headers { fields.append(HTTPField(name: .cookie, value: header)) }
-            return DialogCookie.read(fields, isSecure: isSecure)
+            return BrowserCookie.dialog(isSecure: isSecure).value(in: fields)
         }
         let name = "__Host-federation-dialog"
         #expect(read(["\(name)=a"]) == "a")
@@ -82,7 +82,7 @@ struct DialogWireTests {
             #expect(read(headers) == nil, "\(headers)")
         }
         #expect(
-            DialogCookie.written(Secret("a"), seconds: 5, isSecure: true)
+            BrowserCookie.dialog(isSecure: true).header(Secret("a"), seconds: 5)
                 == "\(name)=a; Path=/; Max-Age=5; Secure; HttpOnly; SameSite=Lax"
         )
     }

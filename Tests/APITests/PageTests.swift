@@ -148,7 +148,20 @@ struct PageTests {
             (.deletionInProgress(application: "APP"), ["APP"]),
             (.otherLoginsStay(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
         ]
-        for (text, values) in texts {
+        let accounts: [(AccountText, [String])] = [
+            (.openAccount(application: "APP"), ["APP"]), (.forgotten(application: "APP"), ["APP"]),
+            (.signInWith(provider: "PROVIDER"), ["PROVIDER"]), (.sessionEnded(application: "APP"), ["APP"]),
+            (.enrolInApp(application: "APP"), ["APP"]), (.backFromProvider(provider: "PROVIDER"), ["PROVIDER"]),
+            (.notFromProvider(provider: "PROVIDER"), ["PROVIDER"]), (.passwordMethod(login: "LOGIN"), ["LOGIN"]),
+            (.identityMethod(provider: "PROVIDER", subject: "SUBJECT"), ["PROVIDER", "SUBJECT"]),
+            (.lastUsed(day), ["DAY"]), (.isRevoked(provider: "PROVIDER"), ["PROVIDER"]),
+            (.linkWith(provider: "PROVIDER"), ["PROVIDER"]), (.recoveryCodes(left: 7), ["7"]),
+            (.openedBy(provider: "PROVIDER"), ["PROVIDER"]), (.begun(day), ["DAY"]), (.addressNow("MAIL"), ["MAIL"]),
+            (.deletionTakes(application: "APP"), ["APP"]), (.typeToDelete(word: "WORD"), ["WORD"]),
+            (.notTyped(word: "WORD"), ["WORD"]), (.goesBy(day: day, application: "APP"), ["DAY", "APP"]),
+            (.confirmElsewhere(application: "APP"), ["APP"]),
+        ]
+        for (text, values) in texts + accounts.map({ (.account($0.0), $0.1) }) {
             for value in values { #expect(language(text).text.contains(value), "\(text)") }
         }
         for text in [PageText.sendCode(to: nil), .sendAnotherCode(to: nil), .useSMS(to: nil), .useMail(to: nil)] {
@@ -161,6 +174,8 @@ struct PageTests {
         let moment: Int64 = 1_774_000_000_000
         #expect(PageLanguage.english.day(moment).text == "<time datetime=\"2026-03-20\">20 March 2026</time>")
         #expect(PageLanguage.german.day(moment).text == "<time datetime=\"2026-03-20\">20. März 2026</time>")
+        let time = "<time datetime=\"2026-03-20T09:46Z\">20 March 2026, 09:46 UTC</time>"
+        #expect(PageLanguage.english.moment(moment).text == time)
         #expect(PageLanguage.english.day(-1).text == "<time datetime=\"1969-12-31\">31 December 1969</time>")
     }
 

@@ -96,9 +96,8 @@ struct LayeringTests {
         )
         #expect(
             own("API") == [
-                "Accounts", "Administration", "Applications", "Federation", "HTTP", "Limiting", "Logins",
-                "Notifications",
-                "Secrets", "Vocabulary",
+                "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "Limiting", "Logins",
+                "Notifications", "Providers", "Secrets", "Vocabulary",
             ]
         )
         #expect(own("Observability") == ["Curl", "Vocabulary"])

@@ -65,8 +65,9 @@ enum ModuleRules {
         ],
         "Backendless": clientProtocol,
         "API": [
-            "Accounts", "Administration", "Applications", "Federation", "HTTP", "HTTPTypes", "Hummingbird", "Limiting",
-            "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Secrets", "Vocabulary",
+            "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "HTTPTypes", "Hummingbird",
+            "Limiting", "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Providers",
+            "Secrets", "Vocabulary",
         ],
         "Console": [
             "API", "Crypto", "FoundationEssentials", "HTTP", "HTTPTypes", "Hummingbird", "NIOCore", "Vocabulary",

@@ -44,8 +44,10 @@ struct DocumentProblemTests {
             (#"{"application":"a","settings":{"passwords":8}}"#, ["/settings/passwords"]),
             (#"{"application":"a","settings":{"pages":"red"}}"#, ["/settings/pages"]),
             (
-                #"{"application":"a","settings":{"pages":{"color":"red","logo":"https://a.example/b.png","x":1}}}"#,
-                ["/settings/pages/color", "/settings/pages/logo", "/settings/pages/x"]
+                #"{"application":"a","settings":{"pages":{"color":"red","logo":"https://a.example/b.png","account":1,"x":1}}}"#,
+                [
+                    "/settings/pages/color", "/settings/pages/logo", "/settings/pages/account", "/settings/pages/x",
+                ]
             ),
             (#"{"application":"a","settings":{"reauthentication":"never"}}"#, ["/settings/reauthentication"]),
             (#"{"application":"a","settings":{"lock":10}}"#, ["/settings/lock"]),

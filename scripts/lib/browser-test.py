@@ -93,6 +93,7 @@ class Client:
     def __init__(self, arguments):
         self.service = arguments.service
         self.pictures = arguments.pictures and pathlib.Path(arguments.pictures)
+        self.axe = pathlib.Path(arguments.axe).read_text()
         self.page = f"http://localhost:{arguments.page_port}"
         self.other = f"http://127.0.0.1:{arguments.other_port}"
         self.unlisted = f"http://localhost:{arguments.unlisted_port}"
@@ -481,6 +482,11 @@ def examine(client, name):
             client.browser.execute_script("document.documentElement.style.fontSize = arguments[0]", size)
             faults = client.browser.execute_script(EXAMINE)
             require(not faults, f"the page {name}, {scheme}, with letters of {size}", faults)
+            client.browser.execute_script(client.axe)
+            found = client.browser.execute_async_script(
+                "const done = arguments[0]; axe.run().then(done, error => done({violations: [String(error)]}));")
+            require(not found["violations"], f"axe finds something on {name}, {scheme}, with letters of {size}",
+                    json.dumps(found["violations"], indent=1)[:4000])
             if client.pictures:
                 height = client.browser.execute_script("return document.documentElement.scrollHeight")
                 clip = {"x": 0, "y": 0, "width": 320, "height": height, "scale": 2}
@@ -508,9 +514,9 @@ def heading(client):
     return find(client, "h1").text
 
 
-def call(client, path, body=None):
+def call(client, path, body=None, **headers):
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(client.service + path, data, {"Content-Type": "application/json"})
+    request = urllib.request.Request(client.service + path, data, {"Content-Type": "application/json", **headers})
     with urllib.request.urlopen(request, timeout=10) as reply:
         return reply.read()
 
@@ -577,9 +583,79 @@ def pages(client, mails, guarded):
     client.cdp("Emulation.clearDeviceMetricsOverride")
 
 
+def press_to(client, path):
+    """Presses the button of the form, or the link, that goes to a path of the account page."""
+    find(client, f"form[action$='/account{path}'] button, a[href$='/account{path}']").click()
+
+
+def account(client, languages, words):
+    """Somebody works with the account page on a telephone of 320 px: opened by a link of the app, linked with Facebook
+    by its dialog, the password changed, left and deleted."""
+    password = "a first sentence of words"
+    address = f"account-{languages[:2]}@example.com"
+    call(client, "/users/register", {"email": address, "password": password, "name": "<b>Ada</b>"})
+    user = json.loads(call(client, "/users/login", {"login": address, "password": password}))
+    link = json.loads(call(client, "/users/account/link", {}, **{"user-token": user["user-token"]}))["url"]
+    speak(client, languages)
+    page = link.split("?")[0]
+    client.browser.get(link)
+    name = f"account-{languages[:2]}"
+    examine(client, f"{name}-link")
+    press_to(client, "/link")
+    client.until("the account", lambda: client.browser.current_url == page)
+    require(heading(client) == words["title"], "the page speaks another language", heading(client))
+    require("<b>Ada</b>" in find(client, "dl").text, "a name is markup", find(client, "dl").text)
+    examine(client, name)
+    press_to(client, "/providers/facebook/start")
+    client.answer("continue", person=words["person"])
+    press_to(client, "/providers/facebook")
+    client.until("the account", lambda: client.browser.current_url == page)
+    # Once more, since a code counts for a minute: this time the page is looked at.
+    client.browser.get(page + "/providers/facebook/start")
+    client.answer("continue", person=words["person"])
+    examine(client, f"{name}-back")
+    client.browser.get(page)
+    require("Facebook" in find(client, "ul.rows").text, "no account is linked", find(client, "ul.rows").text)
+    examine(client, f"{name}-linked")
+    for path in ["/address", "/password"]:
+        press_to(client, path)
+        examine(client, name + path.replace("/", "-"))
+        if path == "/address":
+            client.browser.get(page)
+    for field, text in [("currentPassword", password), ("password", "another sentence of words")]:
+        find(client, f"input[name={field}]").send_keys(text)
+    press_to(client, "/password")
+    find(client, "[role=status]")
+    examine(client, f"{name}-changed")
+    press_to(client, "/sign-out")
+    client.until("the end", lambda: client.browser.current_url == page + "/sign-out")
+    examine(client, f"{name}-out")
+    client.browser.back()
+    require(address not in client.browser.page_source, "the button back shows the account to whoever comes next")
+    client.browser.get(page)
+    examine(client, f"{name}-log-in")
+    for field, text in [("login", address), ("password", "another sentence of words")]:
+        find(client, f"input[name={field}]").send_keys(text)
+    press_to(client, "/sign-in")
+    press_to(client, "/delete")
+    find(client, "input[name=word]").send_keys(words["word"])
+    examine(client, f"{name}-delete")
+    press_to(client, "/delete")
+    client.until("the end", lambda: heading(client) == words["deleted"])
+    examine(client, f"{name}-deleted")
+    speak(client, "")
+
+
+def account_pages(client):
+    client.cdp("Emulation.setDeviceMetricsOverride", width=320, height=640, deviceScaleFactor=2, mobile=True)
+    account(client, "de-CH,de;q=0.9", {"title": "Ihr Konto", "person": "cem", "word": "LÖSCHEN", "deleted": "Konto gelöscht"})
+    account(client, "en", {"title": "Your account", "person": "dora", "word": "DELETE", "deleted": "Account deleted"})
+    client.cdp("Emulation.clearDeviceMetricsOverride")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--service", "--guarded", "--foreign", "--profile", "--mails", "--pictures"]:
+    for name in ["--service", "--guarded", "--foreign", "--profile", "--mails", "--pictures", "--axe"]:
         parser.add_argument(name, required=True)
     for name in ["--page-port", "--other-port", "--unlisted-port"]:
         parser.add_argument(name, required=True, type=int)
@@ -609,6 +685,8 @@ def main():
         require(len({user["objectId"] for user in users}) == 1, "one person became several users", users)
         pages(client, pathlib.Path(arguments.mails), arguments.guarded)
         print("  pages for people at 320 px: light and dark, letters of twice the size, two languages", flush=True)
+        account_pages(client)
+        print("  the account page at 320 px: opened by a link, linked by a dialog, changed, left, deleted", flush=True)
         client.service = arguments.guarded
         secret = factor_by_redirect(client)
         print("  redirect over the page that sets up an authenticator app", flush=True)

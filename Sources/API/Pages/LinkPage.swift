@@ -53,14 +53,7 @@ struct LinkPage {
         """
         <form method="post">
         \(hidden(token, account))
-        <p><label>\(language(.newPassword))
-        <input type="password" name="\(field)" autocomplete="new-password" minlength="\(passwords.fewestCharacters)" \
-        aria-describedby="rule" required></label></p>
-        <ul class="rule" id="rule">
-        <li>\(language(.fewestCharacters(passwords.fewestCharacters, mostBytes: PasswordRules.mostBytes)))</li>
-        <li>\(language(.noGuessedPassword(application: name)))</li>
-        <li>\(language(.wordsMakePasswords))</li>
-        </ul>
+        \(NewPasswordField.html(named: field, passwords, application: name, in: language))
         \(account.hasIdentities ? keep(keepsIdentities) : "")\(end(of: account, button: language(button)))</form>
         """
     }

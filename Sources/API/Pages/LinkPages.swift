@@ -1,5 +1,6 @@
 import Accounts
 import Applications
+import Factors
 import HTTP
 import HTTPTypes
 import Hummingbird
@@ -228,14 +229,9 @@ extension LinkFactorWish {
 
 extension LinkFactorAnswer {
     fileprivate init(_ form: FormFields, from source: RequestSource) throws(Failure) {
-        let credential = try form.value("credential").flatMap { $0.isEmpty ? nil : $0 }
-        let code = try form.value("code") ?? ""
         let factor = try form.value("factor").flatMap { ObjectID($0) }
-        let shown = try form.value("pending").map { pending in
-            guard let credential else { return Shown(pending: pending, factor: factor, code: code) }
-            let value = (try? JSONParser.parse(credential, limits: .request)) ?? .null
-            return Shown(pending: pending, credential: value)
-        }
+        let response = try FactorResponse(form)
+        let shown = try form.value("pending").map { Shown(pending: $0, factor: factor, response: response) }
         self.init(shown, keyLabel: nil, source: source)
     }
 }

@@ -49,16 +49,6 @@ package struct LinkFactorAnswer: Sendable {
             self.factor = factor
             self.response = response
         }
-
-        /// By a code.
-        package init(pending: String, factor: ObjectID?, code: String) {
-            self.init(pending: pending, factor: factor, response: .code(code))
-        }
-
-        /// By what an authenticator gave, which says whose it is.
-        package init(pending: String, credential: JSONValue) {
-            self.init(pending: pending, factor: nil, response: .credential(credential))
-        }
     }
 
     /// Nil in the first request, which does not know yet that something is to be shown.

@@ -94,20 +94,16 @@ struct DialogRoutes {
         _ application: LoadedApplication,
         _ refusals: RefusalLog
     ) async -> Response {
-        let isSecure = address.isReachedByTLS
+        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
         do throws(Failure) {
             let started = try await dialog.startDialog(
                 LenientQuery(request.uri.query)["dialog"] ?? "",
                 of: context.provider(),
-                in: DialogCookie.read(request.headers, isSecure: isSecure),
+                in: cookie.value(in: request.headers),
                 for: application
             )
             var response = Response.seeOther(started.address)
-            response.headers[.setCookie] = DialogCookie.written(
-                started.browser,
-                seconds: started.seconds,
-                isSecure: isSecure
-            )
+            response.headers[.setCookie] = cookie.header(started.browser, seconds: started.seconds)
             return response
         } catch {
             let facts = RefusalLog.Facts(application: application.application.id)
@@ -160,8 +156,8 @@ struct DialogRoutes {
         _ application: LoadedApplication,
         _ end: (_ browser: String?) async throws(Failure) -> DialogOutcome
     ) async -> Response {
-        let isSecure = address.isReachedByTLS
-        let browser = DialogCookie.read(request.headers, isSecure: isSecure)
+        let cookie = BrowserCookie.dialog(isSecure: address.isReachedByTLS)
+        let browser = cookie.value(in: request.headers)
         let page = WebPage(of: application.application, for: request.headers)
         let outcome: DialogOutcome
         do throws(Failure) {
@@ -187,11 +183,7 @@ struct DialogRoutes {
         case .question(let question):
             var response = FactorPage(question, page).response()
             if let browser, let seconds = question.browserSeconds {
-                response.headers[.setCookie] = DialogCookie.written(
-                    Secret(browser),
-                    seconds: seconds,
-                    isSecure: isSecure
-                )
+                response.headers[.setCookie] = cookie.header(Secret(browser), seconds: seconds)
             }
             return response
         }

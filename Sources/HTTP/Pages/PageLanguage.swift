@@ -55,12 +55,14 @@ package enum PageLanguage: String, Sendable, CaseIterable {
     package func day(_ milliseconds: Int64) -> HTML {
         let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
         guard let date = CalendarDate(daysSince1970: Int(days)) else { return self(.someDay) }
-        let written: HTML =
-            switch self {
-            case .english: "\(date.day) \(Self.englishMonths[date.month - 1]) \(date.year)"
-            case .german: "\(date.day). \(Self.germanMonths[date.month - 1]) \(date.year)"
-            }
-        return "<time datetime=\"\(date.description)\">\(written)</time>"
+        return "<time datetime=\"\(date.description)\">\(written(date))</time>"
+    }
+
+    func written(_ date: CalendarDate) -> HTML {
+        switch self {
+        case .english: "\(date.day) \(Self.englishMonths[date.month - 1]) \(date.year)"
+        case .german: "\(date.day). \(Self.germanMonths[date.month - 1]) \(date.year)"
+        }
     }
 
     private static let englishMonths = [

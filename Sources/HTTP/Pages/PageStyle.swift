@@ -67,6 +67,11 @@ enum PageStyle {
             background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer;
         }
         button.other { background: transparent; color: inherit; font-weight: 400; }
+        a.button {
+            display: block; min-height: 2.75rem; padding: .5rem 1rem; border: 1px solid var(--edge);
+            border-radius: .5rem; text-align: center; text-decoration: none;
+        }
+        a.button:hover { text-decoration: underline; }
         button:hover { text-decoration: underline; }
         a { color: inherit; }
         :focus-visible { outline: .1875rem solid var(--text); outline-offset: .125rem; }
@@ -85,12 +90,22 @@ enum PageStyle {
         .codes li { padding: .375rem .5rem; border-radius: .375rem; background: var(--calm); text-align: center; }
         .picture { max-width: 14rem; margin: 0 auto 1rem; }
         .picture svg { display: block; width: 100%; border-radius: .375rem; }
+        dl { margin: 0 0 1rem; }
+        dt { color: var(--quiet); font-size: .9375rem; }
+        dd { margin: 0 0 .5rem; }
+        .rows { padding: 0; list-style: none; }
+        .rows li { padding: .75rem 0; border-top: 1px solid var(--line); }
+        .rows li:first-child { border-top: 0; }
+        .rows p { margin: 0; }
+        .rows p + p { color: var(--quiet); font-size: .9375rem; }
+        .rows form { margin-top: .5rem; }
+        [role="status"] { padding: .75rem 1rem; border-left: .25rem solid var(--accent); background: var(--calm); }
         @media (prefers-reduced-motion: no-preference) {
             button, input { transition: border-color .15s, box-shadow .15s; }
         }
         """
     /// SHA-256 of the style sheet as base64; a test holds it to the style sheet.
-    static let sheetDigest = "TrrMfhEAP9TEGJaWUUhBGsOInFa9U5uGcnX/zP9wZwA="
+    static let sheetDigest = "wNbZgiYI9N4b3LfzZ7kz2EMBgmAhzm3Nu6IAzAYRFAY="
 
     /// Of applications that have none of their own.
     private static let usual: (accent: String, onAccent: String) = ("#1f4fd8", "#ffffff")

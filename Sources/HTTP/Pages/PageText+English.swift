@@ -133,6 +133,8 @@ extension PageText {
             """
         case .someDay: "a day"
 
+        case .account(let text): text.english
+
         case .failure(let failure): "\(failure.message)"
         }
     }

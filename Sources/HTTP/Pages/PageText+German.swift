@@ -142,6 +142,8 @@ extension PageText {
             """
         case .someDay: "einem Tag"
 
+        case .account(let text): text.german
+
         case .failure(let failure): Self.german(failure) ?? "<span lang=\"en\">\(failure.message)</span>"
         }
     }

@@ -87,6 +87,9 @@ package enum PageText: Sendable {
     case deletionUnknown
     case someDay
 
+    /// The account page.
+    case account(AccountText)
+
     /// What went wrong, for the person who reads it.
     case failure(Failure)
 }

@@ -61,7 +61,7 @@ package struct WebPage: Sendable {
             default-src 'none'; \(scripts)style-src 'sha256-\(PageStyle.sheetDigest)' 'sha256-\(colors)'; \(images)\
             base-uri 'none'; form-action \(forms); frame-ancestors 'none'
             """
-        headers[.referrerPolicy] = "no-referrer"
+        headers[.referrerPolicy] = headers[.referrerPolicy] ?? "no-referrer"
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
     }
 

@@ -16,7 +16,9 @@ enum DialogEnd: Sendable {
     ///
     /// - Throws: `malformed_request` for an address that is not listed, `provider_not_configured` when nothing is.
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
-        if let wanted = request.redirectAfterLoginURL {
+        if let page = request.accountPage {
+            self = .redirect(to: page, codeChallenge: nil)
+        } else if let wanted = request.redirectAfterLoginURL {
             guard let listed = returnURLs.first(where: { $0.hasSameBytes(as: wanted) }) else {
                 throw Failure(
                     .malformedRequest,

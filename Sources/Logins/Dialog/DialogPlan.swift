@@ -13,6 +13,8 @@ struct DialogPlan: Sendable {
     let end: DialogEnd
     /// Whether the code at the end is for a session that links the identity, and logs nobody in by itself.
     let isForLinking: Bool
+    /// Whether the account page takes the code at the end.
+    let isForAccountPage: Bool
 
     /// Most bytes of a mapping that travels in addresses.
     static let mostMappingBytes = 2048
@@ -20,7 +22,7 @@ struct DialogPlan: Sendable {
     private enum Key {
         static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
-        static let linking = "linking"
+        static let (linking, accountPage) = ("linking", "accountPage")
     }
 
     init(
@@ -29,7 +31,8 @@ struct DialogPlan: Sendable {
         redirectURI: String,
         mapping: JSONValue?,
         end: DialogEnd,
-        isForLinking: Bool = false
+        isForLinking: Bool = false,
+        isForAccountPage: Bool = false
     ) {
         self.provider = provider
         self.appID = appID
@@ -37,6 +40,7 @@ struct DialogPlan: Sendable {
         self.mapping = mapping
         self.end = end
         self.isForLinking = isForLinking
+        self.isForAccountPage = isForAccountPage
     }
 
     /// Its members in what is sealed.
@@ -46,6 +50,7 @@ struct DialogPlan: Sendable {
         ]
         if let mapping { object.append(Key.mapping, mapping) }
         if isForLinking { object.append(Key.linking, .bool(true)) }
+        if isForAccountPage { object.append(Key.accountPage, .bool(true)) }
         switch end {
         case .redirect(let url, let codeChallenge):
             object.append(Key.returnURL, .string(url))
@@ -72,12 +77,14 @@ struct DialogPlan: Sendable {
         self.redirectURI = redirectURI
         mapping = object[Key.mapping]
         isForLinking = object[Key.linking]?.bool ?? false
+        isForAccountPage = object[Key.accountPage]?.bool ?? false
     }
 
     /// Whether it is of the provider, and the operator, who may have taken the address or the origin away since, still
-    /// lists it.
+    /// lists it; or has the account page whose address it is.
     func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
+        guard !isForAccountPage else { return application.settings.pages.account }
         return end.isListed(
             returnURLs: provider.returnURLs,
             allowedOrigins: application.settings.allowedOrigins

@@ -14,6 +14,8 @@ package struct DialogRequest: Sendable {
     package var codeChallenge: String?
     /// Whether the code at the end is for a session that links the identity: the session shows the factor then.
     package var isForLinking = false
+    /// The address of the account page, if it is that which asks: the code at the end is for it.
+    package var accountPage: String?
     /// The `Origin` of the page that asks.
     package var origin: String?
 

@@ -88,7 +88,8 @@ package struct LoginDialog: Sendable {
                     returnURLs: dialogs.returnURLs,
                     allowedOrigins: application.settings.allowedOrigins
                 ),
-                isForLinking: request.isForLinking
+                isForLinking: request.isForLinking,
+                isForAccountPage: request.accountPage != nil
             ),
             wishes: request.wishes,
             endsAt: clock.seconds + DialogTicket.seconds

@@ -36,12 +36,12 @@ final class ConsoleBrowser {
         _ values: [String: String?] = [:],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
-        let start = try #require(
-            page.range(of: "action=\"\(path)\""),
+        let form = try #require(
+            PageForms.form(to: path, in: page),
             "no form to \(path): \(page)",
             sourceLocation: sourceLocation
         )
-        var fields = Self.fields(in: page[start.upperBound...].prefix(upTo: "</form>"))
+        var fields = PageForms.fields(in: form)
         for (name, value) in values { fields[name] = value }
         return try await post(path, fields)
     }
@@ -70,7 +70,7 @@ final class ConsoleBrowser {
     }
 
     /// What the forms of the page are protected by.
-    var formToken: String? { Self.fields(in: page[...])["form"] }
+    var formToken: String? { PageForms.fields(in: page[...])["form"] }
 
     private func follow(_ reply: HTTPReply) async throws -> HTTPReply {
         var reply = reply
@@ -92,51 +92,6 @@ final class ConsoleBrowser {
         }
         return reply
     }
-
-    /// What the fields of a form hold, by their names: ticked boxes and chosen options as browsers send them.
-    private static func fields(in form: Substring) -> [String: String] {
-        var fields: [String: String] = [:]
-        var lastSelect: String?
-        for element in form.split(separator: "<") {
-            guard let kind = ["input", "select", "textarea", "option"].first(where: element.hasPrefix) else { continue }
-            let end = element.firstIndex(of: ">") ?? element.endIndex
-            let (tag, content) = (element[..<end], element[end...].dropFirst())
-            if kind == "option" {
-                guard let select = lastSelect else { continue }
-                let value = attribute("value", of: tag) ?? unescaped(String(content))
-                if fields[select] == nil || tag.hasSuffix(" selected") { fields[select] = value }
-                continue
-            }
-            lastSelect = nil
-            guard let name = attribute("name", of: tag) else { continue }
-            switch kind {
-            case "select": lastSelect = name
-            case "textarea": fields[name] = unescaped(String(content))
-            case _ where tag.contains("type=\"checkbox\""):
-                if tag.contains(" checked") { fields[name] = attribute("value", of: tag) ?? "on" }
-            default: fields[name] = attribute("value", of: tag) ?? ""
-            }
-        }
-        return fields
-    }
-
-    private static func attribute(_ name: String, of tag: Substring) -> String? {
-        guard let start = tag.firstRange(of: " \(name)=\"") else { return nil }
-        return unescaped(String(tag[start.upperBound...].prefix { $0 != "\"" }))
-    }
-
-    private static func unescaped(_ text: String) -> String {
-        text.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"")
-            .replacing("&#39;", with: "'").replacing("&amp;", with: "&")
-    }
-}
-
-extension Substring {
-    fileprivate func prefix(upTo end: String) -> Substring { range(of: end).map { self[..<$0.lowerBound] } ?? self }
-}
-
-extension StringProtocol {
-    fileprivate func range(of text: String) -> Range<String.Index>? { self.firstRange(of: text) }
 }
 
 extension Deployment {
