@@ -4,7 +4,8 @@ import Vocabulary
 /// A form for what the JSON Schema of application documents describes, with the meaning and the default of each field
 /// beside it.
 ///
-/// The schema is the one source of what there is; the administration judges what is typed.
+/// The schema is the one source of what there is; the administration judges what is typed. The form says what it was made
+/// of, and only what was typed over is sent: where somebody else has changed something meanwhile, it stays.
 struct SchemaForm {
     /// What a value is, as far as a form has to know.
     private enum Kind {
@@ -101,31 +102,65 @@ struct SchemaForm {
 
     // MARK: The form
 
-    /// The fields with what they hold.
+    /// The field of a form that says what it was made of.
+    private static let was = "was"
+
+    /// The fields with what they hold; what is not stored is as it is by default.
     ///
     /// - Parameters:
     ///   - values: What is stored.
     ///   - typed: What was typed, when it could not be stored.
-    ///   - problems: Why not.
+    ///   - refusal: Why not.
     ///   - place: The pointer in front of those of the fields, such as `/settings`.
     /// - Returns: A row for each.
-    func fields(_ values: JSONObject, typed: FormFields?, problems: [Refusal.Problem], at place: String = "") -> HTML {
-        let typed = typed.map { form in
-            Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+    func fields(_ values: JSONObject, typed: FormFields?, _ refusal: Refusal?, at place: String = "") -> HTML {
+        let draft = typed.map(Draft.init)
+        var was = JSONObject()
+        let rows = fields.map { field -> HTML in
+            let value = Self.value(at: field.path, in: values) ?? field.usual
+            let now = Self.text(value, field)
+            was.append(field.name, .string(now))
+            let pointer = place + field.pointer
+            let wrong = (refusal?.problems ?? []).filter { $0.place == pointer || $0.place.hasPrefix(pointer + "/") }
+            let over = draft?.typedOver(field)
+            // Both have changed it: who looks at it decides.
+            let isContested = refusal?.isOutdated == true && over != nil && draft?.was[field.name] != now
+            return Self.row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
         }
-        return fields.map { field in
-            let value = Self.value(at: field.path, in: values)
-            let wrong = problems.filter {
-                $0.place == place + field.pointer || $0.place.hasPrefix(place + field.pointer + "/")
-            }
-            return Self.row(field, value, typed: typed.map { $0[field.name] ?? "" }, wrong.map(\.text))
-        }
-        .joined()
+        return "<input type=\"hidden\" name=\"\(Self.was)\" value=\"\(JSONValue.object(was).text)\">\(rows)"
     }
 
-    private static func row(_ field: Field, _ value: JSONValue?, typed: String?, _ problems: [String]) -> HTML {
+    /// What somebody has typed into the fields.
+    private struct Draft {
+        /// The texts that the form was made of, by the names of the fields.
+        let was: [String: String]
+        private let typed: [String: String]
+
+        init(_ form: FormFields) {
+            typed = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+            let members = (try? JSONParser.parse(typed[SchemaForm.was] ?? "", limits: .document))?.object?.members ?? []
+            was = Dictionary(members.map { ($0.key, $0.value.string ?? "") }) { first, _ in first }
+        }
+
+        /// The text of a field that was in the form and is another one now.
+        func typedOver(_ field: Field) -> String? {
+            guard let former = was[field.name] else { return nil }
+            // A box that is not ticked is not sent.
+            let isFlag = if case .flag = field.kind { true } else { false }
+            guard let text = typed[field.name] ?? (isFlag ? "" : nil) else { return nil }
+            let lines = text.replacing("\r\n", with: "\n")
+            return lines == former ? nil : lines
+        }
+    }
+
+    private static func row(
+        _ field: Field,
+        _ value: JSONValue?,
+        said: String,
+        _ problems: [String],
+        now: String?
+    ) -> HTML {
         let id = "field-" + field.name
-        let said = typed ?? text(value)
         let described: HTML = """
             id="\(id)" name="\(field.name)" aria-describedby="\(id)-hint"\(" aria-invalid=\"true\"", if: !problems.isEmpty)
             """
@@ -133,8 +168,7 @@ struct SchemaForm {
             switch field.kind {
             case .flag:
                 """
-                <input type="checkbox" value="true" \(described)\
-                \(" checked", if: typed.map { !$0.isEmpty } ?? (value?.bool ?? false))>
+                <input type="checkbox" value="true" \(described)\(" checked", if: !said.isEmpty)>
                 """
             case .choice(let choices):
                 """
@@ -161,7 +195,8 @@ struct SchemaForm {
             }
         return """
             <div class="setting"><label for="\(id)">\(words(of: field))</label>\(control)
-            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\(field.meaning) \
+            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\
+            \(now.map { "<strong>Now it is \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.meaning) \
             \(kindHint(field.kind, value)) <code>\(field.name)</code>\(usual(field))</small></div>
             """
     }
@@ -194,9 +229,10 @@ struct SchemaForm {
     }
 
     /// A value as it stands in a field.
-    private static func text(_ value: JSONValue?) -> String {
-        switch value {
-        case nil, .null?: ""
+    private static func text(_ value: JSONValue?, _ field: Field) -> String {
+        if case .secret = field.kind { return "" }
+        return switch value {
+        case nil, .null?, .bool(false)?: ""
         case .string(let text)?: text
         case .array(let items)? where items.allSatisfy({ $0.string != nil }):
             items.compactMap(\.string).joined(separator: "\n")
@@ -210,18 +246,14 @@ struct SchemaForm {
 
     // MARK: What a form changes
 
-    /// A merge patch of what differs from the values.
+    /// A merge patch of what was typed over.
     ///
     /// - Throws: `malformed_request` for what is no JSON where that is typed.
-    func patch(_ form: FormFields, of values: JSONObject) throws -> JSONObject {
-        let typed = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+    func patch(_ form: FormFields) throws -> JSONObject {
+        let draft = Draft(form)
         var patch = JSONObject()
         for field in fields {
-            // A box that is not ticked is not sent; every other field is, and one that is not was not in the form.
-            let text = typed[field.name]
-            if text == nil, case .flag = field.kind {} else if text == nil { continue }
-            let current = Self.value(at: field.path, in: values)
-            guard let value = try Self.read(text ?? "", field), value != (current ?? .null) else { continue }
+            guard let text = draft.typedOver(field), let value = try Self.read(text, field) else { continue }
             patch = Self.merged(patch, field.path[...], value)
         }
         return patch

@@ -10,8 +10,6 @@ struct Visit: Sendable {
     let token: String
     let console: Console
     private let context: ManagementContext
-    /// The path that is asked for, with its query.
-    let here: String
     let query: [String: String]
     private(set) var name = ""
     private(set) var role = OperatorRole.viewer
@@ -20,7 +18,6 @@ struct Visit: Sendable {
         self.token = token
         self.console = console
         self.context = context
-        here = request.uri.description
         query = Self.query(of: request)
     }
 

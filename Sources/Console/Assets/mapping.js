@@ -8,6 +8,12 @@ const rows = () => [...form.querySelectorAll(".entry")];
 
 /** Takes from a reply what each row would do, and the options of rows that have got an entry. */
 const renew = (page) => {
+  if (!page.querySelector("form.editor")) {
+    // Some other page: a refusal, or the way to sign in or to a second factor. The rows stay as they are.
+    const alert = page.querySelector("main > .alert");
+    summary.replaceChildren(alert ?? "This could not be tried. Load the page again to go on.");
+    return;
+  }
   for (const row of rows()) {
     const news = page.getElementById(row.id);
     row.querySelector(".outcome").replaceChildren(...(news?.querySelector(".outcome").childNodes ?? []));
@@ -16,8 +22,7 @@ const renew = (page) => {
     else if (there && !fresh) there.remove();
     else there?.querySelector("summary").replaceChildren(...fresh.querySelector("summary").childNodes);
   }
-  const shown = page.getElementById("preview") ?? page.querySelector("main > .alert");
-  summary.replaceChildren(...(shown?.childNodes ?? []));
+  summary.replaceChildren(...(page.getElementById("preview")?.childNodes ?? []));
 };
 
 let timer, question;

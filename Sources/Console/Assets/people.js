@@ -10,9 +10,10 @@ everybody.classList.add("offered");
 
 const load = async (path, options) => {
   const reply = await fetch(path, options);
+  if (reply.redirected) throw new Error("The session has ended. Sign in again.");
   const type = reply.headers.get("Content-Type") ?? "";
-  if (!type.startsWith("text/html")) return { text: await reply.text() };
-  return { page: new DOMParser().parseFromString(await reply.text(), "text/html") };
+  if (!type.startsWith("text/html")) return { text: new Blob([await reply.text()]) };
+  return { isList: reply.ok, page: new DOMParser().parseFromString(await reply.text(), "text/html") };
 };
 
 /** Whom the form is about: those who are chosen, or all that are found, page after page. */
@@ -26,7 +27,9 @@ async function* chosen() {
   first.searchParams.delete("cursor");
   let next = first.href;
   while (next) {
-    const { page } = await load(next);
+    const { page, isList } = await load(next);
+    const refusal = page.querySelector("main > .alert p")?.textContent;
+    if (!isList || refusal) throw new Error(refusal ?? "The list cannot be read.");
     // A cursor is an id, and stays a place in the list when whoever has it is gone.
     const [people, link] = [[...page.querySelectorAll("[name=user]")].map((box) => box.value), page.querySelector("a[rel=next]")];
     next = link && new URL(link.getAttribute("href"), location.href).href;
@@ -57,14 +60,12 @@ const treat = async (body, stopped) => {
     const { page, text } = await load(form.action, { method: "POST", body });
     if (!page) return text;
     if (page.querySelector("main [name=factor-code], main [data-passkey]")) {
-      body = await askForFactor(page, stopped);
+      body = stopped.aborted ? null : await askForFactor(page, stopped);
       if (!body) return null;
       continue;
     }
     const failed = page.querySelector("td .refused") ?? page.querySelector("main > .alert p");
     if (failed) throw new Error(failed.textContent);
-    // Somebody has signed out, say.
-    if (!page.querySelector("td .done")) throw new Error("The session has ended. Sign in again.");
     return;
   }
 };
@@ -110,14 +111,15 @@ const run = async (action) => {
       } catch (error) {
         failed += 1;
         const item = document.createElement("li");
-        item.append(`${id}: ${error.message}`);
-        if (failures.childElementCount < 1000) failures.append(item);
+        item.append(failed > 1000 ? "There are more." : `${id}: ${error.message}`);
+        if (failed <= 1001) failures.append(item);
       }
       tell();
     }
     tell(stopping.signal.aborted ? "Stopped" : "Finished");
-  } catch {
-    tell("The service does not answer");
+  } catch (error) {
+    // Not of one, but of all that are left.
+    tell(`It ended early (${error.message})`);
   }
   stop.hidden = true;
   bar.value = 1;

@@ -11,7 +11,12 @@ extension Console {
         action(keys, on: router) { visit, form in try await changeKeys(visit, form) }
     }
 
-    private func keysPage(_ visit: Visit, _ refusal: Refusal? = nil, made: JSONObject? = nil) async throws -> Page {
+    private func keysPage(
+        _ visit: Visit,
+        _ typed: FormFields? = nil,
+        _ refusal: Refusal? = nil,
+        made: JSONObject? = nil
+    ) async throws -> Page {
         let id = visit.parameter("application")
         let path = consolePath("applications", id, "keys")
         let stored = try await visit.call(.init(.get, ["applications", id]))
@@ -42,11 +47,12 @@ extension Console {
                 .moment(key["created"]), isOwner ? change : "–",
             ]
         }
+        let isServer = try typed?.value("server") != nil
         let making = visit.form(
             to: path,
             """
-            \(HTML.field("label", "Label", hint: "Where it is used, such as web or ios.", attributes: "required spellcheck=\"false\""))
-            <p><label class="tick"><input type="checkbox" name="server" value="yes"> It is a server's, which may do what clients \
+            \(HTML.field("label", "Label", value: (try? typed?.value("label")) ?? "", hint: "Where it is used, such as web or ios.", attributes: "required spellcheck=\"false\""))
+            <p><label class="tick"><input type="checkbox" name="server" value="yes"\(" checked", if: isServer)> It is a server's, which may do what clients \
             may not</label></p>
             <p class="actions"><button name="do" value="make" class="primary">Make the key</button></p>
             """
@@ -85,7 +91,7 @@ extension Console {
             }
             return .redirect(consolePath("applications", keys[1], "keys"))
         } catch let refusal as Refusal where !refusal.asksForFactor {
-            return .page(try await keysPage(visit, refusal))
+            return .page(try await keysPage(visit, form, refusal))
         }
     }
 }

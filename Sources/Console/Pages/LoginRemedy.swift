@@ -13,7 +13,7 @@ struct LoginRemedy {
     ///   - provider: By which it was tried.
     init(_ reason: String, application: String?, provider: String?) {
         let application = application.flatMap { $0.isEmpty ? nil : $0 }
-        let settings = application.map { consolePath("applications", $0, "document") }
+        let settings = application.map { consolePath("applications", $0, "providers", provider ?? "facebook") }
         let mapping = application.map { consolePath("applications", $0, "mappings", provider ?? "facebook") }
         (text, place) =
             switch Failure.Reason(rawValue: reason) {

@@ -220,7 +220,11 @@ extension Console {
                     draft.text = try form.value("entries") ?? ""
                     entries = try Self.parsed(draft.text ?? "", "entries")
                 } else {
-                    entries = .array(MappingRows.entries(of: form, properties: sides.properties).map(JSONValue.object))
+                    entries = .array(
+                        MappingRows.entries(of: form, properties: sides.properties, stored: sides.entries).map(
+                            JSONValue.object
+                        )
+                    )
                 }
                 draft.entries = entries
                 if try form.value("do") == "save" {

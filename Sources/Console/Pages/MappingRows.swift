@@ -11,15 +11,17 @@ struct MappingRows {
 
     // MARK: What a form holds
 
-    /// The entries that a form stands for, in the order of its rows.
-    static func entries(of form: FormFields, properties: [JSONObject]) -> [JSONObject] {
+    /// The entries that a form stands for: those that are stored in their order, then the others in that of the rows.
+    ///
+    /// So to save what was only looked at makes no revision.
+    static func entries(of form: FormFields, properties: [JSONObject], stored: [JSONObject]) -> [JSONObject] {
         let values = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
         let types = Dictionary(
             properties.map { ($0["name"]?.string ?? "", $0["type"]?.string ?? "") },
             uniquingKeysWith: { first, _ in first }
         )
         let prefix = "from-"
-        return form.all.compactMap { field -> JSONObject? in
+        let entries = form.all.compactMap { field -> JSONObject? in
             guard field.name.utf8.starts(with: prefix.utf8), !field.value.isEmpty else { return nil }
             let property = String(field.name.dropFirst(prefix.count))
             func typed(_ name: String) -> String? {
@@ -36,6 +38,8 @@ struct MappingRows {
             if let text = typed("transform") { entry.append("transform", transform(text)) }
             return entry
         }
+        let known = stored.compactMap { former in entries.first { $0["to"] == former["to"] } }
+        return known + entries.filter { entry in !known.contains { $0["to"] == entry["to"] } }
     }
 
     /// A default as it was typed, for a type: what is no JSON of that kind is a text, and the mapping's own check judges

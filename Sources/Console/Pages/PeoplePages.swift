@@ -83,7 +83,7 @@ extension Console {
                 """,
             command: "federation user list \(application)",
             call: "GET /admin/v1/applications/\(application)/users",
-            scripts: mayChange ? [Assets.people, Assets.passkeys] : []
+            scripts: mayChange && !rows.isEmpty ? [Assets.people, Assets.passkeys] : []
         )
     }
 
@@ -110,7 +110,8 @@ extension Console {
 
     /// The list as a form of who is chosen and what is done to them.
     ///
-    /// A script takes over where it runs, and goes from one to the next.
+    /// A script takes over where it runs, and goes from one to the next. The key Enter presses the first button of a form,
+    /// which is one that does nothing.
     private static func choice(_ list: HTML, of application: String, at path: String, _ visit: Visit) -> HTML {
         let buttons = Treatment.allCases.filter { $0 != .erase }.map { treatment -> HTML in
             "<button name=\"do\" value=\"\(treatment)\">\(treatment.title)</button>"
@@ -126,7 +127,7 @@ extension Console {
             to: path,
             class: "many",
             """
-            \(list)
+            <button disabled hidden></button>\(list)
             <fieldset><legend>What is done to those who are chosen</legend>
             <p class="everybody"><label><input type="checkbox" name="everybody" value="yes"> All that this search \
             finds, on all pages</label></p>
@@ -159,6 +160,8 @@ extension Console {
             } catch let refusal as Refusal {
                 // Nothing has been done yet, so all of it can be repeated with the factor.
                 if refusal.asksForFactor, rows.isEmpty { throw refusal }
+                // A file of one who could not be read would look like one that was.
+                if treatment == .export, people.count == 1 { throw refusal }
                 outcome = "<span class=\"tag refused\">\(refusal.message)</span>"
                 if treatment == .export {
                     let failure: JSONObject = ["objectId": .string(id), "failure": .string(refusal.message)]

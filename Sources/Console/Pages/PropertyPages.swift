@@ -43,11 +43,7 @@ extension Console {
             \(HTML.field("name", "Name", value: (try? typed?.value("name")) ?? "", hint: """
             Letters, digits and _, such as givenName. It becomes a column of the users table.
             """, attributes: "required maxlength=\"63\" spellcheck=\"false\""))
-            \(Self.form(try await asked).fields(
-                ["visibleTo": .string("self")],
-                typed: typed,
-                problems: refusal?.problems ?? []
-            ))<p class="actions"><button class="primary">Declare it</button></p>
+            \(Self.form(try await asked).fields(JSONObject(), typed: typed, refusal))<p class="actions"><button class="primary">Declare it</button></p>
             """
         )
         var page = Page(
@@ -74,7 +70,7 @@ extension Console {
     private func declareProperty(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
         let properties = ["applications", visit.parameter("application"), "properties"]
         do {
-            let members = try Self.form(try await visit.schema()).patch(form, of: JSONObject()).members
+            let members = try Self.form(try await visit.schema()).patch(form).members
             let body = JSONObject([.init("name", .string(try form.value("name") ?? ""))] + members)
             try await visit.call(.init(.post, properties, body: .object(body), tag: try form.value("tag")))
             return .redirect(consolePath("applications", properties[1], "properties"))
@@ -101,7 +97,7 @@ extension Console {
             \(tag)\(HTML.field("name", "Name", value: (try? typed?.value("name")) ?? name, hint: """
             A mapping that writes the property follows; clients have to.
             """, attributes: isBuiltIn ? "readonly" : "required maxlength=\"63\" spellcheck=\"false\""))
-            \(Self.form(try await asked).fields(property, typed: typed, problems: refusal?.problems ?? []))
+            \(Self.form(try await asked).fields(property, typed: typed, refusal))
             <p class="actions"><button name="do" value="change" class="primary">Save</button></p>
             """
         )
@@ -147,8 +143,7 @@ extension Console {
                 try await visit.call(.init(.delete, call, query: query, tag: tag))
                 return .redirect(consolePath("applications", id, "properties"))
             }
-            let stored = try await visit.read(call).object ?? JSONObject()
-            var patch = try Self.form(try await visit.schema()).patch(form, of: stored)
+            var patch = try Self.form(try await visit.schema()).patch(form)
             let wanted = try form.value("name") ?? name
             if wanted != name { patch.append("name", .string(wanted)) }
             if !patch.members.isEmpty {

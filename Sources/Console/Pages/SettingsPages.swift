@@ -15,8 +15,7 @@ extension Console {
             do {
                 let schema = try await visit.schema()
                 let subject = Subject(try form.value("subject"), schema)
-                let stored = try await visit.read(["applications", id]).object
-                let patch = try subject.form(schema).patch(form, of: stored?["settings"]?.object ?? JSONObject())
+                let patch = try subject.form(schema).patch(form)
                 let body: JSONValue = .object(["settings": .object(patch)])
                 try await visit.call(.init(.patch, ["applications", id], body: body, tag: try form.value("tag")))
                 return .redirect(HTML.link(consolePath("applications", id, "settings"), [("subject", subject.id)]))
@@ -117,7 +116,7 @@ extension Console {
         let fields = form.fields(
             stored.body?.object?["settings"]?.object ?? JSONObject(),
             typed: typed,
-            problems: refusal?.problems ?? [],
+            refusal,
             at: "/settings"
         )
         let editing = visit.form(
@@ -149,8 +148,8 @@ extension Console {
     private static func alert(_ refusal: Refusal) -> HTML {
         guard refusal.isOutdated else { return refusal.alert }
         return """
-            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile, and nothing of theirs is lost. Below \
-            is what you have typed: look whether it still holds, and save again.</p></div>
+            <div class="alert" role="alert"><p>Somebody has changed this application meanwhile. What you have typed is here \
+            still, and the rest is as it is now. Look at it, and save again.</p></div>
             """
     }
 
@@ -208,16 +207,66 @@ extension Console {
             appFields = (app?.members ?? []).map { ($0.key, $0.value.object?["$ref"]?.string == "#/$defs/secret") }
         }
 
-        /// The apps that a form names, without those that are ticked to go.
-        func apps(of form: FormFields) throws -> [JSONValue] {
-            let count = (stored?["apps"]?.array?.count ?? 0) + 1
-            return try (0..<count).compactMap { row in
-                guard try form.value("app-\(row)-remove") == nil else { return nil }
-                let members = try appFields.compactMap { field -> JSONObject.Member? in
-                    guard let text = try form.value("app-\(row)-\(field.name)"), !text.isEmpty else { return nil }
-                    return .init(field.name, .string(text))
+        private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
+
+        /// What an app is known by.
+        private var id: String { appFields.first?.name ?? "" }
+
+        /// The rows of a form: each begins with which app it was made of, an empty one with none.
+        private static func row(of app: String, in form: FormFields) throws -> Int? {
+            try (0...100).first { try form.value("app-\($0)-was") == app }
+        }
+
+        /// The stored apps with what a form changes of them; nil where that is nothing.
+        func apps(changedBy form: FormFields) throws -> [JSONValue]? {
+            var isChanged = false
+            let changed = try (apps + [JSONObject()]).compactMap { app -> JSONValue? in
+                let known = app[id]?.string ?? ""
+                // A secret that is left out stays.
+                let kept = JSONObject(app.members.filter { $0.value.object == nil })
+                guard let row = try Self.row(of: known, in: form) else { return known.isEmpty ? nil : .object(kept) }
+                guard try form.value("app-\(row)-remove") == nil else {
+                    isChanged = true
+                    return nil
                 }
-                return members.isEmpty ? nil : .object(JSONObject(members))
+                let typed = try appFields.compactMap { field -> JSONObject.Member? in
+                    let text = try form.value("app-\(row)-\(field.name)") ?? ""
+                    return text.isEmpty ? nil : .init(field.name, .string(text))
+                }
+                guard !typed.isEmpty else { return nil }
+                if JSONObject(typed) != JSONObject(kept.members.filter { !$0.value.isNull }) { isChanged = true }
+                return .object(JSONObject(typed))
+            }
+            return isChanged ? changed : nil
+        }
+
+        /// A row for each app and an empty one, with what was typed.
+        func rows(_ typed: FormFields?) throws -> [HTML] {
+            try (apps + [JSONObject()]).enumerated().map { row, app in
+                let known = app[id]?.string ?? ""
+                let former = try typed.flatMap { try Self.row(of: known, in: $0) }
+                let inputs = try appFields.map { field -> HTML in
+                    let text = try former.flatMap { try typed?.value("app-\($0)-\(field.name)") }
+                    let type: HTML =
+                        field.isSecret
+                        ? "type=\"password\" autocomplete=\"new-password\""
+                        : "value=\"\(text ?? app[field.name]?.string ?? "")\""
+                    let changed = HTML.moment(app[field.name]?.object?["changed"])
+                    let hint: HTML = "<small>set \(changed); empty, it stays</small>"
+                    return """
+                        <label>\(field.name) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
+                        \(hint, if: field.isSecret && !known.isEmpty)</label>
+                        """
+                }
+                let isGone = try former.flatMap { try typed?.value("app-\($0)-remove") } != nil
+                let removal: HTML = """
+                    <label class="tick"><input type="checkbox" name="app-\(row)-remove" value="yes"\(" checked", if: isGone)> \
+                    Remove this app</label>
+                    """
+                return """
+                    <fieldset class="app"><legend>\(known.isEmpty ? "A further app" : "App")</legend>\
+                    <input type="hidden" name="app-\(row)-was" value="\(known)">\(inputs)\(removal, if: !known.isEmpty)</fieldset>
+                    """
             }
         }
     }
@@ -229,12 +278,12 @@ extension Console {
         check: JSONObject? = nil
     ) async throws -> Page {
         let place = ProviderPlace(visit)
-        let settings = try await ProviderSettings(place, visit, kind: visit.query["kind"])
+        let settings = try await ProviderSettings(place, visit, kind: try typed?.value("kind") ?? visit.query["kind"])
         let stored = settings.stored
         let fields: HTML = """
-            \(apps(settings, typed))
+            <h2>Apps</h2>\(try settings.rows(typed))
             <h2>Settings</h2>
-            \(settings.form.fields(stored ?? JSONObject(), typed: typed, problems: refusal?.problems ?? []))
+            \(settings.form.fields(stored ?? JSONObject(), typed: typed, refusal))
             """
         let editing = visit.form(
             to: place.path,
@@ -266,35 +315,12 @@ extension Console {
         return page
     }
 
-    private func apps(_ settings: ProviderSettings, _ typed: FormFields?) -> HTML {
-        let stored = settings.stored?["apps"]?.array?.compactMap(\.object) ?? []
-        let rows = (stored + [JSONObject()]).enumerated().map { row, app -> HTML in
-            let isNew = row == stored.count
-            let inputs = settings.appFields.map { field -> HTML in
-                let name = "app-\(row)-\(field.name)"
-                let known = (try? typed?.value(name)) ?? app[field.name]?.string ?? ""
-                let hint: HTML =
-                    field.isSecret && !isNew
-                    ? "<small>set \(HTML.moment(app[field.name]?.object?["changed"])); empty, it stays</small>" : ""
-                return """
-                    <label>\(field.name) <input name="\(name)" \(field.isSecret ? "type=\"password\" autocomplete=\"new-password\"" : "value=\"\(known)\"" as HTML) \
-                    spellcheck="false">\(hint)</label>
-                    """
-            }
-            let removal: HTML =
-                "<label class=\"tick\"><input type=\"checkbox\" name=\"app-\(row)-remove\" value=\"yes\"> Remove this app</label>"
-            return
-                "<fieldset class=\"app\"><legend>\(isNew ? "A further app" : "App")</legend>\(inputs)\(removal, if: !isNew)</fieldset>"
-        }
-        return "<h2>Apps</h2>\(rows)"
-    }
-
     private func changeProvider(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
         let place = ProviderPlace(visit)
         do {
             let settings = try await ProviderSettings(place, visit, kind: try form.value("kind"))
-            var patch = try settings.form.patch(form, of: settings.stored ?? JSONObject())
-            patch.append("apps", .array(try settings.apps(of: form)))
+            var patch = try settings.form.patch(form)
+            if let apps = try settings.apps(changedBy: form) { patch.append("apps", .array(apps)) }
             if settings.stored == nil, settings.kind != place.provider {
                 patch.append("kind", .string(settings.kind))
             }

@@ -42,8 +42,8 @@ extension Console {
 
     private func carryOut(_ outcome: inout SetupOutcome, _ form: FormFields, _ visit: Visit) async throws {
         let application = ["applications", visit.parameter("application")]
-        // Nothing of anybody's is overwritten: each step adds what is not there yet.
-        func tag() async throws -> String? { try await visit.call(.init(.get, application)).tag }
+        // What somebody else has done since the page was loaded is not overwritten.
+        var tag = try form.value("tag")
         switch outcome.step {
         case "provider":
             let app: JSONObject = [
@@ -52,7 +52,7 @@ extension Console {
             ]
             let body: JSONValue = .object(["apps": .array([.object(app)])])
             try await visit.call(
-                .init(.put, application + ["providers", Self.provider], body: body, tag: try await tag())
+                .init(.put, application + ["providers", Self.provider], body: body, tag: tag)
             )
             fallthrough
         case "check":
@@ -63,11 +63,11 @@ extension Console {
             let wanted = try Self.usual.filter { try form.value("use-\($0.1)") != nil }
             for (_, name, type) in wanted where !declared.contains(name) {
                 let body: JSONValue = .object(["name": .string(name), "type": .string(type)])
-                try await visit.call(.init(.post, application + ["properties"], body: body, tag: try await tag()))
+                tag = try await visit.call(.init(.post, application + ["properties"], body: body, tag: tag)).tag
             }
             let entries = wanted.map { JSONValue.object(["from": .string($0.0), "to": .string($0.1)]) }
             let mapping = application + ["mappings", Self.provider]
-            try await visit.call(.init(.put, mapping, body: .array(entries), tag: try await tag()))
+            try await visit.call(.init(.put, mapping, body: .array(entries), tag: tag))
         case "key":
             let body: JSONValue = .object(["label": .string(try form.value("label") ?? "")])
             outcome.key = try await visit.call(.init(.post, application + ["keys"], body: body)).body?.object
@@ -85,16 +85,18 @@ extension Console {
         _ form: FormFields? = nil
     ) async throws -> Page {
         let id = visit.parameter("application")
-        async let asked = visit.read(["applications", id, "document"])
+        async let asked = visit.call(.init(.get, ["applications", id, "document"]))
         async let counts = visit.read(["logins", "counts"], query: [("application", id), ("hours", "168")])
         let keys = try await visit.list(["applications", id, "keys"]).items
-        let document = try await asked.object
+        let stored = try await asked
+        let document = stored.body?.object
         let logins = try await counts.object?["buckets"]?.array?.compactMap(\.object) ?? []
         let hasLogins = logins.contains { $0["outcome"]?.string != "refused" }
         let apps = document?["providers"]?.object?[Self.provider]?.object?["apps"]?.array?.compactMap(\.object) ?? []
         let mapping = document?["mapping"]?.object?[Self.provider]
         let entries = mapping?.array?.count ?? mapping?.object?.members.count ?? 0
-        let steps = SetupSteps(path: consolePath("applications", id, "setup"), application: id, visit: visit)
+        let path = consolePath("applications", id, "setup")
+        let steps = SetupSteps(path: path, application: id, tag: stored.tag ?? "", visit: visit)
         let typed = { (name: String) in (try? form?.value(name)) ?? "" }
         let parts: [(name: String, title: String, isDone: Bool, content: HTML)] = [
             ("provider", "The app at Facebook", !apps.isEmpty, steps.provider(apps, typed("appId"), outcome?.check)),
@@ -130,12 +132,16 @@ extension Console {
 private struct SetupSteps {
     let path: String
     let application: String
+    let tag: String
     let visit: Visit
+
+    private func form(_ content: HTML) -> HTML {
+        visit.form(to: path, "<input type=\"hidden\" name=\"tag\" value=\"\(tag)\">\(content)")
+    }
 
     func provider(_ apps: [JSONObject], _ typed: String, _ check: JSONObject?) -> HTML {
         guard !apps.isEmpty else {
-            let form = visit.form(
-                to: path,
+            let form = self.form(
                 """
                 <p>At <strong>developers.facebook.com</strong> open the app, then "App settings", "Basic". Copy both from \
                 there.</p>
@@ -148,8 +154,7 @@ private struct SetupSteps {
             )
             return visit.role >= .owner ? form : "<p>An owner sets this up.</p>"
         }
-        let asking = visit.form(
-            to: path,
+        let asking = self.form(
             "<p class=\"actions\"><button name=\"do\" value=\"check\">Ask Facebook whether all is well</button></p>"
         )
         return """
@@ -170,8 +175,7 @@ private struct SetupSteps {
             <code>\(field)</code> into <code>\(property)</code> <small>\(type)</small></label></li>
             """
         }
-        let form = visit.form(
-            to: path,
+        let form = self.form(
             """
             <p>Which fields of a profile are written into which properties of the user. More can be added later.</p>
             <ul class="plain">\(choices)</ul>
@@ -190,8 +194,7 @@ private struct SetupSteps {
                 <p>Keys: \(labels)<a href="\(consolePath("applications", application, "keys"))">Make another one</a></p>
                 """
         }
-        let form = visit.form(
-            to: path,
+        let form = self.form(
             """
             <p>Clients name the application by it; it is no secret of theirs.</p>
             \(HTML.field("label", "Label", value: "app", attributes: "required spellcheck=\"false\""))
@@ -214,8 +217,7 @@ private struct SetupSteps {
             \(refusal.map { "<div class=\"alert\" role=\"alert\"><p>The login would be refused: \($0)</p></div>" } ?? "" as HTML)
             \(HTML.table("Preview", ["From", "To", "Outcome", "Value", "Why"], rows, ifEmpty: "Nothing would be written."), if: refusal == nil)
             """
-        let form = visit.form(
-            to: path,
+        let form = self.form(
             """
             <p>With an access token of the app, such as the Graph API Explorer gives for a test user, you see what a login \
             would write. Nothing is written, and the token is not kept.</p>

@@ -72,6 +72,9 @@ final class ConsoleBrowser {
     /// What the forms of the page are protected by.
     var formToken: String? { PageForms.fields(in: page[...])["form"] }
 
+    /// What the forms of the page say that they are based on.
+    var tag: String { PageForms.fields(in: page[...])["tag"] ?? "" }
+
     private func follow(_ reply: HTTPReply) async throws -> HTTPReply {
         var reply = reply
         while reply.status == 303, let path = reply.header("Location") { reply = try await send("GET", path) }

@@ -163,15 +163,17 @@ struct ConsoleOverviewTests {
             return browser.page.contains(request) && browser.page.contains(user.reply.header("X-Request-Id") ?? "?")
         }
         #expect(!browser.page.contains("<html") && browser.page.contains("<table>"), "\(browser.page)")
-        let order = browser.page.components(of: "<tr><td>")
-        #expect(order.count == 3 && order[1].contains(request), "the newest first: \(browser.page)")
+        // Other tests log in as well.
+        let own = [request, user.reply.header("X-Request-Id") ?? "?"]
+        let order = browser.page.components(of: "<tr><td>").filter { row in own.contains { row.contains($0) } }
+        #expect(order.count == 2 && order[0].contains(request), "the newest first: \(browser.page)")
         #expect(browser.reply?.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
         #expect(browser.reply?.header("Cache-Control") == "no-store")
         try await browser.open(try #require(Self.more(browser.page)))
-        #expect(browser.status == 204)
+        #expect(!browser.page.contains(request))
         // The rows of the page itself are these.
         try await browser.open("/console/logins?application=shop")
-        #expect(browser.page.contains(order[1].prefix { $0 != "\n" }), "\(browser.page)")
+        #expect(browser.page.contains(order[0].prefix { $0 != "\n" }), "\(browser.page)")
     }
 
     @Test("where more came than anybody reads, it is the newest, and said")

@@ -93,16 +93,64 @@ struct ConsoleSettingsTests {
         #expect(!browser.page.contains("<button class=\"primary\""), "a viewer saves nothing")
     }
 
-    @Test("who began before somebody else saved is told, and overwrites nothing")
+    @Test("who began before somebody else saved is told what is there now, and reverts nothing that they did not touch")
     func outdated() async throws {
         let (first, second) = (try await deployment.browser(), try await deployment.browser())
-        for browser in [first, second] { try await browser.open(Self.shop + "/settings?subject=rights") }
-        try await first.send(formTo: Self.shop + "/settings", ["roles": "Editor"])
-        try await second.send(formTo: Self.shop + "/settings", ["roles": "Author"])
-        #expect(second.status == 412 && second.page.contains(">Author</textarea>"), "\(second.page)")
-        #expect(try await settings()["roles"]?.array?.compactMap(\.string) == ["Editor"])
-        try await second.send(formTo: Self.shop + "/settings")
-        #expect(try await settings()["roles"]?.array?.compactMap(\.string) == ["Author"])
+        let path = Self.shop + "/settings"
+        for browser in [first, second] { try await browser.open(path + "?subject=passwords") }
+        let theirs = ["lock.failures": "50", "lock.seconds": "1800", "registration.enabled": nil]
+        try await first.send(formTo: path, theirs)
+        try await second.send(formTo: path, ["lock.failures": "70", "tellUnknownLogins": "true"])
+        #expect(second.status == 412 && second.page.contains("Now it is 50."), "\(second.page)")
+        #expect(second.page.contains("value=\"70\"") && !second.page.contains("Now it is 1800."))
+        #expect(try await settings()["lock"]?.object?["failures"]?.integer == 50)
+        try await second.send(formTo: path)
+        let after = try await settings()
+        #expect(after["lock"]?.object?["failures"]?.integer == 70 && after["tellUnknownLogins"]?.bool == true)
+        #expect(after["lock"]?.object?["seconds"]?.integer == 1800, "what was not touched is as it was changed")
+        #expect(after["registration"]?.object?["enabled"]?.bool == false)
+        try await second.send(formTo: path, ["registration.enabled": "true"])
+    }
+
+    @Test("an app that somebody else adds meanwhile stays, and a tick to remove one does as well")
+    func apps() async throws {
+        let path = Self.shop + "/providers/facebook"
+        let (first, second) = (try await deployment.browser(), try await deployment.browser())
+        func apps() async throws -> [String] {
+            let provider = try await deployment.admin().get("applications/shop/providers/facebook")
+            return (provider["apps"]?.array ?? []).compactMap { $0.object?["appId"]?.string }
+        }
+        let stored = try await apps()
+        let row = "app-\(stored.count)"
+        for browser in [first, second] { try await browser.open(path) }
+        try await first.send(formTo: path, ["\(row)-appId": "555", "\(row)-appSecret": "secretOfTheFirst"])
+        try await second.send(formTo: path, ["\(row)-appId": "666", "\(row)-appSecret": "secretOfTheSecond"])
+        #expect(second.status == 412, "\(second.page)")
+        let next = "app-\(stored.count + 1)"
+        #expect(PageForms.fields(in: second.page[...])["\(next)-appId"] == "666", "\(second.page)")
+        try await second.send(formTo: path, ["\(next)-appSecret": "secretOfTheSecond"])
+        #expect(try await apps() == stored + ["555", "666"])
+        try await second.send(
+            formTo: path,
+            ["\(row)-remove": "yes", "\(next)-remove": "yes", "graphVersion": "no version"]
+        )
+        #expect((400...499).contains(second.status ?? 0))
+        try await second.send(formTo: path, ["graphVersion": "v25.0"])
+        #expect(try await apps() == stored, "\(second.page)")
+    }
+
+    @Test("a provider that is set up by its form is on, and asks for what it usually asks for")
+    func usual() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open("/console/applications")
+        try await browser.send(formTo: "/console/applications", ["application": "usual", "name": "Usual"])
+        let path = "/console/applications/usual/providers/facebook"
+        try await browser.open(path)
+        try await browser.send(formTo: path, ["app-0-appId": "777", "app-0-appSecret": "aSecretOfAnApp"])
+        #expect(browser.status == 200, "\(browser.page)")
+        let provider = try await deployment.admin().get("applications/usual/providers/facebook")
+        #expect(provider["enabled"]?.bool == true)
+        #expect(provider["permissions"]?.array?.compactMap(\.string) == ["public_profile", "email"])
     }
 
     // MARK: Providers, keys, properties
@@ -177,6 +225,10 @@ struct ConsoleSettingsTests {
         let tag = try await deployment.admin().tag(of: "applications/shop").filter { $0 != "\"" }
         try await browser.post(path + "/shoes", drop.merging(["tag": tag, "confirm": "boots"]) { $1 })
         #expect((400...499).contains(browser.status ?? 0))
+        // The other form of the page is as it was.
+        try await browser.send(formTo: path + "/shoes", ["do": "change"])
+        let kept = try await deployment.admin().get("applications/shop/properties/shoes")
+        #expect(kept["type"]?.string == "DOUBLE" && kept["clientMappable"]?.bool == true, "\(kept)")
         try await browser.post(path + "/shoes", drop.merging(["tag": tag, "confirm": "shoes"]) { $1 })
         #expect(browser.page.contains("<h1>Properties</h1>") && !browser.page.contains("shoes"), "\(browser.page)")
     }
@@ -222,8 +274,10 @@ struct ConsoleSettingsTests {
         #expect(sorted(entries) == sorted(wanted.array?.compactMap(\.object)), "\(stored)")
         // To save what was read changes nothing: there is no further revision.
         try await browser.send(formTo: Self.mapping, ["do": "save"])
+        let again = try await deployment.admin().get("applications/shop/mappings/facebook")
         #expect(
-            try await deployment.admin().get("applications/shop/mappings/facebook")["revision"] == stored["revision"]
+            again["revision"] == stored["revision"],
+            "\(JSONValue.object(stored).text) \(JSONValue.object(again).text)"
         )
     }
 
@@ -267,7 +321,10 @@ struct ConsoleSettingsTests {
         #expect(browser.page.contains("<h1>Setting up Fresh &amp; new</h1>"), "\(browser.page)")
         let provider = try await deployment.admin().get("applications/shop/providers/facebook")
         let app = try #require(provider["apps"]?.array?.first?.object?["appId"]?.string)
-        try await browser.post(path, ["form": browser.formToken ?? "", "do": "mapping", "use-email": "yes"])
+        try await browser.post(
+            path,
+            ["form": browser.formToken ?? "", "tag": browser.tag, "do": "mapping", "use-email": "yes"]
+        )
         #expect(browser.page.contains("1 fields are mapped"), "steps can be taken in any order: \(browser.page)")
         try await browser.send(formTo: path, ["appId": app, "appSecret": "wrongSecret", "do": "provider"])
         #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
@@ -279,7 +336,7 @@ struct ConsoleSettingsTests {
         let viewer = try await deployment.browser(.viewer)
         try await viewer.open(path)
         for step in ["provider", "key", "mapping", "check"] {
-            try await viewer.post(path, ["form": viewer.formToken ?? "", "do": step, "label": "x"])
+            try await viewer.post(path, ["form": viewer.formToken ?? "", "tag": viewer.tag, "do": step, "label": "x"])
             #expect(viewer.status == 403, "\(step): \(viewer.page)")
         }
     }

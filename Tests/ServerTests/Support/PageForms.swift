@@ -29,7 +29,8 @@ enum PageForms {
             guard let name = attribute("name", of: tag) else { continue }
             switch kind {
             case "select": lastSelect = name
-            case "textarea": fields[name] = unescaped(String(content))
+            // A line break at the beginning is none of the text.
+            case "textarea": fields[name] = unescaped(String(content.first == "\n" ? content.dropFirst() : content))
             case _ where tag.contains("type=\"checkbox\""):
                 if tag.contains(" checked") { fields[name] = attribute("value", of: tag) ?? "on" }
             default: fields[name] = attribute("value", of: tag) ?? ""
