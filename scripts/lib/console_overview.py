@@ -22,15 +22,15 @@ def overview(console):
     console.login("ann")
     refused(console)
 
+    def rows(label):
+        return console.browser.find_elements("css selector", f"[role=region][aria-label='{label}'] tbody tr")
+
     def counted():
         console.open("/console?hours=1")
-        return "new people" in console.find("figcaption").text
+        labels = ["Logins by provider", "What fails most", "Latency by stage", "Calls of providers"]
+        return "new people" in console.find("figcaption").text and all(rows(label) for label in labels)
 
-    console.until("logins are counted", counted)
-    for label in ["Logins by provider", "What fails most", "Latency by stage", "Calls of providers"]:
-        rows = console.browser.find_elements("css selector", f"[role=region][aria-label='{label}'] tbody tr")
-        if not rows:
-            raise SystemExit(f"console-test: the overview has no rows of {label}: {console.text()}")
+    console.until("each table has rows", counted)
     console.press(".spans a[href*='168']")
     if "Logins of a week" not in console.text():
         raise SystemExit(f"console-test: no week: {console.text()}")
