@@ -12,8 +12,13 @@ package struct BackgroundWork: Sendable {
     /// "items": [{"application", "checks", "erasures", "hinderedErasures", "mails", "postponedMails"} or
     /// {"application", "problem"}], "next"}`, in the order of the applications' ids.
     package func show(_ page: PageRequest) async throws(Failure) -> JSONValue {
-        let places = try await store.applicationPlaces().filter { place in
-            page.cursor.map { $0 < place.id.text } ?? true
+        var last: ApplicationID?
+        if let cursor = page.cursor {
+            guard let id = ApplicationID(cursor) else { throw .badCursor }
+            last = id
+        }
+        let places = try await store.applicationPlaces().filter { [last] place in
+            last.map { $0.text < place.id.text } ?? true
         }
         var items: [(id: String, json: JSONValue)] = []
         for place in places.prefix(page.limit + 1) {
