@@ -62,7 +62,7 @@ package struct FactorHints: Sendable {
     }
 
     /// So much of an address or a number that its owner knows it, and nobody else learns it.
-    static func masked(_ target: String) -> String? {
+    package static func masked(_ target: String) -> String? {
         if let number = try? PhoneNumber(target) { return number.masked }
         guard let email = EmailAddress(target) else { return nil }
         let sides = email.text.split(separator: "@", maxSplits: 1)

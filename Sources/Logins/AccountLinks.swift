@@ -104,6 +104,24 @@ package struct AccountLinks: Sendable {
         return (Secret("\(page)?link=\(text)"), link.endsAt * 1000)
     }
 
+    /// Whose account a link opens; that uses nothing up.
+    ///
+    /// - Throws: `login_state_invalid` for one that is too old or not of this application, and when the app's session has
+    ///   ended; `account_disabled`.
+    package func owner(of link: String, in loaded: LoadedApplication) async throws(Failure) -> User {
+        guard let (link, _) = opened(link, of: loaded) else { throw Self.invalid }
+        guard let user = try await sessions.user(ofHash: link.session, in: loaded) else { throw Self.invalid }
+        return user
+    }
+
+    /// A link that is good, with what was sealed; nil for any other.
+    private func opened(_ link: String, of loaded: LoadedApplication) -> (link: AccountLink, sealed: [UInt8])? {
+        guard let sealed = Base64URL.decode(link.utf8),
+            let link = AccountLink(sealed: sealed, under: masterKeys, for: loaded.application.id, now: clock.seconds)
+        else { return nil }
+        return (link, sealed)
+    }
+
     /// Opens a session of the page by a link: one beside that of the app, so that either ends by itself and both end
     /// with all.
     ///
@@ -118,8 +136,7 @@ package struct AccountLinks: Sendable {
         let token = random.sessionToken()
         _ = try await events.logging("account page", of: loaded, logger, user: \.self) {
             () async throws(Failure) -> ObjectID in
-            guard let sealed = Base64URL.decode(link.utf8),
-                let link = AccountLink(sealed: sealed, under: masterKeys, for: application.id, now: clock.seconds),
+            guard let (link, sealed) = opened(link, of: loaded),
                 // By its bytes: several texts stand for the same. For longer than it is good: clocks differ.
                 try await store.use(
                     .credential,

@@ -27,7 +27,7 @@ package struct Sessions: Sendable {
     /// Whether the token is of a live session of an enabled user.
     package func isValid(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
         guard let token else { return false }
-        return try await liveUser(of: token, in: loaded)?.status.mayAct ?? false
+        return try await liveUser(ofHash: token.hash, in: loaded)?.status.mayAct ?? false
     }
 
     /// Ends the session.
@@ -48,9 +48,15 @@ package struct Sessions: Sendable {
         of token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
-        guard let token, let user = try await liveUser(of: token, in: loaded) else {
-            throw Failure.sessionInvalid
-        }
+        guard let token, let user = try await user(ofHash: token.hash, in: loaded) else { throw Failure.sessionInvalid }
+        return user
+    }
+
+    /// The same by the SHA-256 of the token; nil when there is no such session.
+    ///
+    /// - Throws: `account_disabled`.
+    func user(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
+        guard let user = try await liveUser(ofHash: hash, in: loaded) else { return nil }
         guard user.status.mayAct else {
             throw Failure(.accountDisabled, "This account is disabled. Ask the operator of the app.")
         }
@@ -69,10 +75,10 @@ package struct Sessions: Sendable {
     }
 
     /// The user of the token's session, disabled or not.
-    private func liveUser(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) -> User? {
+    private func liveUser(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
         do throws(Failure) {
             let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
-                try await store.sessionUser(tokenHash: token.hash, of: loaded.application)
+                try await store.sessionUser(tokenHash: hash, of: loaded.application)
             }
             (user == nil ? SessionCounters.none : SessionCounters.live).increment()
             return user

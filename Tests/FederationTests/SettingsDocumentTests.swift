@@ -107,6 +107,9 @@ struct SettingsDocumentTests {
             (#"{"reauthentication":"session","tellUnknownLogins":true}"#, ["reauthentication", "tellUnknownLogins"]),
             (#"{"clientKeys":["findByRole"]}"#, ["clientKeys"]),
             (#"{"clientKeys":["findByRole","confirmationURL"]}"#, ["clientKeys", "clientKeys"]),
+            (#"{"pages":{"account":true}}"#, []), (#"{"multipleLogins":false,"mostSessions":2}"#, []),
+            (#"{"pages":{"account":true},"multipleLogins":false}"#, ["pages.account"]),
+            (#"{"pages":{"account":true},"mostSessions":2,"excessLogins":"refuse"}"#, ["pages.account"]),
             (#"{"reauthentication":"recent","lock":{"failures":100,"seconds":60},"clientKeys":[]}"#, []),
         ]
     )

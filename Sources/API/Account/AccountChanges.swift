@@ -79,7 +79,13 @@ extension AccountPages {
     private func changePassword(by form: FormFields, _ visit: AccountVisit) async throws(Failure) -> Response {
         do throws(Failure) {
             try await requirePresentPassword(form, visit)
-            let record = UserRecord(password: .string(try form.value("password") ?? ""))
+            let password = try form.value("password") ?? ""
+            // It would change nothing and end no session, while the page says that it does both.
+            guard try form.value("currentPassword")?.hasSameBytes(as: password) != true else {
+                let text = "The new password is the same as the present one that you have typed. Choose another one."
+                throw Failure(.passwordNotAllowed, text, details: ["rule": .string("unchanged")])
+            }
+            let record = UserRecord(password: .string(password))
             return try await update(record, by: form, visit, done: "password")
         } catch {
             guard error.canBeMended else { throw error }

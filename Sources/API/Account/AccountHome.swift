@@ -84,12 +84,12 @@ extension AccountPages {
     private func facts(of visit: AccountVisit) -> HTML {
         let (user, language) = (visit.user, visit.language)
         let address: HTML
-        if let email = user.email {
+        if let email = user.shown(.email) {
             address = "\(email) (\(language(user.emailVerified ? .isConfirmed : .isUnconfirmed)))"
         } else {
             address = language(.noAddress)
         }
-        let name: HTML = user.name.map { "<dt>\(language(.name))</dt>\n<dd>\($0)</dd>\n" } ?? ""
+        let name: HTML = user.shown(.name).map { "<dt>\(language(.name))</dt>\n<dd>\($0)</dd>\n" } ?? ""
         return """
             <dl>
             \(name)<dt>\(language(.address))</dt>
@@ -200,6 +200,12 @@ extension AccountPages {
 }
 
 extension User {
+    /// The text of a property, if its owner may see it.
+    func shown(_ name: PropertyName) -> String? {
+        let isShown = properties.contains { $0.name == name && $0.visibleTo.includes(.owner) }
+        return isShown ? text(of: name) : nil
+    }
+
     /// What its owner sees, with moments in milliseconds since 1970 UTC.
     fileprivate var record: JSONObject {
         var record: JSONObject = [

@@ -36,22 +36,33 @@ extension AccountPages {
         _ visit: AccountVisit,
         _ act: () async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
-        if let password = try form.value(Self.password) {
+        let waiting = try WaitingFactor(form)
+        let password = try form.value(Self.password)
+        // Whatever the action counts as: this is what costs, and what is guessed at.
+        if password != nil || waiting != nil {
+            let source = visit.asked.context.peer.limitedSource
+            try rateLimiter.take(.password, of: visit.loaded.application.id, from: source)
+        }
+        if let password {
             guard try await isRight(password, visit) else {
                 return try await proofPage(of: .identity, for: form, sentTo: path, visit, problem: Self.wrongPassword)
             }
         }
-        if let waiting = try WaitingFactor(form) {
+        if let waiting {
             do throws(Failure) {
                 guard try !waiting.isToBeAskedAnew(by: form) else {
                     return try await factorPage(waiting, for: form, sentTo: path, visit)
                 }
-                _ = try await secondFactor.finish(
+                let outcome = try await secondFactor.finish(
                     try waiting.answer(form, from: visit.asked.source),
                     session: visit.token,
                     in: visit.loaded,
                     logger: visit.asked.context.logger
                 )
+                // One that waits for a login is none of this session's.
+                guard case .reauthenticated = outcome else {
+                    throw Failure(.malformedRequest, "This form is of no session.")
+                }
             } catch {
                 switch error.reason {
                 case .pendingSignInInvalid:

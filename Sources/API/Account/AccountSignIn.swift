@@ -14,7 +14,7 @@ extension AccountPages {
     func mountSignIn(on pages: Mount) {
         open(.get, "", on: pages, counting: .query) { (asked) throws(Failure) in
             // To look at a link uses nothing up and logs nobody in: programs look at links before people do.
-            if let link = asked.query["link"] { return linkPage(link, asked) }
+            if let link = asked.query["link"] { return try await linkPage(link, asked) }
             guard let visit = try await visit(asked) else {
                 let hasEnded = asked.cookie.value(in: asked.request.headers) != nil
                 var response = signInPage(asked, hint: hasEnded ? .sessionEnded(application: asked.name) : nil)
@@ -52,10 +52,14 @@ extension AccountPages {
         return response
     }
 
-    private func linkPage(_ link: String, _ asked: AccountRequest) -> Response {
+    /// The page says whose account it is: somebody may have sent a link to an account of their own.
+    private func linkPage(_ link: String, _ asked: AccountRequest) async throws(Failure) -> Response {
+        let user = try await links.owner(of: link, in: asked.loaded)
+        let address = user.shown(.email).flatMap { FactorHints.masked($0) }
         let fields: HTML = "<p><button>\(asked.language(.open))</button></p>\n"
         let body: HTML = """
             <p>\(asked.language(.openAccount(application: asked.name)))</p>
+            <p>\(asked.language(.accountOf(address: address, since: asked.language.day(user.created))))</p>
             <p>\(asked.language(.openedByApp))</p>
             \(asked.form(to: "/link", FactorFields.hidden("link", link) + fields))
             """

@@ -6,6 +6,8 @@ extension AccountText {
         case .openAccount(let application): "Open your account at \(application) in this browser?"
         case .openedByApp:
             "The app has made this link for you. It counts once. If you have not asked for it, close this page."
+        case .accountOf(let address?, _): "It is the account with the address \(address)."
+        case .accountOf(nil, let since): "It is an account without an address, made on \(since)."
         case .open: "Open my account"
         case .password: "Password"
         case .forgotten(let application):

@@ -9,6 +9,8 @@ extension AccountText {
             Die App hat diesen Link für Sie gemacht. Er gilt einmal. Wenn Sie ihn nicht verlangt haben, schließen Sie \
             diese Seite.
             """
+        case .accountOf(let address?, _): "Es ist das Konto mit der Adresse \(address)."
+        case .accountOf(nil, let since): "Es ist ein Konto ohne Adresse, angelegt am \(since)."
         case .open: "Mein Konto öffnen"
         case .password: "Passwort"
         case .forgotten(let application):

@@ -7,6 +7,8 @@ package enum AccountText: Sendable {
     case signIn
     case openAccount(application: String)
     case openedByApp
+    /// The masked address of whoever has the account, or since when there is one that has none.
+    case accountOf(address: String?, since: HTML)
     case open
     case password
     case forgotten(application: String)

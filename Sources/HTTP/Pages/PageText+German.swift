@@ -203,6 +203,8 @@ extension PageText {
         switch rule {
         case "tooShort": "Dieses Passwort ist zu kurz. Wählen Sie ein längeres: einige Wörter genügen."
         case "tooLong": "Dieses Passwort ist zu lang. Wählen Sie ein kürzeres."
+        case "unchanged":
+            "Das neue Passwort ist dasselbe wie das jetzige, das Sie angegeben haben. Wählen Sie ein anderes."
         case "common":
             """
             Dieses Passwort gehört zu denen, die man zuerst errät. Wählen Sie ein anderes: einige Wörter, die nicht \
