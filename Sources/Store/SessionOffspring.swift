@@ -6,7 +6,7 @@ extension Store {
     /// what that one has.
     ///
     /// The user is locked first, so a session that comes while all others of the user end is one of them or is not
-    /// there. No other one ends for it.
+    /// there. No other one ends for it, but the oldest of whoever has as many as anybody may (``SessionEnding``).
     ///
     /// - Parameters:
     ///   - tokenHash: Of the new session.
@@ -34,6 +34,15 @@ extension Store {
                 select \(tokenHash), object_id, least(expires, now() + make_interval(secs => \(seconds))), provider,
                     provider_app, subject, proved, factor_kind, factor_proved
                 from \(identifier: application.schema).sessions where token_hash = \(former)
+                """
+            )
+            _ = try await connection.query(
+                """
+                delete from \(identifier: application.schema).sessions where token_hash = any (array(
+                    select token_hash from \(identifier: application.schema).sessions
+                    where object_id = \(user.id.uuid) and token_hash <> \(tokenHash) and token_hash <> \(former)
+                    order by created desc offset \(SessionEnding<Never>.mostOfAll - 2)
+                ))
                 """
             )
             return user.id

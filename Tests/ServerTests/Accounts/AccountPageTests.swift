@@ -150,6 +150,23 @@ struct AccountPageTests {
         #expect(try await deployment.isValid(session.token))
     }
 
+    @Test("nobody has more sessions than anybody may by links, and the app's own stays")
+    func mostSessions() async throws {
+        let (_, session) = try await member()
+        try await deployment.database.psql(
+            """
+            insert into demo.sessions (token_hash, object_id, expires, created, provider)
+            select sha256(('\(session.objectID)' || n)::bytea), '\(session.objectID)', now() + interval '1 day',
+                now() + make_interval(secs => n), 'password'
+            from generate_series(1, 1000) n
+            """
+        )
+        let browser = try await deployment.accountBrowser(of: session.token)
+        #expect(try await sessions(of: session) == "1000")
+        #expect(try await deployment.isValid(session.token))
+        #expect(try await deployment.isValid(try #require(browser.session())))
+    }
+
     @Test("where the application has no such page there is none, nor a link to it")
     func switchedOff() async throws {
         let email = "off.canary@example.com"
