@@ -157,7 +157,7 @@ struct SMSTests {
             }
             simulator.add(.init(.interrupt(.request, .hang), path: "sms", count: 1))
             let hung = Task { try await Call().send(to: simulator) }
-            #expect(await simulator.requests(path: "sms", atLeast: 3).last?.outcome == .interrupted)
+            #expect(await simulator.requests(path: "sms", atLeast: 3, within: .seconds(60)).last?.outcome == .interrupted)
             #expect(simulator.messages == [])
             simulator.closeConnections()
             _ = await hung.result

@@ -86,7 +86,7 @@ final class Wire: Sendable {
     var end: End? { state.withLockedValue { $0.end } }
 
     /// Waits for a condition on this connection.
-    func until(_ limit: Duration = .seconds(10), _ condition: (Wire) -> Bool) async throws {
+    func until(_ limit: Duration = .seconds(60), _ condition: (Wire) -> Bool) async throws {
         let deadline = ContinuousClock.now + limit
         while !condition(self) {
             guard ContinuousClock.now < deadline else { throw Timeout() }
@@ -95,7 +95,7 @@ final class Wire: Sendable {
     }
 
     /// Waits for one complete reply and takes it.
-    func reply(within limit: Duration = .seconds(10)) async throws -> Reply {
+    func reply(within limit: Duration = .seconds(60)) async throws -> Reply {
         let deadline = ContinuousClock.now + limit
         while true {
             // One look at both: a reply and the end may come between two.

@@ -16,6 +16,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -114,7 +115,9 @@ class Client:
         return self.browser.execute_cdp_cmd(command, parameters)
 
     def until(self, what, condition):
-        return WebDriverWait(self.browser, 15, poll_frequency=0.05).until(lambda _: condition(), what)
+        """Waits; an element that goes with its page between being found and being read is looked for again."""
+        wait = WebDriverWait(self.browser, 15, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
+        return wait.until(lambda _: condition(), what)
 
     def open(self, page=None, **stored):
         """Opens the client's page afresh, with what it is to find in its storage."""

@@ -11,13 +11,14 @@ import subprocess
 import urllib.parse
 import urllib.request
 
-import console_overview
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+import console_overview
 import console_people
 
 WIDTHS = [320, 768, 1280, 3840]
@@ -60,7 +61,9 @@ class Console:
         return self.browser.execute_cdp_cmd(command, parameters)
 
     def until(self, what, condition):
-        return WebDriverWait(self.browser, 30, poll_frequency=0.05).until(lambda _: condition(), what)
+        """Waits; an element that goes with its page between being found and being read is looked for again."""
+        wait = WebDriverWait(self.browser, 30, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
+        return wait.until(lambda _: condition(), what)
 
     def open(self, path):
         self.browser.get(self.origin + path)
