@@ -33,15 +33,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 12 then
-            raise exception 'the database has version % of the schema, and this is version 12: use the newer one',
+        if federation.schema_version() > 13 then
+            raise exception 'the database has version % of the schema, and this is version 13: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 12';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 13';
 
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
@@ -629,56 +629,6 @@ $body$;
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
--- with the one that was just opened no more are left than allowed. A statement of its own, so that it sees what a
--- simultaneous login has just committed.
-create or replace function federation.limit_sessions(
-    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
-) returns void
-language plpgsql volatile as $body$
-begin
-    execute format($sql$
-        delete from %1$s where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
-            select token_hash from %1$s
-            where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
-            order by least(expires, last_seen + make_interval(secs => $4)) > now() desc, created desc, token_hash
-            offset $5 - 1
-        ))$sql$, federation.table_name(schema_name, 'sessions'))
-        using object_id, opened, previous, idle_seconds, most;
-end
-$body$;
-
--- The same for instances from before version 11, which serve on while the new ones start: none of the sessions is taken
--- to be over for want of use.
-create or replace function federation.limit_sessions(
-    schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
-) returns void
-language sql volatile as $body$select federation.limit_sessions($1, $2, $3, $4, 315360000, $5)$body$;
-
--- Whether a user has room for the session that is about to be opened: it is there already, or of the others that live,
--- but for the one that the client had, there are fewer than allowed. It is called under the lock on the user, and sees
--- what a simultaneous login has committed before it gave up that lock.
-create or replace function federation.has_room_for_session(
-    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
-) returns boolean
-language plpgsql volatile as $body$
-declare
-    result boolean;
-begin
-    execute format($sql$
-        select exists (select from %1$s where token_hash = $2 and object_id = $1) or $5 > (
-            select count(*) from (
-                select from %1$s
-                where object_id = $1 and token_hash <> $2 and token_hash is distinct from $3
-                    and least(expires, last_seen + make_interval(secs => $4)) > now()
-                limit $5
-            ) others
-        )$sql$, federation.table_name(schema_name, 'sessions'))
-        into result using object_id, opened, previous, idle_seconds, most;
-    return result;
-end
-$body$;
-
 -- Whether a user has a second factor of some kind. It is called under the lock on the user, and sees what a
 -- simultaneous login has committed before it gave up that lock.
 create or replace function federation.has_factor(schema_name text, object_id uuid, kinds text[]) returns boolean
@@ -949,6 +899,10 @@ begin
     perform federation.add_column(sessions, 'factor_kind', 'text');
     perform federation.add_column(sessions, 'factor_proved', 'timestamptz');
 
+    -- Of a session of the account page: the hash of the app's session that it was opened from. It counts for none of
+    -- those that a user may have.
+    perform federation.add_column(sessions, 'beside', 'bytea');
+
     -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters
     -- as libargon2 writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the
     -- column.
@@ -1196,7 +1150,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 12 then
+            if federation.schema_version() <> 13 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
@@ -1226,5 +1180,71 @@ $body$;
 
 -- by itself
 
-insert into federation.schema_versions (version) values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12)
+-- What reads columns that the applications have got only now.
+begin;
+
+set local lock_timeout = '60s';
+select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
+do $body$
+begin
+    if federation.schema_version() <> 13 then
+        raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
+    end if;
+end
+$body$;
+
+-- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
+-- with the one that was just opened no more are left than allowed. A statement of its own, so that it sees what a
+-- simultaneous login has just committed.
+create or replace function federation.limit_sessions(
+    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
+) returns void
+language plpgsql volatile as $body$
+begin
+    execute format($sql$
+        delete from %1$s where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
+            select token_hash from %1$s
+            where object_id = $1 and beside is null and token_hash <> $2 and token_hash is distinct from $3
+            order by least(expires, last_seen + make_interval(secs => $4)) > now() desc, created desc, token_hash
+            offset $5 - 1
+        ))$sql$, federation.table_name(schema_name, 'sessions'))
+        using object_id, opened, previous, idle_seconds, most;
+end
+$body$;
+
+-- The same for instances from before version 11, which serve on while the new ones start: none of the sessions is taken
+-- to be over for want of use.
+create or replace function federation.limit_sessions(
+    schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
+) returns void
+language sql volatile as $body$select federation.limit_sessions($1, $2, $3, $4, 315360000, $5)$body$;
+
+-- Whether a user has room for the session that is about to be opened: it is there already, or of the others that live,
+-- but for the one that the client had, there are fewer than allowed. It is called under the lock on the user, and sees
+-- what a simultaneous login has committed before it gave up that lock.
+create or replace function federation.has_room_for_session(
+    schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
+) returns boolean
+language plpgsql volatile as $body$
+declare
+    result boolean;
+begin
+    execute format($sql$
+        select exists (select from %1$s where token_hash = $2 and object_id = $1) or $5 > (
+            select count(*) from (
+                select from %1$s
+                where object_id = $1 and beside is null and token_hash <> $2 and token_hash is distinct from $3
+                    and least(expires, last_seen + make_interval(secs => $4)) > now()
+                limit $5
+            ) others
+        )$sql$, federation.table_name(schema_name, 'sessions'))
+        into result using object_id, opened, previous, idle_seconds, most;
+    return result;
+end
+$body$;
+
+insert into federation.schema_versions (version)
+values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13)
 on conflict do nothing;
+
+commit;

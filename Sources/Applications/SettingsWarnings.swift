@@ -47,14 +47,6 @@ extension ApplicationSettings {
                 """
             )
         }
-        if pages.account, !multipleLogins || mostSessions != nil {
-            warnings.append(
-                """
-                pages.account is true where users may have few sessions: one that a link opens counts, too, for an hour, so a \
-                login may be refused or end the session of the app. Set it to false, or allow more sessions.
-                """
-            )
-        }
         return warnings
     }
 }

@@ -13,6 +13,9 @@ enum FactorForm {
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
+    /// The last word of the names of fields into which secrets are typed.
+    static let secrets: Set<String> = ["appSecret", "consumerSecret", "webhookVerifyToken", "accessToken"]
+
     static let path = "/console/second-factor"
     /// The page of the own factors.
     static let ownPath = "/console/factors"
@@ -25,7 +28,7 @@ enum FactorForm {
             return page(
                 visit.form(
                     to: path,
-                    "<input type=\"hidden\" name=\"to\" value=\"\(target)\">\(try await fields(visit))"
+                    "\(HTML.hidden("to", target))\(try await fields(visit))"
                 ),
                 "Show your second factor to go on."
             )
@@ -33,11 +36,16 @@ enum FactorForm {
         console.action(RouterPath(path), on: router) { _, form in .redirect(SignInPage.target(try form.value("to"))) }
     }
 
-    /// A form once more, with all that it held and the code besides.
+    /// A form once more, with all that it held and the code besides; secrets are typed again, and so stand in no page.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let own = [code, factor, credential, pending, FormGuard.field]
         let kept = form.all.filter { !own.contains($0.name) }
-            .map { field -> HTML in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" }
+            .map { field in
+                let word = field.name.split(separator: "-").last.map(String.init) ?? ""
+                guard secrets.contains(word), !field.value.isEmpty else { return HTML.hidden(field.name, field.value) }
+                let attributes: HTML = "autocomplete=\"off\" required"
+                return HTML.field(field.name, "\(word), once more", type: "password", attributes: attributes)
+            }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
     }
 
@@ -89,7 +97,7 @@ enum FactorForm {
             """
         let passkey = asked?["publicKey"].map { options -> HTML in
             """
-            <input type="hidden" name="\(pending)" value="\(asked?["pending"]?.string ?? "")">\
+            \(HTML.hidden(pending, asked?["pending"]?.string ?? ""))\
             \(passkeyButton("get", options, "Show a passkey", into: credential))
             """
         }
@@ -115,7 +123,7 @@ enum FactorForm {
     /// A button that has the browser make or show a passkey, and the field for what it gives; scripts alone can.
     static func passkeyButton(_ what: String, _ options: JSONValue, _ label: String, into field: String) -> HTML {
         """
-        <input type="hidden" name="\(field)" value=""><p><button type="button" class="primary" data-what="\(what)" \
+        \(HTML.hidden(field, ""))<p><button type="button" class="primary" data-what="\(what)" \
         data-passkey="\(options.text)" hidden>\(label)</button></p>\
         <p class="passkey-problem" role="alert">Passkeys need JavaScript.</p>
         """

@@ -127,7 +127,7 @@ struct SchemaForm {
             let isContested = refusal?.isOutdated == true && over != nil && draft?.was[field.name] != now
             return Self.row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
         }
-        return "<input type=\"hidden\" name=\"\(Self.was)\" value=\"\(JSONValue.object(was).text)\">\(rows)"
+        return "\(HTML.hidden(Self.was, JSONValue.object(was).text))\(rows)"
     }
 
     /// What somebody has typed into the fields.

@@ -23,7 +23,7 @@ enum SignInPage {
     static func document(link: String?, to target: String, _ refusal: Refusal? = nil) -> Response {
         let token: HTML =
             if let link {
-                "<input type=\"hidden\" name=\"token\" value=\"\(link)\">"
+                HTML.hidden("token", link)
             } else {
                 HTML.field(
                     "token",
@@ -39,7 +39,7 @@ enum SignInPage {
             status: refusal?.status ?? .ok,
             """
             <main id="main" class="card"><h1>federation</h1>\(refusal?.alert ?? "")
-            <form method="post" action="\(path)"><input type="hidden" name="to" value="\(target)">\(token)
+            <form method="post" action="\(path)">\(HTML.hidden("to", target))\(token)
             <p><button>Sign in</button></p></form></main>
             """
         )

@@ -5,8 +5,11 @@ extension Store {
     /// Opens a session beside a live one, of the same user: it has been opened by the same login method and has shown
     /// what that one has.
     ///
+    /// It is none of those that a user may have so many of (``SessionEnding``). There is one beside each: another ends
+    /// for it, and so do those whose own session has ended.
+    ///
     /// The user is locked first, so a session that comes while all others of the user end is one of them or is not
-    /// there. No other one ends for it, but the oldest of whoever has as many as anybody may (``SessionEnding``).
+    /// there.
     ///
     /// - Parameters:
     ///   - tokenHash: Of the new session.
@@ -29,20 +32,22 @@ extension Store {
             _ = try await connection.query(
                 """
                 insert into \(identifier: application.schema).sessions (
-                    token_hash, object_id, expires, provider, provider_app, subject, proved, factor_kind, factor_proved
+                    token_hash, object_id, expires, provider, provider_app, subject, proved, factor_kind, factor_proved,
+                    beside
                 )
                 select \(tokenHash), object_id, least(expires, now() + make_interval(secs => \(seconds))), provider,
-                    provider_app, subject, proved, factor_kind, factor_proved
+                    provider_app, subject, proved, factor_kind, factor_proved, coalesce(beside, token_hash)
                 from \(identifier: application.schema).sessions where token_hash = \(former)
                 """
             )
             _ = try await connection.query(
                 """
-                delete from \(identifier: application.schema).sessions where token_hash = any (array(
-                    select token_hash from \(identifier: application.schema).sessions
-                    where object_id = \(user.id.uuid) and token_hash <> \(tokenHash) and token_hash <> \(former)
-                    order by created desc offset \(SessionEnding<Never>.mostOfAll - 2)
-                ))
+                delete from \(identifier: application.schema).sessions s using \(identifier: application.schema).sessions opened
+                where opened.token_hash = \(tokenHash) and s.object_id = opened.object_id
+                    and s.token_hash <> opened.token_hash and (
+                        s.beside = opened.beside or s.beside is not null
+                            and not exists (select from \(identifier: application.schema).sessions o where o.token_hash = s.beside)
+                    )
                 """
             )
             return user.id

@@ -108,8 +108,6 @@ struct SettingsDocumentTests {
             (#"{"clientKeys":["findByRole"]}"#, ["clientKeys"]),
             (#"{"clientKeys":["findByRole","confirmationURL"]}"#, ["clientKeys", "clientKeys"]),
             (#"{"pages":{"account":true}}"#, []), (#"{"multipleLogins":false,"mostSessions":2}"#, []),
-            (#"{"pages":{"account":true},"multipleLogins":false}"#, ["pages.account"]),
-            (#"{"pages":{"account":true},"mostSessions":2,"excessLogins":"refuse"}"#, ["pages.account"]),
             (#"{"reauthentication":"recent","lock":{"failures":100,"seconds":60},"clientKeys":[]}"#, []),
         ]
     )

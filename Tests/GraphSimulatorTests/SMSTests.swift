@@ -157,7 +157,8 @@ struct SMSTests {
             }
             simulator.add(.init(.interrupt(.request, .hang), path: "sms", count: 1))
             let hung = Task { try await Call().send(to: simulator) }
-            #expect(await simulator.requests(path: "sms", atLeast: 3, within: .seconds(60)).last?.outcome == .interrupted)
+            let waiting = await simulator.requests(path: "sms", atLeast: 3, within: .seconds(60))
+            #expect(waiting.last?.outcome == .interrupted)
             #expect(simulator.messages == [])
             simulator.closeConnections()
             _ = await hung.result

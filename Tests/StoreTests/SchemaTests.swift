@@ -215,7 +215,7 @@ struct SchemaTests {
                     "old one".mails, "old one".user_roles, "old one".removed_identities, "old one".factors,
                     "old one".trusted_devices;
                 alter table "old one".sessions drop column provider, drop column provider_app, drop column subject,
-                    drop column proved, drop column factor_kind, drop column factor_proved;
+                    drop column proved, drop column factor_kind, drop column factor_proved, drop column beside;
                 alter table "old one".identities drop column declined_scopes, drop column token, drop column token_key_id,
                     drop column token_kind, drop column token_expires, drop column check_due, drop column checked,
                     drop column refreshed, drop column revoked, drop column revoked_by;

@@ -124,8 +124,8 @@ extension AccountPages {
             } else {
                 language(method.lastUsed.map { .lastUsed(language.day($0)) } ?? .neverUsed)
             }
-        let app = method.app.map { FactorFields.hidden("app", $0) } ?? ""
-        let fields = FactorFields.hidden("provider", method.provider) + app
+        let app = method.app.map { HTML.hidden("app", $0) } ?? ""
+        let fields = HTML.hidden("provider", method.provider) + app
         let form: HTML =
             canGo && !isPasskey
             ? visit.form(to: "/methods/remove", fields + button(isPassword ? .removePassword : .unlink, language)) : ""
@@ -161,7 +161,7 @@ extension AccountPages {
             case let provider?: .openedBy(provider: title(of: provider, visit))
             }
         let title = (session.isCurrent ? .thisSession : method).map { language($0) } ?? ""
-        let fields = FactorFields.hidden("session", session.id) + button(.end, language)
+        let fields = HTML.hidden("session", session.id) + button(.end, language)
         let form: HTML = session.isCurrent ? "" : visit.form(to: "/sessions/end", fields)
         return """
             <li><p>\(title)</p>

@@ -272,6 +272,6 @@ struct AccountVisit: Sendable {
     /// A form of a page of this session.
     func form(to path: String, _ fields: HTML) -> HTML {
         let token = asked.forms.token(of: token.secret.reveal())
-        return asked.form(to: path, FactorFields.hidden("\(FormGuard.field)", token) + fields)
+        return asked.form(to: path, HTML.hidden(FormGuard.field, token) + fields)
     }
 }

@@ -108,7 +108,7 @@ extension AccountPages {
         let methods = proof == .identity ? try await linking.loginMethods(ofUserOf: visit.token, in: visit.loaded) : []
         if methods.contains(where: { $0.provider == ProviderName.password.text }) {
             let fields: HTML = """
-                \(kept(form))<p><label>\(language(.password))
+                \(kept(form, in: language))<p><label>\(language(.password))
                 <input type="password" name="\(Self.password)" autocomplete="current-password" required></label></p>
                 <p><button>\(language(.goOn))</button></p>
 
@@ -154,16 +154,27 @@ extension AccountPages {
         let (fields, runsPasskeys) = try await fields(for: waiting, by: form, visit.asked, problem: problem)
         return visit.asked.response(
             .itIsYou,
-            "<p>\(visit.language(.confirmByFactor))</p>\n\(visit.form(to: path, kept(form) + fields))",
+            "<p>\(visit.language(.confirmByFactor))</p>\n\(visit.form(to: path, kept(form, in: visit.language) + fields))",
             problem: problem,
             by: errors,
             runsPasskeys: runsPasskeys
         )
     }
 
-    /// What was typed, so that nothing of it is lost; a page with a password in it is kept by nobody.
-    private func kept(_ form: FormFields?) -> HTML {
-        (form?.all ?? []).filter { !Self.fields.contains($0.name) }
-            .map { FactorFields.hidden("\($0.name)", $0.value) }.joined()
+    /// What was typed, so that nothing of it is lost; passwords are typed again, and so stand in no page.
+    private func kept(_ form: FormFields?, in language: PageLanguage) -> HTML {
+        (form?.all ?? []).filter { !Self.fields.contains($0.name) }.map { field in
+            let (label, completion): (HTML, HTML)
+            switch field.name {
+            case "currentPassword": (label, completion) = (language(.presentPassword), "current-password")
+            case "password": (label, completion) = (language(.newPassword), "new-password")
+            default: return HTML.hidden(field.name, field.value)
+            }
+            return """
+                <p><label>\(label)
+                <input type="password" name="\(field.name)" autocomplete="\(completion)" required></label></p>
+
+                """
+        }.joined()
     }
 }

@@ -67,8 +67,8 @@ extension AccountPages {
         switch result {
         case .success(let code):
             let fields: HTML = """
-                \(FactorFields.hidden("\(FormGuard.field)", asked.forms.token(of: browser)))\
-                \(FactorFields.hidden("loginCode", code.reveal()))<p><button>\(asked.language(.goOn))</button></p>
+                \(HTML.hidden(FormGuard.field, asked.forms.token(of: browser)))\
+                \(HTML.hidden("loginCode", code.reveal()))<p><button>\(asked.language(.goOn))</button></p>
 
                 """
             let body: HTML = """

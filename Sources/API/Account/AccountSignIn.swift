@@ -61,7 +61,7 @@ extension AccountPages {
             <p>\(asked.language(.openAccount(application: asked.name)))</p>
             <p>\(asked.language(.accountOf(address: address, since: asked.language.day(user.created))))</p>
             <p>\(asked.language(.openedByApp))</p>
-            \(asked.form(to: "/link", FactorFields.hidden("link", link) + fields))
+            \(asked.form(to: "/link", HTML.hidden("link", link) + fields))
             """
         return asked.response(.title, body, by: errors)
     }

@@ -41,7 +41,7 @@ struct WaitingFactor: Sendable {
     }
 
     /// What a form holds that asks for it.
-    var hidden: HTML { FactorFields.hidden("waiting", text) }
+    var hidden: HTML { HTML.hidden("waiting", text) }
 
     /// Whether the person wants a code to be sent, or another factor, in place of showing one.
     func isToBeAskedAnew(by form: FormFields) throws(Failure) -> Bool {

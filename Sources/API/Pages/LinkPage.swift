@@ -80,7 +80,7 @@ struct LinkPage {
         )
         return """
             <p>\(language(.showSecondFactorToo))</p>
-            \(FactorFields.hidden("pending", question.pending.reveal()))\(fields)
+            \(HTML.hidden("pending", question.pending.reveal()))\(fields)
             """
     }
 
@@ -88,7 +88,7 @@ struct LinkPage {
     private func hidden(_ token: String, _ account: LinkedAccount) -> HTML {
         let type: HTML = account.login == nil ? "email" : "text"
         return """
-            <input type="hidden" name="token" value="\(token)">
+            \(HTML.hidden("token", token))
             <p><label>\(language(account.login == nil ? .emailAddress : .loginName))
             <input type="\(type)" autocomplete="username" value="\(account.login ?? account.email)" readonly></label></p>
             """

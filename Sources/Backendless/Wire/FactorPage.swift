@@ -111,7 +111,7 @@ struct FactorPage {
     }
 
     private func confirming(_ begun: BegunFactor) -> HTML {
-        let draft = FactorFields.hidden("draft", begun.id.reveal())
+        let draft = HTML.hidden("draft", begun.id.reveal())
         if let options = begun.publicKey { return draft + fields.passkey(options, button: language(.makePasskey)) }
         let label = language(begun.sentTo.map { .codeSentTo($0) } ?? .codeOfNewApp)
         let code: HTML = "\(FactorFields.code(label, isNumber: true))<p><button>\(language(.goOn))</button></p>\n"
@@ -130,7 +130,7 @@ struct FactorPage {
     private func form(_ fields: HTML) -> HTML {
         """
         <form method="post" action="\(Self.path)">
-        \(FactorFields.hidden("login", question.login.reveal()))\(fields)</form>
+        \(HTML.hidden("login", question.login.reveal()))\(fields)</form>
 
         """
     }

@@ -131,7 +131,7 @@ extension Console {
         let editing = visit.form(
             to: path,
             """
-            <input type="hidden" name="tag" value="\(isOutdated ? stored.tag ?? "" : tag)">
+            \(HTML.hidden("tag", isOutdated ? stored.tag ?? "" : tag))
             <p class="field"><label for="document">Document</label>
             <textarea id="document" name="document" rows="30" spellcheck="false" autocomplete="off">\(text)</textarea></p>
             <p class="actions"><button name="do" value="plan">Show what it would change</button>

@@ -74,7 +74,7 @@ extension Console {
             visit.form(
                 to: FactorForm.ownPath,
                 """
-                <input type="hidden" name="kind" value="\(kind)"><p class="field"><label for="label-\(kind)">What you call \
+                \(HTML.hidden("kind", kind))<p class="field"><label for="label-\(kind)">What you call \
                 it</label><input id="label-\(kind)" name="label" maxlength="60" autocomplete="off"></p>
                 <p><button>\(label)</button></p>
                 """
@@ -83,7 +83,7 @@ extension Console {
         let codes = visit.form(
             to: FactorForm.ownPath,
             """
-            <input type="hidden" name="kind" value="recoveryCode"><p>Ten new ones, in place of those that are left.</p>
+            \(HTML.hidden("kind", "recoveryCode"))<p>Ten new ones, in place of those that are left.</p>
             <p><button>Make recovery codes</button></p>
             """
         )
@@ -130,7 +130,7 @@ extension Console {
             content: """
                 \(refusal?.alert ?? "")\(secret ?? "")
                 \(visit.form(to: FactorForm.ownPath + "/confirm", """
-                <input type="hidden" name="id" value="\(begun["id"]?.string ?? "")">\(shown)
+                \(HTML.hidden("id", begun["id"]?.string ?? ""))\(shown)
                 """))
                 """,
             scripts: [Assets.passkeys]

@@ -21,10 +21,10 @@ extension Console {
         let path = consolePath("applications", id, "keys")
         let stored = try await visit.call(.init(.get, ["applications", id]))
         let isOwner = visit.role >= .owner
-        let tag: HTML = "<input type=\"hidden\" name=\"tag\" value=\"\(stored.tag ?? "")\">"
+        let tag: HTML = HTML.hidden("tag", stored.tag ?? "")
         let rows = try await visit.list(["applications", id, "keys"]).items.map { key -> [HTML] in
             let label = key["label"]?.string ?? ""
-            let former: HTML = "\(tag)<input type=\"hidden\" name=\"label\" value=\"\(label)\">"
+            let former: HTML = "\(tag)\(HTML.hidden("label", label))"
             let rename = visit.form(
                 to: path,
                 class: "inline",

@@ -54,7 +54,7 @@ extension Console {
                     return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures(wanted))</div>"
                 })
                 <h2>One by one</h2>
-                <form class="search" role="search"><input type="hidden" name="hours" value="\(hours)">\(fields)<button>Show</button></form>
+                <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
                 \(table)
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,

@@ -110,8 +110,8 @@ extension Console {
             to: place.path,
             class: "editor",
             """
-            <input type="hidden" name="tag" value="\(sides.tag)">\
-            <input type="hidden" name="as" value="\(draft.isJSON ? "json" : "form")">
+            \(HTML.hidden("tag", sides.tag))\
+            \(HTML.hidden("as", draft.isJSON ? "json" : "form"))
             \(body)
             \(tryOut(draft, sides))
             <p class="actions"><button name="do" value="preview">Show what it would write</button>
@@ -296,8 +296,8 @@ extension Console {
         let rollback = visit.form(
             to: place.path + "/rollback",
             """
-            <input type="hidden" name="revision" value="\(number)">\
-            <input type="hidden" name="tag" value="\(stored.tag ?? "")">\
+            \(HTML.hidden("revision", number))\
+            \(HTML.hidden("tag", stored.tag ?? ""))\
             <p class="actions"><button class="primary">Go back to revision \(number)</button></p>
             """
         )

@@ -52,12 +52,12 @@ extension Console {
         let path = consolePath("operators", name)
         let stored = try await visit.call(.init(.get, ["operators", name]))
         let person = stored.body?.object
-        let tag: HTML = "<input type=\"hidden\" name=\"tag\" value=\"\(stored.tag ?? "")\">"
+        let tag: HTML = HTML.hidden("tag", stored.tag ?? "")
         let tokens = (person?["tokens"]?.array ?? []).compactMap(\.object).map { token -> [HTML] in
             let id = token["id"]?.string ?? ""
             let revoke = visit.form(
                 to: path,
-                "\(tag)<input type=\"hidden\" name=\"token\" value=\"\(id)\"><button class=\"danger\">Revoke</button>"
+                "\(tag)\(HTML.hidden("token", id))<button class=\"danger\">Revoke</button>"
             )
             return [
                 "<code>\(id)</code>", .value(token["purpose"]), .value(token["machine"]), .moment(token["created"]),

@@ -109,16 +109,12 @@ private struct PersonView {
 
     private func items(_ member: String) -> [JSONObject] { person[member]?.array?.compactMap(\.object) ?? [] }
 
-    private func hidden(_ name: String, _ value: String) -> HTML {
-        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
-    }
-
     /// A form of one button, which does one thing to what is named.
     private func button(_ action: String, _ what: [(String, String)], _ label: String, isGrave: Bool = false) -> HTML {
         visit.form(
             to: place.path,
             """
-            \(hidden("tag", tag))\(hidden("do", action))\(what.map { hidden($0.0, $0.1) })\
+            \(HTML.hidden("tag", tag))\(HTML.hidden("do", action))\(what.map { HTML.hidden($0.0, $0.1) })\
             <button\(" class=\"danger\"", if: isGrave)>\(label)</button>
             """
         )
@@ -140,7 +136,7 @@ private struct PersonView {
             to: place.path,
             class: "actions",
             """
-            \(hidden("tag", tag))\(isDisabled ? choice("enable", "Enable") : choice("disable", "Disable"))\
+            \(HTML.hidden("tag", tag))\(isDisabled ? choice("enable", "Enable") : choice("disable", "Disable"))\
             \(choice("signOut", "End all sessions"))\(choice("refresh", "Ask the provider again"))\
             <a class="button" href="\(place.path)/export">Export all data</a>
             """
@@ -148,7 +144,7 @@ private struct PersonView {
         let erase = visit.form(
             to: place.path,
             """
-            \(hidden("tag", tag))\(hidden("do", "erase"))
+            \(HTML.hidden("tag", tag))\(HTML.hidden("do", "erase"))
             \(HTML.field("confirm", "To erase this person for good, type their objectId", hint: place.id, attributes: """
             required autocomplete="off" spellcheck="false"
             """))
@@ -174,7 +170,7 @@ private struct PersonView {
             to: place.path,
             class: "search",
             """
-            \(hidden("do", "giveRole"))<label for="role">Another role</label>\
+            \(HTML.hidden("do", "giveRole"))<label for="role">Another role</label>\
             <select id="role" name="what">\(options)</select><button>Give</button>
             """
         )

@@ -81,8 +81,8 @@ extension Console {
                 \(alert)
                 \("<p class=\"empty\">There are none that can be changed here.</p>", if: fields.isEmpty)
                 \(visit.form(to: place.path + "/properties", class: "properties", """
-                <input type="hidden" name="tag" value="\(stored.tag ?? "")">\
-                <input type="hidden" name="was" value="\(JSONValue.object(was).text)">\(fields)
+                \(HTML.hidden("tag", stored.tag ?? ""))\
+                \(HTML.hidden("was", JSONValue.object(was).text))\(fields)
                 <p>\("<button class=\"primary\">Save</button> ", if: visit.role >= .editor && !fields.isEmpty)\
                 <a class="button" href="\(place.path)">Back</a></p>
                 """))

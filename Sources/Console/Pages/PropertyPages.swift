@@ -39,7 +39,7 @@ extension Console {
         let declaring = visit.form(
             to: consolePath("applications", id, "properties"),
             """
-            <input type="hidden" name="tag" value="\(try await stored.tag ?? "")">\
+            \(HTML.hidden("tag", try await stored.tag ?? ""))\
             \(HTML.field("name", "Name", value: (try? typed?.value("name")) ?? "", hint: """
             Letters, digits and _, such as givenName. It becomes a column of the users table.
             """, attributes: "required maxlength=\"63\" spellcheck=\"false\""))
@@ -90,7 +90,7 @@ extension Console {
         let stored = try await visit.call(.init(.get, ["applications", id, "properties", name]))
         let property = stored.body?.object ?? JSONObject()
         let isBuiltIn = property["builtIn"]?.bool ?? false
-        let tag: HTML = "<input type=\"hidden\" name=\"tag\" value=\"\(stored.tag ?? "")\">"
+        let tag: HTML = HTML.hidden("tag", stored.tag ?? "")
         let changing = visit.form(
             to: path,
             """

@@ -122,8 +122,8 @@ extension Console {
         let editing = visit.form(
             to: path,
             """
-            <input type="hidden" name="subject" value="\(subject.id)">\
-            <input type="hidden" name="tag" value="\(stored.tag ?? "")">
+            \(HTML.hidden("subject", subject.id))\
+            \(HTML.hidden("tag", stored.tag ?? ""))
             \(fields)<p class="actions"><button class="primary">Save</button></p>
             """
         )
@@ -265,7 +265,7 @@ extension Console {
                     """
                 return """
                     <fieldset class="app"><legend>\(known.isEmpty ? "A further app" : "App")</legend>\
-                    <input type="hidden" name="app-\(row)-was" value="\(known)">\(inputs)\(removal, if: !known.isEmpty)</fieldset>
+                    \(HTML.hidden("app-\(row)-was", known))\(inputs)\(removal, if: !known.isEmpty)</fieldset>
                     """
             }
         }
@@ -288,7 +288,7 @@ extension Console {
         let editing = visit.form(
             to: place.path,
             """
-            <input type="hidden" name="tag" value="\(settings.tag)"><input type="hidden" name="kind" value="\(settings.kind)">
+            \(HTML.hidden("tag", settings.tag))\(HTML.hidden("kind", settings.kind))
             \(fields)<p class="actions"><button class="primary">Save</button></p>
             """
         )

@@ -136,7 +136,7 @@ private struct SetupSteps {
     let visit: Visit
 
     private func form(_ content: HTML) -> HTML {
-        visit.form(to: path, "<input type=\"hidden\" name=\"tag\" value=\"\(tag)\">\(content)")
+        visit.form(to: path, "\(HTML.hidden("tag", tag))\(content)")
     }
 
     func provider(_ apps: [JSONObject], _ typed: String, _ check: JSONObject?) -> HTML {

@@ -24,7 +24,7 @@ package struct FactorFields: Sendable {
         others: [Factor],
         button: HTML
     ) -> HTML {
-        var text = Self.hidden("factor", factor.id.description)
+        var text = HTML.hidden("factor", factor.id.description)
         if let publicKey {
             text = text + passkey(publicKey, button: button)
         } else {
@@ -59,10 +59,6 @@ package struct FactorFields: Sendable {
         <script>\(HTML(markup: Self.passkeyScript))</script>
 
         """
-    }
-
-    package static func hidden(_ name: HTML, _ value: String) -> HTML {
-        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">\n"
     }
 
     /// A button that sends the form without what it asks for.

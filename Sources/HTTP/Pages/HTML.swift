@@ -70,6 +70,11 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// A field of a form that nobody sees.
+    package static func hidden(_ name: String, _ value: String) -> HTML {
+        "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
+    }
+
     package static func + (one: HTML, other: HTML) -> HTML { HTML(markup: one.text + other.text) }
 }
 

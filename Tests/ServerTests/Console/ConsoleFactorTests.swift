@@ -38,6 +38,44 @@ struct ConsoleFactorTests {
         return String(rest[..<(rest.firstRange(of: end)?.lowerBound ?? rest.endIndex)])
     }
 
+    @Test("a secret typed into a form that asks for a factor is in no page: it is typed again, with the code")
+    func secrets() async throws {
+        let browser = try await browser("ida")
+        let (app, _) = try await enrol(browser)
+        try await browser.send(formTo: Self.factors + "/confirm", ["code": app.code(-1)])
+        let path = "/console/applications/shop/providers/facebook"
+        try await browser.open(path)
+        try await deployment.database.psql(
+            "update federation.operator_tokens set factor_proved = now() - interval '13 hours' where operator = 'ida'"
+        )
+        let names = Self.secrets(in: .object(try await deployment.admin().get("application.schema.json")))
+        #expect(names.isSuperset(of: ["appSecret", "consumerSecret", "webhookVerifyToken"]), "\(names)")
+        var typed = ["app-1-appId": "424242"]
+        for name in names { typed["app-1-\(name)"] = "secretThatWasTyped" }
+        try await browser.send(formTo: path, typed)
+        #expect(browser.page.contains("<h1>Second factor</h1>"), "\(browser.page)")
+        #expect(browser.page.contains("name=\"app-1-appId\" value=\"424242\""))
+        #expect(browser.page.contains("name=\"app-1-appSecret\" type=\"password\""))
+        #expect(!browser.page.contains("secretThatWasTyped"))
+        let id = try part(browser, after: "<option value=\"", upTo: "\"")
+        let shown = ["factor-id": id, "factor-code": app.code(0), "app-1-appSecret": "secretThatWasTyped"]
+        try await browser.send(formTo: path, shown)
+        #expect(browser.status == 200 && browser.page.contains("424242"), "\(browser.page)")
+        #expect(!browser.page.contains("secretThatWasTyped"))
+        let apps = try await deployment.admin().get("applications/shop/providers/facebook")["apps"]?.array
+        #expect(apps?.compactMap { $0.object?["appId"]?.string }.contains("424242") == true)
+    }
+
+    /// The names of members of a document that are secrets; keys are made by the service and typed nowhere.
+    private static func secrets(in value: JSONValue, named name: String = "") -> Set<String> {
+        var found = Set((value.array ?? []).flatMap { secrets(in: $0, named: name) })
+        for member in value.object?.members ?? [] {
+            if member.key == "$ref", member.value.string == "#/$defs/secret", name != "key" { found.insert(name) }
+            found.formUnion(secrets(in: member.value, named: member.key == "oneOf" ? name : member.key))
+        }
+        return found
+    }
+
     /// Enrols an authenticator app by the pages.
     private func enrol(_ browser: ConsoleBrowser) async throws -> (app: AuthenticatorApp, id: String) {
         try await browser.open(Self.factors)
