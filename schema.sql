@@ -471,8 +471,10 @@ create index if not exists login_log_method on federation.login_log (application
 -- Most logins are those of users who are there already, and found without an index of their own.
 create index if not exists login_log_outcome on federation.login_log (application_id, outcome, id)
     where outcome <> 'updated';
-create index if not exists login_log_reason on federation.login_log (application_id, reason, id)
-    where reason is not null;
+-- What those of a reason are narrowed down by is in the index, since no other one has both.
+create index if not exists login_log_reasons on federation.login_log (application_id, reason, id)
+    include (method, provider, outcome) where reason is not null;
+drop index if exists federation.login_log_reason;
 create index if not exists login_log_source on federation.login_log (application_id, source, id);
 create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
     where object_id is not null;

@@ -7,6 +7,8 @@ package struct UserSearch: Sendable {
     package var subject: String?
     package var email: String?
     package var name: String?
+    package var status: String?
+    package var provider: String?
     /// Name of a declared property and its value, as text.
     package var property: (name: String, value: String)?
 
@@ -16,6 +18,7 @@ package struct UserSearch: Sendable {
     var filters: [String] {
         let given: [(String, Bool)] = [
             ("objectId", objectID != nil), ("subject", subject != nil), ("email", email != nil), ("name", name != nil),
+            ("status", status != nil), ("provider", provider != nil),
         ]
         return given.filter(\.1).map(\.0) + (property.map { ["property \($0.name)"] } ?? [])
     }
@@ -42,6 +45,14 @@ extension UserSearch {
         }
         if let email { search.email = try Self.text(email, of: "email") }
         if let name { search.name = try Self.text(name, of: "name") }
+        if let status {
+            let rule = "status must be one of \(UserStatus.allCases.map(\.rawValue).joined(separator: ", "))."
+            search.status = try Self.value(UserStatus(rawValue: status), rule)
+        }
+        if let provider {
+            let rule = "provider must be the name of a provider, such as facebook, or password."
+            search.provider = try Self.value(ProviderName(provider), rule)
+        }
         if let property {
             let declared = properties.first { $0.name.text.hasSameBytes(as: property.name) }
             guard let declared else {

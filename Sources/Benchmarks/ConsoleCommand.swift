@@ -50,7 +50,9 @@ struct ConsoleCommand: AsyncParsableCommand {
             load: Load(port: service.client.port, requests: world.logins())
         )
         try target.check(await Load(ports: target.load.ports, requests: [target.load.requests[0]]).once(connections: 1))
+        try await installation.run(["property", "change", Setting.application, "name", "--indexed"])
         try await UsersCommand.fill(installation.database, users)
+        try await installation.run(["property", "index", Setting.application])
         let history = LoginHistory(database: installation.database, users: users, rows: rows)
         let bytes = try await history.write()
         print("\n\(rows) rows of the log of logins with their indexes: \(bytes / 1_000_000) MB")
@@ -196,13 +198,13 @@ struct ConsoleSession: Sendable {
             for number in 0..<operators {
                 group.addTask {
                     try await HTTPClient(port: port).withConnection { connection in
+                        // Spread over the time, as people who have come when they came.
+                        try await Task.sleep(for: .milliseconds(3000 * number / operators))
                         let headers = [("Cookie", cookie)]
                         var reply = try await connection.send("GET", "/console/logins", headers: headers)
                         guard var more = Self.more(reply.text) else {
                             throw WrongReplies(name: "the log", replies: [reply.status: 1], output: reply.text)
                         }
-                        // Spread over the time, as people who have come when they came.
-                        try await Task.sleep(for: .milliseconds(3000 * number / operators))
                         while true {
                             reply = try await connection.send("GET", more, headers: headers)
                             guard reply.status == 200 || reply.status == 204 else {

@@ -94,6 +94,16 @@ package struct Console: Sendable {
         }
     }
 
+    /// The pages above those of an application.
+    static func trail(of application: String) -> [(title: String, path: String)] {
+        [("Applications", "/console/applications"), (application, consolePath("applications", application))]
+    }
+
+    /// The pages above those of a person.
+    static func peopleTrail(of application: String) -> [(title: String, path: String)] {
+        trail(of: application) + [("People", consolePath("applications", application, "users"))]
+    }
+
     /// Reads JSON that somebody has typed.
     ///
     /// - Throws: `malformed_request`, which says where it goes wrong.

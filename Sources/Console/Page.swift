@@ -46,7 +46,13 @@ struct Page {
 
     /// Says what was refused in place of a page.
     static func refused(_ refusal: Refusal) -> Page {
-        var page = Page(title: "This did not work", section: .overview, content: refusal.alert)
+        Page(title: "This did not work", section: .overview, content: refusal.alert).answering(refusal)
+    }
+
+    /// The same page as the answer to what was refused, if anything was.
+    func answering(_ refusal: Refusal?) -> Page {
+        guard let refusal else { return self }
+        var page = self
         page.status = refusal.status
         page.retryAfter = refusal.retryAfter
         return page

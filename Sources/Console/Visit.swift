@@ -60,6 +60,9 @@ struct Visit: Sendable {
         try await call(.init(.get, path, query: query)).body ?? .null
     }
 
+    /// Where a list goes on, as the page was asked for it.
+    var cursor: [(name: String, value: String)] { query["cursor"].map { [("cursor", $0)] } ?? [] }
+
     /// Reads a part of a list.
     func list(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Listing {
         let body = try await read(path, query: query).object

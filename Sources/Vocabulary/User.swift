@@ -56,7 +56,7 @@ extension User {
 }
 
 /// What a user may do, in the words of client SDKs (docs/protocols/backendless.md §3.2).
-package enum UserStatus: String, Sendable {
+package enum UserStatus: String, Sendable, CaseIterable {
     case enabled = "ENABLED"
     case disabled = "DISABLED"
     case emailConfirmationPending = "EMAIL_CONFIRMATION_PENDING"

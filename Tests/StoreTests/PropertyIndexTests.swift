@@ -21,11 +21,14 @@ struct PropertyIndexTests {
     }
 
     /// Our indexes of the users table, each as its name and definition.
-    private static func indexes(_ tenant: Tenant) async throws -> [(name: String, definition: String)] {
+    private static func indexes(
+        _ tenant: Tenant,
+        _ kind: String = "indexed"
+    ) async throws -> [(name: String, definition: String)] {
         try await tenant.database.psql(
             """
             select x.relname, pg_get_indexdef(i.indexrelid) from pg_index i join pg_class x on x.oid = i.indexrelid
-            where i.indrelid = '\(Tenant.users)'::regclass and x.relname like 'federation\\_indexed\\_%'
+            where i.indrelid = '\(Tenant.users)'::regclass and x.relname like 'federation\\_\(kind)\\_%'
                 and i.indisvalid order by 2
             """
         ).map { ($0[0] ?? "", $0[1] ?? "") }
@@ -50,7 +53,7 @@ struct PropertyIndexTests {
             let waiting = try await tenant.store.indexStates(of: tenant.application.place)
             #expect(Set(waiting.map(\.property.text)) == Set(Self.indexed))
             #expect(waiting.allSatisfy { !$0.isReady && $0.problem == nil })
-            #expect(try await Self.reconcile(tenant) == .done(built: 7, dropped: 0))
+            #expect(try await Self.reconcile(tenant) == .done(built: 8, dropped: 0))
             #expect(
                 try await Self.columns(tenant) == [
                     #""left"(name, 512) COLLATE "C""#, #""left"(nick, 512) COLLATE "C""#, "birthday", "member",
@@ -182,6 +185,69 @@ struct PropertyIndexTests {
             try await tenant.database.psql("alter table \(Tenant.users) rename column elsewhere to points")
             #expect(try await Self.reconcile(tenant) == .done(built: 1, dropped: 0))
             #expect(try await tenant.store.indexStates(of: tenant.application.place).allSatisfy { $0.problem == nil })
+        }
+    }
+
+    @Test("the name has an index of its parts besides, which goes with the other, wherever pg_trgm is")
+    func parts() async throws {
+        for elsewhere in [false, true] {
+            try await Tenant.lend { tenant in
+                if elsewhere { try await tenant.database.psql("create extension pg_trgm with schema public") }
+                _ = try await Self.indexing(tenant, ["name", "nick"])
+                #expect(try await Self.reconcile(tenant) == .done(built: 3, dropped: 0))
+                let index = try await Self.indexes(tenant, "parts")
+                #expect(index.count == 1 && index[0].definition.contains("USING gin (name"), "\(index)")
+                #expect(try await tenant.store.indexStates(of: tenant.application.place).allSatisfy(\.isReady))
+                try await tenant.database.psql("drop index \(Tenant.schema).\(index[0].name)")
+                let states = try await tenant.store.indexStates(of: tenant.application.place)
+                #expect(states.first { $0.property == .name }?.isReady == false)
+                #expect(try await Self.reconcile(tenant) == .done(built: 1, dropped: 0))
+                try await tenant.change(.indexProperty(.name, false))
+                #expect(try await Self.reconcile(tenant) == .done(built: 0, dropped: 2))
+                #expect(try await Self.indexes(tenant, "parts").isEmpty)
+            }
+        }
+    }
+
+    @Test("a part of a name finds the same people in the same order with an index and without, page by page")
+    func partsOfNames() async throws {
+        try await Tenant.lend { tenant in
+            // More than are looked at in their order, so that the rare ones are found by the index.
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.users) (object_id, name)
+                select (lpad(to_hex(n), 8, '0') || '-0000-4000-8000-000000000000')::uuid, case
+                    when n % 9000 = 8999 then 'Zoë O''Neil ' || n when n % 3 = 0 then 'Ann 100%_ ' || n else 'Bob ' || n end
+                from generate_series(1, 30000) n;
+                analyze \(Tenant.users)
+                """
+            )
+            let indexing = try await Self.indexing(tenant, ["name"])
+            #expect(try await Self.reconcile(tenant) == .done(built: 2, dropped: 0))
+            let parts = [
+                ("o'neil", 3), ("ZOË", 3), ("ann", 10), ("%_", 10), ("8999", 3), ("nobody", 0), ("", 10),
+            ]
+            for (part, count) in parts {
+                var search = PersonSearch()
+                search.name = part
+                var (pages, after): ([[ObjectID]], ObjectID?) = ([], nil)
+                for page in 0..<2 {
+                    var found: [[ObjectID]] = []
+                    for tenant in [tenant, indexing] {
+                        let people = try await tenant.store.people(
+                            matching: search,
+                            of: tenant.application,
+                            after: after,
+                            limit: 10
+                        )
+                        found.append(people.map(\.objectID))
+                    }
+                    #expect(found[0] == found[1], "\(part), page \(page)")
+                    pages.append(found[1])
+                    after = found[1].last
+                }
+                #expect(pages[0].count == count, "\(part)")
+            }
         }
     }
 

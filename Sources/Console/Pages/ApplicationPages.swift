@@ -31,9 +31,7 @@ extension Console {
         _ refusal: Refusal? = nil,
         _ form: FormFields? = nil
     ) async throws -> Page {
-        var query: [(name: String, value: String)] = [("limit", "50")]
-        if let cursor = visit.query["cursor"] { query.append(("cursor", cursor)) }
-        let found = try await visit.list(["applications"], query: query)
+        let found = try await visit.list(["applications"], query: [("limit", "50")] + visit.cursor)
         let making: HTML = """
             <section aria-labelledby="new"><h2 id="new">A new application</h2>\(refusal?.alert ?? "")
             \(visit.form(to: "/console/applications", """
@@ -44,7 +42,7 @@ extension Console {
             <p><button>Make it</button></p>
             """ as HTML))</section>
             """
-        var page = Page(
+        let page = Page(
             title: "Applications",
             section: .applications,
             content: """
@@ -54,8 +52,7 @@ extension Console {
             command: "federation application list",
             call: "GET /admin/v1/applications"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private func application(_ visit: Visit) async throws -> Page {
@@ -138,10 +135,10 @@ extension Console {
             \("<button name=\"do\" value=\"apply\" class=\"primary\">Apply</button>", if: draft?.plan != nil && !isOutdated)</p>
             """
         )
-        var page = Page(
+        let page = Page(
             title: "Settings as a document",
             section: .applications,
-            trail: [("Applications", "/console/applications"), (id, consolePath("applications", id))],
+            trail: Self.trail(of: id),
             content: """
                 \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")\(draft?.plan.map(Self.plan) ?? "")
                 \(visit.role >= .owner ? editing : "<pre>\(text)</pre>" as HTML)
@@ -149,8 +146,7 @@ extension Console {
             command: "federation diff FILE; federation apply FILE; federation export \(id)",
             call: "PUT /admin/v1/applications/\(id)/document?dryRun=true"
         )
-        if let refusal = draft?.refusal { page.status = refusal.status }
-        return page
+        return page.answering(draft?.refusal)
     }
 
     private func changeDocument(_ visit: Visit, _ form: FormFields) async throws -> Outcome {

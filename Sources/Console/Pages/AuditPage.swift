@@ -8,10 +8,9 @@ extension Console {
     func mountAudit(on router: Router<ManagementContext>) {
         page("/console/audit", on: router) { visit in
             let filters = ["application", "actor", "action"].map { (name: $0, value: visit.query[$0] ?? "") }
-            let cursor = visit.query["cursor"].map { [(name: "cursor", value: $0)] } ?? []
             let found = try await visit.list(
                 ["audit"],
-                query: [("limit", "50")] + filters.filter { !$0.value.isEmpty } + cursor
+                query: [("limit", "50")] + filters.filter { !$0.value.isEmpty } + visit.cursor
             )
             let fields = filters.map { filter -> HTML in
                 """

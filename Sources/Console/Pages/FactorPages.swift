@@ -87,7 +87,7 @@ extension Console {
             <p><button>Make recovery codes</button></p>
             """
         )
-        var page = Page(
+        let page = Page(
             title: "Your second factors",
             section: .operators,
             trail: [("Your sessions", "/console/sessions")],
@@ -101,8 +101,7 @@ extension Console {
                 """,
             call: "GET /admin/v1/operator/factors"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     /// What is left to do for a factor that was begun to enrol.
@@ -123,7 +122,7 @@ extension Console {
         let shown =
             begun["publicKey"].map { FactorForm.passkeyButton("create", $0, "Make the passkey", into: "credential") }
             ?? "\(code)<p><button class=\"primary\">Confirm</button></p>"
-        var page = Page(
+        let page = Page(
             title: "Confirm it",
             section: .operators,
             trail: [("Your sessions", "/console/sessions"), ("Your second factors", FactorForm.ownPath)],
@@ -135,8 +134,7 @@ extension Console {
                 """,
             scripts: [Assets.passkeys]
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private static func codes(in reply: JSONObject?) -> [String] {

@@ -57,7 +57,7 @@ extension Console {
             <p class="actions"><button name="do" value="make" class="primary">Make the key</button></p>
             """
         )
-        var page = Page(
+        let page = Page(
             title: "Keys",
             section: .applications,
             trail: Self.trail(of: id),
@@ -69,8 +69,7 @@ extension Console {
             command: "federation key list \(id)",
             call: "POST /admin/v1/applications/\(id)/keys"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private func changeKeys(_ visit: Visit, _ form: FormFields) async throws -> Outcome {

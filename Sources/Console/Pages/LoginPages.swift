@@ -2,7 +2,6 @@ import API
 import HTTP
 import HTTPTypes
 import Hummingbird
-import NIOCore
 import Vocabulary
 
 /// The log of logins, which follows what happens, and how many there are.
@@ -29,13 +28,12 @@ extension Console {
 
     private func logins(_ visit: Visit) async throws -> Page {
         let wanted = Self.wanted(visit)
-        let cursor = visit.query["cursor"]
         let hours = LoginCounts.span(visit).hours
         let counted = wanted.filter { $0.name == "application" } + [("hours", hours)]
         async let counts = visit.part(["logins", "counts"], query: counted)
         let found = try await visit.list(
             ["logins"],
-            query: [Self.shown] + wanted + (cursor.map { [("cursor", $0)] } ?? [])
+            query: [Self.shown] + wanted + visit.cursor
         )
         let fields = Self.filters.map { filter -> HTML in
             """
@@ -43,7 +41,7 @@ extension Console {
             value="\(visit.query[filter.name] ?? "")" spellcheck="false" size="12">
             """
         }
-        let table = cursor == nil ? Self.live(found.items, visit) : Self.table(found.items)
+        let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : Self.table(found.items)
         var page = Page(
             title: "Logins",
             section: .logins,

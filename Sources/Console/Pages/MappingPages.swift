@@ -35,7 +35,7 @@ extension Console {
         var call: [String] { ["applications", application, "mappings", provider] }
 
         var trail: [(title: String, path: String)] {
-            [("Applications", "/console/applications"), (application, consolePath("applications", application))]
+            Console.trail(of: application)
         }
     }
 
@@ -121,7 +121,7 @@ extension Console {
             """
         )
         let revisions = try await revisionList.items
-        var page = Page(
+        let page = Page(
             title: "Mapping of \(place.provider)",
             section: .applications,
             trail: place.trail,
@@ -145,8 +145,7 @@ extension Console {
             call: "PUT /admin/v1/applications/\(place.application)/mappings/\(place.provider)",
             scripts: [Assets.mapping]
         )
-        if let refusal = draft.refusal { page.status = refusal.status }
-        return page
+        return page.answering(draft.refusal)
     }
 
     private static func views(of place: MappingPlace, isJSON: Bool) -> HTML {

@@ -7,7 +7,7 @@ import Vocabulary
 extension Console {
     func mountOperators(on router: Router<ManagementContext>) {
         page("/console/operators", on: router) { visit in
-            let found = try await visit.list(["operators"], query: [("limit", "100")])
+            let found = try await visit.list(["operators"], query: [("limit", "100")] + visit.cursor)
             let rows = found.items.map { person -> [HTML] in
                 let name = person["name"]?.string ?? ""
                 return [
@@ -19,12 +19,10 @@ extension Console {
             return Page(
                 title: "Operators",
                 section: .operators,
-                content: HTML.table(
-                    "Operators",
-                    ["Name", "Role", "Tokens and sessions", "Made"],
-                    rows,
-                    ifEmpty: "None."
-                ),
+                content: """
+                    \(HTML.table("Operators", ["Name", "Role", "Tokens and sessions", "Made"], rows, ifEmpty: "None."))\
+                    \(HTML.next(found.next, of: "/console/operators"))
+                    """,
                 command: "federation operator list",
                 call: "GET /admin/v1/operators"
             )
@@ -73,7 +71,7 @@ extension Console {
             class: "search",
             "\(tag)<label for=\"role\">Role</label><select id=\"role\" name=\"role\">\(options)</select><button>Change</button>"
         )
-        var page = Page(
+        let page = Page(
             title: name,
             section: .operators,
             trail: [("Operators", "/console/operators")],
@@ -87,7 +85,6 @@ extension Console {
             command: "federation operator show \(name)",
             call: "GET /admin/v1/operators/\(name)"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 }

@@ -24,6 +24,7 @@ extension Console {
     private func people(_ visit: Visit) async throws -> Page {
         let application = visit.parameter("application")
         let path = consolePath("applications", application, "users")
+        async let document = visit.read(["applications", application, "document"]).object
         // A search by what has no index would read everybody.
         let indexed = try await visit.list(["applications", application, "properties"]).items
             .filter { $0["indexed"]?.bool ?? false }.compactMap { $0["name"]?.string }
@@ -31,7 +32,13 @@ extension Console {
         let wanted = visit.query["by"]
         let by = searches.first { $0.0 == wanted }?.0 ?? "email"
         let value = visit.query["q"] ?? ""
-        var query: [(name: String, value: String)] = [("limit", "50")]
+        let providers = try await document?["providers"]?.object?.members.map(\.key) ?? []
+        let filters = [
+            ("status", "Status", UserStatus.allCases.map(\.rawValue)),
+            ("provider", "Logs in by", providers + [ProviderName.password.text]),
+        ]
+        let narrowed = filters.map { (name: $0.0, value: visit.query[$0.0] ?? "") }.filter { !$0.value.isEmpty }
+        var query: [(name: String, value: String)] = [("limit", "50")] + narrowed
         if !value.isEmpty {
             if by.hasPrefix("property.") {
                 query += [("property", String(by.dropFirst("property.".count))), ("value", value)]
@@ -39,8 +46,7 @@ extension Console {
                 query.append((by, value))
             }
         }
-        if let cursor = visit.query["cursor"] { query.append(("cursor", cursor)) }
-        let found = try await visit.list(["applications", application, "users"], query: query)
+        let found = try await visit.list(["applications", application, "users"], query: query + visit.cursor)
         let options = searches.map { search -> HTML in
             "<option value=\"\(search.0)\"\(" selected", if: search.0 == by)>\(search.1)</option>"
         }
@@ -57,7 +63,15 @@ extension Console {
             return (mayChange ? [box] : []) + cells
         }
         let columns = ["Name", "E-mail address", "By", "Status", "Made", "Last login"]
-        let search: [(name: String, value: String)] = [("by", value.isEmpty ? "" : by), ("q", value)]
+        let search: [(name: String, value: String)] = [("by", value.isEmpty ? "" : by), ("q", value)] + narrowed
+        let selects = filters.map { name, title, values -> HTML in
+            let options = values.map { value -> HTML in
+                "<option\(" selected", if: value == visit.query[name])>\(value)</option>"
+            }
+            return """
+                <label for="\(name)">\(title)</label><select id="\(name)" name="\(name)"><option value="">any</option>\(options)</select>
+                """
+        }
         let list: HTML = """
             \(HTML.table("People", (mayChange ? ["Choose"] : []) + columns, rows, ifEmpty: """
             Nobody is found. Searches are for the whole value, but of a name; an address is found in any case of its letters.
@@ -72,16 +86,14 @@ extension Console {
         return Page(
             title: "People",
             section: .applications,
-            trail: [
-                ("Applications", "/console/applications"), (application, consolePath("applications", application)),
-            ],
+            trail: Self.trail(of: application),
             content: """
                 <form class="search" role="search"><label for="by">Search by</label><select id="by" name="by">\(options)</select>
                 <label for="q">what</label><input id="q" name="q" type="search" value="\(value)" spellcheck="false">
-                <button>Search</button></form>
+                \(selects)<button>Search</button></form>
                 \(mayChange && !rows.isEmpty ? Self.choice(list + next, of: application, at: path, visit) : list + next)
                 """,
-            command: "federation user list \(application)",
+            command: "federation user search \(application)",
             call: "GET /admin/v1/applications/\(application)/users",
             scripts: mayChange && !rows.isEmpty ? [Assets.people, Assets.passkeys] : []
         )
@@ -177,10 +189,7 @@ extension Console {
             Page(
                 title: treatment.title,
                 section: .applications,
-                trail: [
-                    ("Applications", "/console/applications"), (application, consolePath("applications", application)),
-                    ("People", consolePath("applications", application, "users")),
-                ],
+                trail: Self.peopleTrail(of: application),
                 content: HTML.table("Outcome", ["Person", "What came of it"], rows, ifEmpty: "")
             )
         )
@@ -214,12 +223,7 @@ struct PersonPlace {
     var call: [String] { ["applications", application, "users", id] }
 
     /// The pages above the person's.
-    var trail: [(title: String, path: String)] {
-        [
-            ("Applications", "/console/applications"), (application, consolePath("applications", application)),
-            ("People", consolePath("applications", application, "users")),
-        ]
-    }
+    var trail: [(title: String, path: String)] { Console.peopleTrail(of: application) }
 
     /// Disables or enables.
     func change(to status: String, tag: String?) -> AdministrationCalls.Call {

@@ -59,7 +59,7 @@ extension Console {
         let place = PersonPlace(visit)
         let stored = try await visit.call(.init(.get, place.call))
         async let application = visit.read(["applications", place.application])
-        async let history = visit.list(
+        async let history = visit.part(
             ["logins"],
             query: [("application", place.application), ("user", place.id), ("limit", "10")]
         )
@@ -71,7 +71,7 @@ extension Console {
         let known = try await application.object?["settings"]?.object?["roles"]?.array?.compactMap(\.string) ?? []
         let edit: HTML = " <a class=\"button\" href=\"\(place.path)/properties\">Edit</a>"
         let mail: HTML = "<p class=\"good\" role=\"status\">A mail is on its way.</p>"
-        var page = Page(
+        let page = Page(
             title: user["name"]?.string ?? user["email"]?.string ?? place.id,
             section: .applications,
             trail: place.trail,
@@ -85,7 +85,7 @@ extension Console {
                 <h2>Password</h2>\(view.password)
                 <h2>Second factors</h2>\(view.factors)
                 <h2>Sessions</h2>\(view.sessions)
-                <h2>Logins</h2>\(Self.table(try await history.items))
+                <h2>Logins</h2>\(try await history.html { Self.table($0["items"]?.array?.compactMap(\.object) ?? []) })
                 <p><a class="button" href="\(HTML.link("/console/logins", [
                     ("application", place.application), ("user", place.id),
                 ]))">In the log of logins</a></p>
@@ -93,8 +93,7 @@ extension Console {
             command: "federation user show \(place.application) \(place.id)",
             call: "GET /admin/v1/applications/\(place.application)/users/\(place.id)"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private static let moments = ["created", "updated", "lastLogin"]

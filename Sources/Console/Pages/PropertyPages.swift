@@ -46,7 +46,7 @@ extension Console {
             \(Self.form(try await asked).fields(JSONObject(), typed: typed, refusal))<p class="actions"><button class="primary">Declare it</button></p>
             """
         )
-        var page = Page(
+        let page = Page(
             title: "Properties",
             section: .applications,
             trail: Self.trail(of: id),
@@ -63,8 +63,7 @@ extension Console {
             command: "federation property list \(id)",
             call: "POST /admin/v1/applications/\(id)/properties"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private func declareProperty(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
@@ -116,7 +115,7 @@ extension Console {
         let facts = [
             (name: "Index", value: HTML.value(index?["state"])), ("Trouble with it", .value(index?["problem"])),
         ]
-        var page = Page(
+        let page = Page(
             title: name,
             section: .applications,
             trail: Self.trail(of: id) + [("Properties", consolePath("applications", id, "properties"))],
@@ -129,8 +128,7 @@ extension Console {
             command: "federation property list \(id)",
             call: "PATCH /admin/v1/applications/\(id)/properties/\(name)"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private func changeProperty(_ visit: Visit, _ form: FormFields) async throws -> Outcome {

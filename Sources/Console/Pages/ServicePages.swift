@@ -59,18 +59,18 @@ extension Console {
     }
 
     private func service(_ visit: Visit) async throws -> Page {
-        async let secrets = visit.read(["secrets"])
-        async let keys = visit.read(["token-keys"])
-        async let mails = visit.read(["mails"])
-        async let background = visit.read(["background"], query: [("limit", "50")])
+        async let secrets = visit.part(["secrets"])
+        async let keys = visit.part(["token-keys"])
+        async let mails = visit.part(["mails"])
+        async let background = visit.part(["background"], query: [("limit", "50")] + visit.cursor)
         return try await Page(
             title: "Service",
             section: .service,
             content: """
-                <h2>Work in the background</h2>\(Self.background(background.object))
-                <h2>Secrets by master key</h2>\(Self.secrets(secrets.object))
-                <h2>Keys of signed tokens</h2>\(Self.tokenKeys(keys.object))
-                <h2>Mails</h2>\(Self.mails(mails.object))
+                <h2>Work in the background</h2>\(background.html(Self.background))
+                <h2>Secrets by master key</h2>\(secrets.html(Self.secrets))
+                <h2>Keys of signed tokens</h2>\(keys.html(Self.tokenKeys))
+                <h2>Mails</h2>\(mails.html(Self.mails))
                 """,
             command: "federation secrets status; federation token-key list",
             call: "GET /admin/v1/secrets"
@@ -78,8 +78,8 @@ extension Console {
     }
 
     /// What goes on while nobody waits.
-    private static func background(_ background: JSONObject?) -> HTML {
-        let instance = background?["instance"]?.object
+    private static func background(_ background: JSONObject) -> HTML {
+        let instance = background["instance"]?.object
         let hindered = instance?["hindered"]?.object
         let reasons = (hindered?["reasons"]?.object?.members ?? []).map { "\($0.key) \($0.value.text)" }
         let trouble = hindered.map { round -> HTML in
@@ -92,7 +92,7 @@ extension Console {
             ("checks", "Checks of tokens"), ("erasures", "Erasures"), ("hinderedErasures", "Hindered"),
             ("mails", "Mails on their way"), ("postponedMails", "Tried in vain"),
         ]
-        let rows = (background?["items"]?.array ?? []).compactMap(\.object).map { due -> [HTML] in
+        let rows = (background["items"]?.array ?? []).compactMap(\.object).map { due -> [HTML] in
             let id = due["application"]?.string ?? ""
             let counts = kinds.map { kind -> HTML in
                 due[kind.0]?.integer.map { $0 < 1000 ? "\($0)" : "1,000 or more" } ?? "\(due["problem"]?.string ?? "–")"
@@ -103,14 +103,15 @@ extension Console {
         return """
             \("<p class=\"empty\">This instance does none.</p>", if: isOff)\
             \("<p>This instance's last round ended at \(HTML.moment(instance?["lastRound"])).</p>", if: !isOff)\(trouble ?? "")
-            \(HTML.table("What is due", ["Application"] + kinds.map(\.1), rows, ifEmpty: "There is no application."))
+            \(HTML.table("What is due", ["Application"] + kinds.map(\.1), rows, ifEmpty: "There is no application."))\
+            \(HTML.next(background["next"]?.string, of: "/console/service"))
             """
     }
 
     /// How much is sealed under which key; while a rotation is under way, under more than one.
-    private static func secrets(_ secrets: JSONObject?) -> HTML {
-        let current = secrets?["current"]?.string
-        let sealed = secrets?["secrets"]?.array?.compactMap(\.object) ?? []
+    private static func secrets(_ secrets: JSONObject) -> HTML {
+        let current = secrets["current"]?.string
+        let sealed = secrets["secrets"]?.array?.compactMap(\.object) ?? []
         let kinds = [
             ("count", "Secrets"), ("tokens", "Kept tokens"), ("passwords", "Passwords"), ("factors", "Factors"),
             ("tokenKeys", "Token keys"), ("banKeys", "Ban keys"), ("passing", "On their way"),
@@ -134,8 +135,8 @@ extension Console {
             """
     }
 
-    private static func tokenKeys(_ keys: JSONObject?) -> HTML {
-        let rows = (keys?["items"]?.array ?? []).compactMap(\.object).map { key -> [HTML] in
+    private static func tokenKeys(_ keys: JSONObject) -> HTML {
+        let rows = (keys["items"]?.array ?? []).compactMap(\.object).map { key -> [HTML] in
             let isSigning = key["signs"]?.bool ?? false
             let state = isSigning ? "signs" : key["retired"]?.isNull ?? true ? "will sign" : "retired"
             return [
@@ -153,12 +154,12 @@ extension Console {
     }
 
     /// Which mails there are, to be looked at in each language.
-    private static func mails(_ mails: JSONObject?) -> HTML {
-        guard mails?["sends"]?.bool ?? false else {
+    private static func mails(_ mails: JSONObject) -> HTML {
+        guard mails["sends"]?.bool ?? false else {
             return "<p class=\"empty\">This service sends no mails: FEDERATION_SMTP_URL names a mail server.</p>"
         }
-        let languages = (mails?["languages"]?.array ?? []).compactMap(\.string)
-        let rows = (mails?["templates"]?.array ?? []).compactMap(\.string).map { template -> [HTML] in
+        let languages = (mails["languages"]?.array ?? []).compactMap(\.string)
+        let rows = (mails["templates"]?.array ?? []).compactMap(\.string).map { template -> [HTML] in
             ["<code>\(template)</code>"]
                 + languages.map { language -> HTML in
                     let path = consolePath("service", "mails", template, language)

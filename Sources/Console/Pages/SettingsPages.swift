@@ -128,7 +128,7 @@ extension Console {
             """
         )
         let warnings = stored.body?.object?["warnings"]?.array?.compactMap(\.string) ?? []
-        var page = Page(
+        let page = Page(
             title: "Settings: \(subject.title)",
             section: .applications,
             trail: Self.trail(of: id),
@@ -140,8 +140,7 @@ extension Console {
             command: "federation application show \(id); federation apply FILE",
             call: "PATCH /admin/v1/applications/\(id)"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     /// What was refused; when somebody else was faster, what to do then.
@@ -151,10 +150,6 @@ extension Console {
             <div class="alert" role="alert"><p>Somebody has changed this application meanwhile. What you have typed is here \
             still, and the rest is as it is now. Look at it, and save again.</p></div>
             """
-    }
-
-    static func trail(of application: String) -> [(title: String, path: String)] {
-        [("Applications", "/console/applications"), (application, consolePath("applications", application))]
     }
 
     // MARK: A provider
@@ -297,7 +292,7 @@ extension Console {
             "<button>Ask \(place.provider) whether all is well</button>"
         )
         let mapping = consolePath("applications", place.application, "mappings", place.provider)
-        var page = Page(
+        let page = Page(
             title: place.provider,
             section: .applications,
             trail: Self.trail(of: place.application),
@@ -311,8 +306,7 @@ extension Console {
             command: "federation provider check \(place.application) \(place.provider)",
             call: "PATCH /admin/v1/applications/\(place.application)/providers/\(place.provider)"
         )
-        if let refusal { page.status = refusal.status }
-        return page
+        return page.answering(refusal)
     }
 
     private func changeProvider(_ visit: Visit, _ form: FormFields) async throws -> Outcome {

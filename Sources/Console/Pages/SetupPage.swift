@@ -86,7 +86,7 @@ extension Console {
     ) async throws -> Page {
         let id = visit.parameter("application")
         async let asked = visit.call(.init(.get, ["applications", id, "document"]))
-        async let counts = visit.read(["logins", "counts"], query: [("application", id), ("hours", "168")])
+        async let counts = visit.part(["logins", "counts"], query: [("application", id), ("hours", "168")])
         let keys = try await visit.list(["applications", id, "keys"]).items
         let stored = try await asked
         let document = stored.body?.object
@@ -111,11 +111,11 @@ extension Console {
             let isHere = outcome?.step == part.name || outcome?.step == "check" && part.name == "provider"
             return """
                 <li id="step-\(part.name)"\(" aria-current=\"step\"", if: part.name == next)>
-                <h2>\(part.title) \("<span class=\"tag ENABLED\">done</span>", if: part.isDone)</h2>
+                <h2>\(part.title) \("<span class=\"tag done\">done</span>", if: part.isDone)</h2>
                 \((isHere ? outcome?.refusal?.alert : nil) ?? "")\(part.content)</li>
                 """
         }
-        var page = Page(
+        let page = Page(
             title: "Setting up \(document?["name"]?.string ?? id)",
             section: .applications,
             trail: Self.trail(of: id),
@@ -123,8 +123,7 @@ extension Console {
             command: "federation apply FILE",
             call: "PUT /admin/v1/applications/\(id)/document"
         )
-        if let refusal = outcome?.refusal { page.status = refusal.status }
-        return page
+        return page.answering(outcome?.refusal)
     }
 }
 

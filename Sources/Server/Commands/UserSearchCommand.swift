@@ -12,6 +12,7 @@ struct UserSearchCommand: AdministrationCommand {
             Examples:
               federation user search demo --email ann@example.com
               federation user search demo --property city=Berlin --limit 500 --json
+              federation user search demo --status DISABLED --provider facebook
             """
     )
 
@@ -26,8 +27,14 @@ struct UserSearchCommand: AdministrationCommand {
     @Option(help: "The e-mail.")
     var email: String?
 
-    @Option(help: "The name.")
+    @Option(help: "A part of the name.")
     var name: String?
+
+    @Option(help: "ENABLED, DISABLED, EMAIL_CONFIRMATION_PENDING or GUEST.")
+    var status: String?
+
+    @Option(help: "How they log in: the name of a provider, or password.")
+    var provider: String?
 
     @Option(help: ArgumentHelp("A declared property and its value.", valueName: "name=value"))
     var property: PropertyCondition?
@@ -53,6 +60,8 @@ struct UserSearchCommand: AdministrationCommand {
         search.subject = subject
         search.email = email
         search.name = name
+        search.status = status
+        search.provider = provider
         search.property = property.map { ($0.name, $0.value) }
         let users = try await page.read { [search] in
             try await administration.users.list(of: application.id, matching: search, $0, by: actor)

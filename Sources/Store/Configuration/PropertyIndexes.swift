@@ -29,21 +29,29 @@ struct PropertyIndex: Sendable {
     let schema: String
     /// The column by the name that statements use.
     let column: String?
-    /// Whether it is in the form of a text: see `UserColumn.key`.
-    let isOfText: Bool
+    let form: Form
     /// One that is not is what a build has left that was cut off.
     let isValid: Bool
 
-    static let prefix = "federation_indexed_"
+    enum Form {
+        case value
+        /// The beginning of a text: see `UserColumn.key`.
+        case text
+        /// Every three characters of a text that follow one another, in whatever case (pg_trgm).
+        case parts
 
-    /// A name that no other index has had: a property may take the name of another whose index is there still.
-    static func newName() -> String {
-        let number = String(UInt64.random(in: .min ... .max), radix: 16)
-        return prefix + String(repeating: "0", count: 16 - number.utf8.count) + number
+        /// Those of parts have their own, by which versions that know none of them leave them alone.
+        fileprivate var prefix: String { self == .parts ? "federation_parts_" : "federation_indexed_" }
     }
 
-    func serves(_ property: Property) -> Bool {
-        isValid && column?.hasSameBytes(as: property.name.text) == true && isOfText == property.type.isText
+    /// A name that no other index has had: a property may take the name of another whose index is there still.
+    static func newName(_ form: Form) -> String {
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        return form.prefix + String(repeating: "0", count: 16 - number.utf8.count) + number
+    }
+
+    func serves(_ property: Property, as form: Form) -> Bool {
+        isValid && column?.hasSameBytes(as: property.name.text) == true && self.form == form
     }
 
     func drop(concurrently: Bool = false) -> String {
@@ -52,6 +60,11 @@ struct PropertyIndex: Sendable {
 }
 
 extension Property {
+    /// The indexes that it has when it is indexed: `name` is searched by parts, where the server offers that.
+    fileprivate func indexForms(withParts: Bool) -> [PropertyIndex.Form] {
+        [type.isText ? .text : .value] + (withParts && name == .name ? [.parts] : [])
+    }
+
     /// The key of a column as `create index` takes it: an expression in parentheses, the collation behind them.
     fileprivate func indexKey(of column: String) -> String {
         let column = quoted(column)
@@ -60,15 +73,14 @@ extension Property {
 }
 
 extension UsersTable {
-    /// Builds the index of a property, which serves comparisons, `in`, ranges, the beginning of a text and the order by
-    /// it, with the id behind it as in the order of a search.
+    /// The statement that builds an index of a property.
     ///
-    /// - Throws: `conflict` when the table has no such column.
-    func buildIndex(
-        of property: Property,
-        named name: String,
-        on connection: PostgresConnection
-    ) async throws -> String {
+    /// One of values or of texts serves comparisons, `in`, ranges, the beginning of a text and the order by it, with the
+    /// id behind it as in the order of a search; one of parts serves `ilike '%…%'`.
+    ///
+    /// - Throws: `conflict` when the table has no such column; what stands in the way of pg_trgm.
+    func indexText(_ missing: IndexPlan.Missing, on connection: PostgresConnection) async throws -> String {
+        let (property, name) = (missing.property, quoted(PropertyIndex.newName(missing.form)))
         let result = try await connection.query(
             """
             select p.column_name, i.column_name, format('%I.%I', n.nspname, t.relname)
@@ -79,11 +91,27 @@ extension UsersTable {
             """
         )
         guard let row = result.first else { throw ChangeTransaction.columnMissing(property.name) }
-        return """
-            create index concurrently \(quoted(name)) on \(try row.decode(2, as: String.self))
-            (\(property.indexKey(of: try row.decode(0, as: String.self))) nulls first,
-            \(quoted(try row.decode(1, as: String.self))))
-            """
+        let (column, table) = (try row.decode(0, as: String.self), try row.decode(2, as: String.self))
+        guard missing.form == .parts else {
+            return """
+                create index concurrently \(name) on \(table)
+                (\(property.indexKey(of: column)) nulls first, \(quoted(try row.decode(1, as: String.self))))
+                """
+        }
+        try await connection.execute(script: "create extension if not exists pg_trgm with schema federation")
+        // Somebody may have it elsewhere.
+        let schema = try await connection.query(
+            "select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm'"
+        )
+        let classes = try schema.first?.decode(0, as: String.self) ?? "federation"
+        return "create index concurrently \(name) on \(table) using gin (\(quoted(column)) \(classes).gin_trgm_ops)"
+    }
+
+    /// Whether the server has pg_trgm.
+    static let partsQuestion: Statement = "select exists (select from pg_available_extensions where name = 'pg_trgm')"
+
+    static func offersParts(_ result: ResultSet) throws(PostgresError) -> Bool {
+        try result.first?.decode(0, as: Bool.self) == true
     }
 
     /// The indexes of properties.
@@ -94,7 +122,8 @@ extension UsersTable {
     /// The question for the indexes of properties; none where there is no such table.
     var indexQuestion: Statement {
         """
-        select x.relname::text, n.nspname::text, c.name, i.indkey[0] = 0, i.indisvalid
+        select x.relname::text, n.nspname::text, c.name, i.indkey[0] = 0, i.indisvalid,
+            starts_with(x.relname, \(PropertyIndex.Form.parts.prefix))
         from pg_index i join pg_class x on x.oid = i.indexrelid join pg_namespace n on n.oid = x.relnamespace
         left join federation.user_columns(\(schema)) c on c.number = case
             when i.indkey[0] <> 0 then i.indkey[0]
@@ -103,7 +132,10 @@ extension UsersTable {
                     and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid
                     and d.refobjsubid > 0 and d.refobjsubid <> all (i.indkey))
             end
-        where i.indrelid = federation.users_table(\(schema)) and starts_with(x.relname, \(PropertyIndex.prefix))
+        where i.indrelid = federation.users_table(\(schema)) and (
+            starts_with(x.relname, \(PropertyIndex.Form.text.prefix))
+            or starts_with(x.relname, \(PropertyIndex.Form.parts.prefix))
+        )
         order by x.relname
         """
     }
@@ -116,7 +148,8 @@ extension UsersTable {
                     name: try row.decode(0, as: String.self),
                     schema: try row.decode(1, as: String.self),
                     column: try row.decode(2, as: String?.self),
-                    isOfText: try row.decode(3, as: Bool.self),
+                    form: try row.decode(5, as: Bool.self)
+                        ? .parts : try row.decode(3, as: Bool.self) ? .text : .value,
                     isValid: try row.decode(4, as: Bool.self)
                 )
             )
@@ -128,14 +161,21 @@ extension UsersTable {
 /// From the indexes that there are to those that are declared.
 struct IndexPlan: Sendable {
     private(set) var superfluous: [PropertyIndex] = []
-    private(set) var missing: [Property] = []
+    private(set) var missing: [Missing] = []
+
+    struct Missing {
+        let property: Property
+        let form: PropertyIndex.Form
+    }
 
     var isEmpty: Bool { superfluous.isEmpty && missing.isEmpty }
 
-    init(from indexes: [PropertyIndex], to properties: [Property]) {
-        missing = properties
+    init(from indexes: [PropertyIndex], to properties: [Property], withParts: Bool) {
+        missing = properties.flatMap { property in
+            property.indexForms(withParts: withParts).map { Missing(property: property, form: $0) }
+        }
         for index in indexes {
-            if let position = missing.firstIndex(where: index.serves) {
+            if let position = missing.firstIndex(where: { index.serves($0.property, as: $0.form) }) {
                 missing.remove(at: position)
             } else {
                 superfluous.append(index)
@@ -150,10 +190,12 @@ extension Store {
         let declared = try await query(Self.indexedProperties(of: place))
         guard declared.count > 0 else { return [] }
         let indexes = try await query(UsersTable(of: place).indexQuestion, in: tables(of: place))
+        let parts = try await query(UsersTable.partsQuestion, in: tables(of: place))
         return try read { () throws(PostgresError) in
-            let indexes = try UsersTable.indexes(in: indexes)
+            let (indexes, withParts) = (try UsersTable.indexes(in: indexes), try UsersTable.offersParts(parts))
             return try Self.properties(in: declared).map { property, problem in
-                let isReady = indexes.contains { $0.serves(property) }
+                let isReady = property.indexForms(withParts: withParts)
+                    .allSatisfy { form in indexes.contains { $0.serves(property, as: form) } }
                 return PropertyIndexState(
                     property: property.name,
                     isReady: isReady,
@@ -173,14 +215,16 @@ extension Store {
     /// - Throws: `store_unavailable` and its like.
     package func reconcileIndexes(of place: ApplicationPlace) async throws(Failure) -> IndexReconciliation {
         let users = UsersTable(of: place)
-        let (declared, indexes) = (
+        let (declared, indexes, parts) = (
             try await query(Self.indexedProperties(of: place)),
-            try await query(users.indexQuestion, in: tables(of: place))
+            try await query(users.indexQuestion, in: tables(of: place)),
+            try await query(UsersTable.partsQuestion, in: tables(of: place))
         )
         let plan = try read { () throws(PostgresError) in
             IndexPlan(
                 from: try UsersTable.indexes(in: indexes),
-                to: try Self.properties(in: declared).map(\.property)
+                to: try Self.properties(in: declared).map(\.property),
+                withParts: try UsersTable.offersParts(parts)
             )
         }
         guard !plan.isEmpty else { return .done(built: 0, dropped: 0) }
@@ -210,28 +254,34 @@ extension Store {
         on connection: PostgresConnection
     ) async throws -> IndexReconciliation {
         let declared = try Self.properties(in: try await postgres.query(Self.indexedProperties(of: place)))
-        let plan = IndexPlan(from: try await users.indexes(on: connection), to: declared.map(\.property))
+        let plan = IndexPlan(
+            from: try await users.indexes(on: connection),
+            to: declared.map(\.property),
+            withParts: try UsersTable.offersParts(try await connection.query(UsersTable.partsQuestion))
+        )
         var hindrance: String?
         for index in plan.superfluous {
             do throws(PostgresError) {
                 try await connection.execute(script: index.drop(concurrently: true))
             } catch { hindrance = "\(try Self.passing(error))" }
         }
-        for property in plan.missing {
-            var problem: String?
+        var problems: [PropertyName: String] = [:]
+        for missing in plan.missing {
             do {
-                let build = try await users.buildIndex(of: property, named: PropertyIndex.newName(), on: connection)
-                try await connection.execute(script: build)
+                try await connection.execute(script: try await users.indexText(missing, on: connection))
             } catch let error as PostgresError {
-                problem = "\(try Self.passing(error))"
+                problems[missing.property.name] = "\(try Self.passing(error))"
             } catch let failure as Failure {
-                problem = failure.message
+                problems[missing.property.name] = failure.message
             }
+        }
+        for name in Set(plan.missing.map(\.property.name)) {
+            let problem = problems[name]
             hindrance = problem ?? hindrance
             _ = try await postgres.query(
                 """
                 update federation.properties set index_problem = \(problem)
-                where application_id = \(place.id.text) and name = \(property.name.text)
+                where application_id = \(place.id.text) and name = \(name.text)
                     and index_problem is distinct from \(problem)
                 """
             )

@@ -10,6 +10,9 @@ package struct PersonSearch: Sendable {
     package var email: String?
     /// A part of the name, in whatever case.
     package var name: String?
+    package var status: UserStatus?
+    /// A login method: somebody has an identity of it, or a password.
+    package var provider: ProviderName?
     /// A declared property and its value; a DATETIME is meant to the millisecond.
     package var property: (name: PropertyName, value: PropertyValue)?
 
@@ -18,27 +21,47 @@ package struct PersonSearch: Sendable {
 
 extension Store {
     /// Users in the order of their ids: those behind `after`.
+    ///
+    /// A part of a name is found within the time of a page where `name` is indexed; otherwise a rare one takes reading all
+    /// users.
     package func people(
         matching search: PersonSearch,
         of application: Application,
         after: ObjectID?,
         limit: Int
     ) async throws(Failure) -> [User] {
-        let columns = UserColumns(application: application)
-        var statement: Statement = """
-            select \(unsafeRaw: columns.list(of: "u")) from \(identifier: application.schema).users u where true
-            """
-        for condition in search.conditions(schema: application.schema) { statement.append("and \(condition)") }
-        if let after { statement.append("and u.object_id > \(after.uuid)") }
-        statement.append("order by u.object_id limit \(limit)")
-        let result = try await query(statement, of: application)
-        return try read { () throws(PostgresError) in
-            var users: [User] = []
-            users.reserveCapacity(result.count)
-            for row in result.rows { users.append(try columns.user(in: row, from: 0)) }
-            return users
+        let place: Statement = if let after { "u.object_id > \(after.uuid)" } else { "true" }
+        var conditions: Statement = "true"
+        for condition in search.conditions(schema: application.schema) { conditions.append("and \(condition)") }
+        let users: Statement = "\(identifier: application.schema).users u"
+        let inOrder: Statement = "order by u.object_id limit"
+        func found(in source: Statement) async throws(Failure) -> [User] {
+            let columns = UserColumns(application: application)
+            let list = columns.list(of: "u")
+            let result = try await query(
+                "select \(unsafeRaw: list) from \(source) \(inOrder) \(limit)",
+                of: application
+            )
+            return try read { () throws(PostgresError) in
+                try result.rows.map { (row) throws(PostgresError) in try columns.user(in: row, from: 0) }
+            }
         }
+        guard search.name != nil, application.properties.contains(where: { $0.name == .name && $0.indexed }) else {
+            return try await found(in: "\(users) where \(place) and \(conditions)")
+        }
+        // A part that many names have is found soon in the order of the ids, and a rare one by the index of parts, which
+        // knows no order. PostgreSQL cannot tell the one from the other: its guess is by the length of the part.
+        let first = try await found(
+            in: """
+                (select u.* from \(users) where \(place) \(inOrder) \(unsafeRaw: Self.usersReadInOrder)) u
+                where \(conditions)
+                """
+        )
+        guard first.count < limit else { return first }
+        return try await found(in: "(select u.* from \(users) where \(place) and \(conditions) offset 0) u")
     }
+
+    private static let usersReadInOrder = "20000"
 }
 
 extension PersonSearch {
@@ -51,6 +74,8 @@ extension PersonSearch {
         }
         if let email { conditions.append("lower(u.email) = lower(\(email))") }
         if let name { conditions.append("u.name ilike \(Self.pattern(containing: name))") }
+        if let status { conditions.append("u.user_status = \(status.rawValue)") }
+        if let provider { conditions.append(Self.condition(onProvider: provider, schema: schema)) }
         if let property { conditions.append(Self.condition(on: property.name, is: property.value)) }
         return conditions
     }
@@ -72,6 +97,18 @@ extension PersonSearch {
                 on i.provider = apps.provider and i.provider_app = apps.app and i.subject = \(subject)
         )
         """
+    }
+
+    private static func condition(onProvider provider: ProviderName, schema: String) -> Statement {
+        guard provider != .password else {
+            return "exists (select from \(identifier: schema).passwords p where p.object_id = u.object_id)"
+        }
+        return """
+            exists (
+                select from \(identifier: schema).identities i
+                where i.object_id = u.object_id and i.provider = \(provider.text)
+            )
+            """
     }
 
     private static func condition(on name: PropertyName, is value: PropertyValue) -> Statement {

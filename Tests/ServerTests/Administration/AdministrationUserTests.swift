@@ -60,14 +60,16 @@ struct AdministrationUserTests {
             "objectId=\(ann.objectID)", "objectId=\(ann.objectID.lowercased())", "subject=\(visitor.id)",
             "email=\(email.encodedForPath)", "email=\(email.uppercased().encodedForPath)", "name=ann%20sea",
             "property=age&value=42", "property=height&value=1.75", "property=vip&value=true",
-            "property=nick&value=Ann&name=Searched", "name=Ann+Sea&property=age&value=42&subject=\(visitor.id)",
+            "property=nick&value=Ann&name=Searched", "status=ENABLED&provider=facebook&name=Ann+Sea",
+            "name=Ann+Sea&property=age&value=42&subject=\(visitor.id)",
         ] { #expect(try await found(query) == [ann.objectID], "\(query)") }
         #expect(Set(try await found("name=searched")) == [ann.objectID, bob.objectID])
         #expect(
             Set(try await found("property=birthday&value=1990-05-17")).isSuperset(of: [ann.objectID, bob.objectID])
         )
         for query in [
-            "subject=1", "email=nobody@example.com", "email=ann", "name=nobody", "property=age&value=43",
+            "subject=1", "status=DISABLED&name=Ann+Sea", "provider=password&name=Ann+Sea", "provider=nobody",
+            "email=nobody@example.com", "email=ann", "name=nobody", "property=age&value=43",
             "objectId=\(bob.objectID)&subject=\(visitor.id)", "objectId=00000000-0000-4000-8000-000000000000",
         ] { #expect(try await found(query) == [], "\(query)") }
     }
@@ -78,7 +80,7 @@ struct AdministrationUserTests {
         for query in [
             "mail=x", "Email=x", "email=a&email=b", "property=age", "value=1", "property=age&value=x",
             "property=birthday&value=yesterday", "property=nothing&value=1", "objectId=x", "limit=0", "limit=-1",
-            "limit=201",
+            "limit=201", "status=disabled", "status=", "provider=Facebook", "provider=", "status=ENABLED&status=GUEST",
             "limit=1e3", "limit=99999999999999999999", "cursor=x", "cursor=%00", "email=%ff", "email=%", "&", "name",
         ] {
             let reply = try await viewer.send("GET", "\(Self.users)?\(query)")

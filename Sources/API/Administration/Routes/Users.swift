@@ -9,13 +9,15 @@ extension AdministrationRoute {
             .get,
             "applications/{application}/users",
             .viewer,
-            query: ["objectId", "subject", "email", "name", "property", "value"] + .page
+            query: ["objectId", "subject", "email", "name", "status", "provider", "property", "value"] + .page
         ) { call in
             var search = UserSearch()
             search.objectID = call.query["objectId"]
             search.subject = call.query["subject"]
             search.email = call.query["email"]
             search.name = call.query["name"]
+            search.status = call.query["status"]
+            search.provider = call.query["provider"]
             switch (call.query["property"], call.query["value"]) {
             case (nil, nil): break
             case (let name?, let value?): search.property = (name, value)
