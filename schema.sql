@@ -469,12 +469,12 @@ create table if not exists federation.login_log (
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own.
-create index if not exists login_log_outcome on federation.login_log (application_id, outcome, id)
-    where outcome <> 'updated';
--- What those of a reason are narrowed down by is in the index, since no other one has both.
-create index if not exists login_log_reasons on federation.login_log (application_id, reason, id)
-    include (method, provider, outcome) where reason is not null;
-drop index if exists federation.login_log_reason;
+-- What they are narrowed down by is behind the id, so that rows that do not fit are passed over in the index.
+create index if not exists login_log_outcomes on federation.login_log
+    (application_id, outcome, id, method, provider) where outcome <> 'updated';
+create index if not exists login_log_reasons on federation.login_log
+    (application_id, reason, id, method, provider) where reason is not null;
+drop index if exists federation.login_log_outcome, federation.login_log_reason;
 create index if not exists login_log_source on federation.login_log (application_id, source, id);
 create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
     where object_id is not null;

@@ -99,7 +99,8 @@ struct ConsoleCommand: AsyncParsableCommand {
         let names = ["nobody", "\(operators) operators"]
         for _ in 0..<measuring.rounds {
             for name in names {
-                let following = name == names[0] ? nil : Task { try await session.follow(operators) }
+                let pages = name == names[0] ? [] : try await session.openLogs(operators)
+                let following = Task { try await session.follow(pages) }
                 let cost = try await target.cost(setting) { load in
                     let outcome = await load.openLoop(
                         rate: rate,
@@ -110,8 +111,8 @@ struct ConsoleCommand: AsyncParsableCommand {
                     return outcome
                 }
                 costs[name, default: []].append(cost)
-                following?.cancel()
-                if case .failure(let error) = await following?.result, !(error is CancellationError) { throw error }
+                following.cancel()
+                if case .failure(let error) = await following.result, !(error is CancellationError) { throw error }
             }
         }
         report.costs("Logins, \(rate) a second; \(measuring.turns)", costs, order: names)
@@ -120,13 +121,14 @@ struct ConsoleCommand: AsyncParsableCommand {
         costs = [:]
         for _ in 0..<measuring.rounds {
             for name in names {
-                let following = name == names[0] ? nil : Task { try await session.follow(operators) }
+                let pages = name == names[0] ? [] : try await session.openLogs(operators)
+                let following = Task { try await session.follow(pages) }
                 let cost = try await target.cost(setting) {
                     await $0.closedLoop(connections: connections, seconds: measuring.seconds)
                 }
                 costs[name, default: []].append(cost)
-                following?.cancel()
-                if case .failure(let error) = await following?.result, !(error is CancellationError) { throw error }
+                following.cancel()
+                if case .failure(let error) = await following.result, !(error is CancellationError) { throw error }
             }
         }
         report.costs(
@@ -191,22 +193,33 @@ struct ConsoleSession: Sendable {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: \(cookie)\r\n\r\n".utf8)
     }
 
-    /// So many browsers that show the log of logins, each asking every three seconds for what came since, until the
-    /// task is cancelled.
-    func follow(_ operators: Int) async throws {
+    /// Loads the log of logins so many times.
+    ///
+    /// - Returns: Where each page asks for what comes since.
+    func openLogs(_ operators: Int) async throws -> [String] {
+        var pages: [String] = []
+        for _ in 0..<operators {
+            let reply = try await HTTPClient(port: port).send("GET", "/console/logins", headers: [("Cookie", cookie)])
+            guard let more = Self.more(reply.text) else {
+                throw WrongReplies(name: "the log", replies: [reply.status: 1], output: reply.text)
+            }
+            pages.append(more)
+        }
+        return pages
+    }
+
+    /// As many browsers as there are pages, each asking every three seconds for what came since, until the task is
+    /// cancelled.
+    func follow(_ pages: [String]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<operators {
+            for (number, page) in pages.enumerated() {
                 group.addTask {
                     try await HTTPClient(port: port).withConnection { connection in
                         // Spread over the time, as people who have come when they came.
-                        try await Task.sleep(for: .milliseconds(3000 * number / operators))
-                        let headers = [("Cookie", cookie)]
-                        var reply = try await connection.send("GET", "/console/logins", headers: headers)
-                        guard var more = Self.more(reply.text) else {
-                            throw WrongReplies(name: "the log", replies: [reply.status: 1], output: reply.text)
-                        }
+                        try await Task.sleep(for: .milliseconds(3000 * number / pages.count))
+                        var more = page
                         while true {
-                            reply = try await connection.send("GET", more, headers: headers)
+                            let reply = try await connection.send("GET", more, headers: [("Cookie", cookie)])
                             guard reply.status == 200 || reply.status == 204 else {
                                 throw WrongReplies(name: "the log", replies: [reply.status: 1], output: reply.text)
                             }

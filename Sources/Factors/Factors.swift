@@ -25,6 +25,15 @@ package enum FactorResponse: Sendable {
     case code(String)
     /// RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1).
     case credential(JSONValue)
+
+    /// What a form of ours says: what an authenticator gave, or else a code.
+    package init(credential: String?, code: String?) {
+        if let credential, !credential.isEmpty {
+            self = .credential((try? JSONParser.parse(credential, limits: .request)) ?? .null)
+        } else {
+            self = .code(code ?? "")
+        }
+    }
 }
 
 /// What a person gets who is to show a factor.

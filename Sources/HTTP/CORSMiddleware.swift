@@ -3,7 +3,8 @@ package import Hummingbird
 
 /// Lets browser pages of other origins call the public API.
 ///
-/// No ambient authority exists (no cookie opens anything), so every origin may call unless the operator listed some.
+/// What a browser sends by itself opens no call of the API (cookies open pages alone, which no other origin reads), so
+/// every origin may call unless the operator listed some.
 package struct CORSMiddleware: RouterMiddleware {
     private let protocols: ClientProtocols
 

@@ -337,7 +337,7 @@ struct LoginLogTests {
             )
             for (condition, index) in [
                 ("provider = 'twitter' and method = 'provider'", "login_log_method"),
-                ("outcome = 'refused'", "login_log_outcome"), ("reason = $1", "login_log_reasons"),
+                ("outcome = 'refused'", "login_log_outcomes"), ("reason = $1", "login_log_reasons"),
                 ("reason = $1 and provider = 'facebook' and method = 'provider'", "login_log_reasons"),
                 ("source = $1", "login_log_source"), ("object_id = $1::uuid", "login_log_user"),
             ] {

@@ -62,23 +62,12 @@ struct WaitingFactor: Sendable {
         FactorAnswer(
             pending: pending,
             factor: try form.value("factor").flatMap { ObjectID($0) },
-            response: try FactorResponse(form),
+            response: FactorResponse(credential: try form.value("credential"), code: try form.value("code")),
             trustsDevice: false,
             idempotencyKey: nil,
             keyLabel: nil,
             source: source
         )
-    }
-}
-
-extension FactorResponse {
-    /// What a form of ours shows: what an authenticator gave, or else a code.
-    init(_ form: FormFields) throws(Failure) {
-        guard let credential = try form.value("credential"), !credential.isEmpty else {
-            self = .code(try form.value("code") ?? "")
-            return
-        }
-        self = .credential((try? JSONParser.parse(credential, limits: .request)) ?? .null)
     }
 }
 

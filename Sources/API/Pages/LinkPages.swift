@@ -230,7 +230,7 @@ extension LinkFactorWish {
 extension LinkFactorAnswer {
     fileprivate init(_ form: FormFields, from source: RequestSource) throws(Failure) {
         let factor = try form.value("factor").flatMap { ObjectID($0) }
-        let response = try FactorResponse(form)
+        let response = FactorResponse(credential: try form.value("credential"), code: try form.value("code"))
         let shown = try form.value("pending").map { Shown(pending: $0, factor: factor, response: response) }
         self.init(shown, keyLabel: nil, source: source)
     }

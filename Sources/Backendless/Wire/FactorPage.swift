@@ -82,7 +82,7 @@ struct FactorPage {
         if let kind = try form.value("kind").flatMap({ FactorKind(rawValue: $0) }) {
             return .enrol(FactorWish(kind: kind, label: nil, target: try form.value("target")))
         }
-        let response = try FactorResponse(form)
+        let response = FactorResponse(credential: try form.value("credential"), code: try form.value("code"))
         if let draft = try form.value("draft") { return .confirm(draft: draft, response) }
         return .show(try form.value("factor").flatMap { ObjectID($0) }, response)
     }
@@ -156,16 +156,5 @@ extension FactorQuestion.End {
         guard scheme == "https" || scheme == "http" else { return "\(scheme):" }
         let host = url[colon...].dropFirst(3).utf8.prefix { byte in !"/?#;, ".utf8.contains(byte) }
         return "\(scheme)://\(Substring(host))"
-    }
-}
-
-extension FactorResponse {
-    /// What a form says: what an authenticator gave, or else a code.
-    init(_ form: FormFields) throws(Failure) {
-        guard let credential = try form.value("credential"), !credential.isEmpty else {
-            self = .code(try form.value("code") ?? "")
-            return
-        }
-        self = .credential((try? JSONParser.parse(credential, limits: .request)) ?? .null)
     }
 }

@@ -13,29 +13,12 @@ extension Console {
         action(path, on: router) { visit, form in try await changeMapping(visit, form) }
         page(RouterPath("\(path)/revisions/{revision}"), on: router) { visit in try await revisionPage(visit) }
         action(RouterPath("\(path)/rollback"), on: router) { visit, form in
-            let place = MappingPlace(visit)
+            let place = ProviderPlace(.mappings, visit)
             let revision = try form.value("revision").flatMap { Int64($0) } ?? 0
             let tag = try form.value("tag")
             let body: JSONValue = .object(["revision": .integer(revision)])
             try await visit.call(.init(.post, place.call + ["rollback"], body: body, tag: tag))
             return .redirect(place.path)
-        }
-    }
-
-    private struct MappingPlace {
-        let application: String
-        let provider: String
-
-        init(_ visit: Visit) {
-            application = visit.parameter("application")
-            provider = visit.parameter("provider")
-        }
-
-        var path: String { consolePath("applications", application, "mappings", provider) }
-        var call: [String] { ["applications", application, "mappings", provider] }
-
-        var trail: [(title: String, path: String)] {
-            Console.trail(of: application)
         }
     }
 
@@ -67,7 +50,7 @@ extension Console {
         /// The stored revision; nil while there is none.
         let revision: Int64?
 
-        init(_ place: MappingPlace, _ visit: Visit) async throws {
+        init(_ place: ProviderPlace, _ visit: Visit) async throws {
             async let offered = visit.read(place.call + ["fields"]).object
             async let declared = visit.call(.init(.get, ["applications", place.application]))
             async let properties = visit.list(["applications", place.application, "properties"])
@@ -94,7 +77,7 @@ extension Console {
         _ draft: MappingDraft,
         _ sides: MappingSides? = nil
     ) async throws -> Page {
-        let place = MappingPlace(visit)
+        let place = ProviderPlace(.mappings, visit)
         async let revisionList = visit.list(place.call + ["revisions"], query: [("limit", "20")])
         let sides = if let sides { sides } else { try await MappingSides(place, visit) }
         let isOutdated = draft.tag != nil && draft.tag != sides.tag
@@ -117,14 +100,14 @@ extension Console {
             <p class="actions"><button name="do" value="preview">Show what it would write</button>
             \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: visit.role >= .editor)</p>
             <section id="preview" aria-live="polite" aria-label="What it would write">\
-            \(draft.refusal?.alert ?? "")\(draft.preview.map { summary($0, table: draft.isJSON) } ?? "")</section>
+            \(draft.refusal?.alert ?? "")\(draft.preview.map { Self.summary($0, table: draft.isJSON) } ?? "")</section>
             """
         )
         let revisions = try await revisionList.items
         let page = Page(
             title: "Mapping of \(place.provider)",
             section: .applications,
-            trail: place.trail,
+            trail: Self.trail(of: place.application),
             content: """
                 \(isOutdated ? Self.conflict(entries, sides.entries) : "")
                 \(Self.views(of: place, isJSON: draft.isJSON))
@@ -148,7 +131,7 @@ extension Console {
         return page.answering(draft.refusal)
     }
 
-    private static func views(of place: MappingPlace, isJSON: Bool) -> HTML {
+    private static func views(of place: ProviderPlace, isJSON: Bool) -> HTML {
         """
         <nav class="spans" aria-label="Views"><a href="\(place.path)"\(" aria-current=\"page\"", if: !isJSON)>Form</a>
         <a href="\(place.path)?as=json"\(" aria-current=\"page\"", if: isJSON)>JSON</a></nav>
@@ -204,7 +187,7 @@ extension Console {
     }
 
     private func changeMapping(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
-        let place = MappingPlace(visit)
+        let place = ProviderPlace(.mappings, visit)
         let sides = try await MappingSides(place, visit)
         var draft = MappingDraft(
             isJSON: try form.value("as") == "json",
@@ -249,7 +232,7 @@ extension Console {
     }
 
     /// What the login would be answered; with a table of what each entry would write, and why.
-    private func summary(_ preview: JSONObject, table: Bool) -> HTML {
+    static func summary(_ preview: JSONObject, table: Bool) -> HTML {
         let refusal = preview["refusal"]?.object?["message"]?.string
         let missing = (preview["missingPermissions"]?.array ?? []).compactMap(\.string)
         let entries = preview["entries"]?.array?.compactMap(\.object) ?? []
@@ -270,7 +253,7 @@ extension Console {
 
     /// A revision, what differs between it and the active one, and the way back to it.
     private func revisionPage(_ visit: Visit) async throws -> Page {
-        let place = MappingPlace(visit)
+        let place = ProviderPlace(.mappings, visit)
         let number = visit.parameter("revision")
         let stored = try await visit.call(.init(.get, place.call + ["revisions", number]))
         let revision = stored.body?.object
@@ -303,7 +286,7 @@ extension Console {
         return Page(
             title: "Revision \(number)",
             section: .applications,
-            trail: place.trail + [("Mapping of \(place.provider)", place.path)],
+            trail: Self.trail(of: place.application) + [("Mapping of \(place.provider)", place.path)],
             content: """
                 <p>Made \(HTML.moment(revision?["created"])) by \(HTML.value(revision?["author"])).\
                 \(" It is the active one.", if: isActive)</p>

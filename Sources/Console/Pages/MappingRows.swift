@@ -93,7 +93,7 @@ struct MappingRows {
             <p class="fine">A field's name, or a text with names in braces, such as {first_name} {last_name}. An empty row \
             writes nothing.</p>
             <p id="picked" role="status"></p>
-            <ul class="entries">\(rows)</ul></section></div>
+            <ul>\(rows)</ul></section></div>
             <datalist id="paths">\(fields.map { "<option value=\"\($0["path"]?.string ?? "")\"></option>" as HTML })</datalist>
             <datalist id="transforms">\(Self.transforms.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
             """

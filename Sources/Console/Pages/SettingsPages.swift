@@ -31,7 +31,8 @@ extension Console {
         }
         action("/console/applications/{application}/providers/{provider}/check", on: router) { visit, _ in
             do {
-                let check = try await visit.call(.init(.post, ProviderPlace(visit).call + ["check"])).body?.object
+                let check = try await visit.call(.init(.post, ProviderPlace(.providers, visit).call + ["check"])).body?
+                    .object
                 return .page(try await providerPage(visit, check: check))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await providerPage(visit, nil, refusal))
@@ -154,19 +155,6 @@ extension Console {
 
     // MARK: A provider
 
-    private struct ProviderPlace {
-        let application: String
-        let provider: String
-
-        init(_ visit: Visit) {
-            application = visit.parameter("application")
-            provider = visit.parameter("provider")
-        }
-
-        var path: String { consolePath("applications", application, "providers", provider) }
-        var call: [String] { ["applications", application, "providers", provider] }
-    }
-
     /// The settings of a provider, as the schema describes its kind.
     private struct ProviderSettings {
         let stored: JSONObject?
@@ -272,7 +260,7 @@ extension Console {
         _ refusal: Refusal? = nil,
         check: JSONObject? = nil
     ) async throws -> Page {
-        let place = ProviderPlace(visit)
+        let place = ProviderPlace(.providers, visit)
         let settings = try await ProviderSettings(place, visit, kind: try typed?.value("kind") ?? visit.query["kind"])
         let stored = settings.stored
         let fields: HTML = """
@@ -310,7 +298,7 @@ extension Console {
     }
 
     private func changeProvider(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
-        let place = ProviderPlace(visit)
+        let place = ProviderPlace(.providers, visit)
         do {
             let settings = try await ProviderSettings(place, visit, kind: try form.value("kind"))
             var patch = try settings.form.patch(form)
@@ -347,4 +335,25 @@ extension Console {
 extension Visit {
     /// The JSON Schema of application documents.
     func schema() async throws -> JSONObject { try await read(["application.schema.json"]).object ?? JSONObject() }
+}
+
+/// What an application has for a provider: in the console and in the administration.
+struct ProviderPlace {
+    enum Part: String {
+        case providers
+        case mappings
+    }
+
+    let part: Part
+    let application: String
+    let provider: String
+
+    init(_ part: Part, _ visit: Visit) {
+        self.part = part
+        application = visit.parameter("application")
+        provider = visit.parameter("provider")
+    }
+
+    var path: String { consolePath("applications", application, part.rawValue, provider) }
+    var call: [String] { ["applications", application, part.rawValue, provider] }
 }

@@ -3,8 +3,9 @@ import HTTP
 import Hummingbird
 import Vocabulary
 
-/// The way from an app id and its secret to the first login, step by step. What is done is read from the application, so
-/// it can be left and gone on with at any time, and by anybody.
+/// The way from an app id and its secret to the first login, step by step.
+///
+/// What is done is read from the application, so it can be left and gone on with at any time, and by anybody.
 extension Console {
     func mountSetup(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/setup"
@@ -97,11 +98,23 @@ extension Console {
         let entries = mapping?.array?.count ?? mapping?.object?.members.count ?? 0
         let path = consolePath("applications", id, "setup")
         let steps = SetupSteps(path: path, application: id, tag: stored.tag ?? "", visit: visit)
-        let typed = { (name: String) in (try? form?.value(name)) ?? "" }
+        /// What was typed into a step that was refused.
+        func typed(_ step: String, _ name: String) throws -> String? {
+            outcome?.step == step ? try form?.value(name) : nil
+        }
+        let chosen = try Self.usual.map(\.1).filter { property in
+            try outcome?.step != "mapping" || typed("mapping", "use-\(property)") != nil
+        }
         let parts: [(name: String, title: String, isDone: Bool, content: HTML)] = [
-            ("provider", "The app at Facebook", !apps.isEmpty, steps.provider(apps, typed("appId"), outcome?.check)),
-            ("mapping", "What is kept of people", entries > 0, steps.mapping(entries, Self.usual)),
-            ("key", "A key for your clients", !keys.isEmpty, steps.key(keys, made: outcome?.key)),
+            (
+                "provider", "The app at Facebook", !apps.isEmpty,
+                steps.provider(apps, try typed("provider", "appId") ?? "", outcome?.check)
+            ),
+            ("mapping", "What is kept of people", entries > 0, steps.mapping(entries, Self.usual, chosen)),
+            (
+                "key", "A key for your clients", !keys.isEmpty,
+                steps.key(keys, try typed("key", "label") ?? "app", made: outcome?.key)
+            ),
             ("try", "A try", hasLogins, steps.attempt(outcome?.preview)),
             ("call", "The first login", hasLogins, steps.call(outcome?.key?["key"]?.string, at: publicURL, hasLogins)),
         ]
@@ -163,14 +176,15 @@ private struct SetupSteps {
             """
     }
 
-    func mapping(_ entries: Int, _ usual: [(String, String, String)]) -> HTML {
+    func mapping(_ entries: Int, _ usual: [(String, String, String)], _ chosen: [String]) -> HTML {
         let editor = consolePath("applications", application, "mappings", "facebook")
         guard entries == 0 else {
             return "<p>\(entries) fields are mapped. <a href=\"\(editor)\">Edit the mapping</a></p>"
         }
         let choices = usual.map { field, property, type -> HTML in
             """
-            <li><label class="tick"><input type="checkbox" name="use-\(property)" value="yes" checked> \
+            <li><label class="tick"><input type="checkbox" name="use-\(property)" value="yes"\
+            \(" checked", if: chosen.contains(property))> \
             <code>\(field)</code> into <code>\(property)</code> <small>\(type)</small></label></li>
             """
         }
@@ -185,7 +199,7 @@ private struct SetupSteps {
         return visit.role >= .editor ? form : "<p>An editor sets this up.</p>"
     }
 
-    func key(_ keys: [JSONObject], made: JSONObject?) -> HTML {
+    func key(_ keys: [JSONObject], _ typed: String, made: JSONObject?) -> HTML {
         if let made { return .made(key: made) }
         guard keys.isEmpty else {
             let labels = keys.map { "<code>\($0["label"]?.string ?? "")</code> " as HTML }
@@ -196,7 +210,7 @@ private struct SetupSteps {
         let form = self.form(
             """
             <p>Clients name the application by it; it is no secret of theirs.</p>
-            \(HTML.field("label", "Label", value: "app", attributes: "required spellcheck=\"false\""))
+            \(HTML.field("label", "Label", value: typed, attributes: "required spellcheck=\"false\""))
             <p class="actions"><button name="do" value="key" class="primary">Make the key</button></p>
             """
         )
@@ -204,18 +218,6 @@ private struct SetupSteps {
     }
 
     func attempt(_ preview: JSONObject?) -> HTML {
-        let refusal = preview?["refusal"]?.object?["message"]?.string
-        let rows = (preview?["entries"]?.array ?? []).compactMap(\.object).map { entry -> [HTML] in
-            let outcome = entry["outcome"]?.string ?? ""
-            return [
-                .value(entry["from"]), .value(entry["to"]), "<span class=\"tag \(outcome)\">\(outcome)</span>",
-                .value(entry["value"]), .value(entry["why"]),
-            ]
-        }
-        let shown: HTML = """
-            \(refusal.map { "<div class=\"alert\" role=\"alert\"><p>The login would be refused: \($0)</p></div>" } ?? "" as HTML)
-            \(HTML.table("Preview", ["From", "To", "Outcome", "Value", "Why"], rows, ifEmpty: "Nothing would be written."), if: refusal == nil)
-            """
         let form = self.form(
             """
             <p>With an access token of the app, such as the Graph API Explorer gives for a test user, you see what a login \
@@ -226,7 +228,7 @@ private struct SetupSteps {
             <p class="actions"><button name="do" value="try">Show what a login would write</button></p>
             """
         )
-        return "\(preview == nil ? "" : shown)\(form)"
+        return "\(preview.map { Console.summary($0, table: true) } ?? "")\(form)"
     }
 
     /// How clients call it.

@@ -13,7 +13,7 @@ package struct DueWork: Sendable {
     package let hinderedErasures: Int
     /// Mails that are on their way.
     package let mails: Int
-    /// Those of them that were tried in vain.
+    /// Those of them, as far as they are counted, that were tried in vain.
     package let postponedMails: Int
 }
 
@@ -28,12 +28,10 @@ extension Store {
                 (select count(*) from (
                     select 1 from \(unsafeRaw: schema).identities where check_due <= now() limit \(most)
                 ) due),
-                (select count(*) from (
-                    select 1 from \(unsafeRaw: schema).mails where state in ('waiting', 'sending') limit \(most)
-                ) due),
-                (select count(*) from (
-                    select 1 from \(unsafeRaw: schema).mails where state = 'waiting' and attempts > 0 limit \(most)
-                ) due)
+                count(*), count(*) filter (where state = 'waiting' and attempts > 0)
+            from (
+                select state, attempts from \(unsafeRaw: schema).mails where state in ('waiting', 'sending') limit \(most)
+            ) mails
             """,
             in: tables
         )

@@ -4,97 +4,19 @@ import Vocabulary
 
 @testable import ServerTestSupport
 
-/// A browser without scripts, as far as the console needs one: it keeps one cookie, sends forms as they stand in a page
-/// and says where they come from.
-final class ConsoleBrowser {
-    private let http: HTTPClient
-    /// The cookie as it is sent; nil while there is none.
-    private(set) var cookie: String?
-    /// The last reply.
-    private(set) var reply: HTTPReply?
-
+/// A browser of an operator.
+final class ConsoleBrowser: FormBrowser {
+    /// A browser with a cookie, as it is sent, or with none.
     init(_ http: HTTPClient, cookie: String? = nil) {
-        self.http = http
-        self.cookie = cookie
+        let sides = cookie?.split(separator: "=", maxSplits: 1).map(String.init)
+        super.init(http, at: "http://127.0.0.1:\(http.port)", cookies: sides.map { [$0[0]: $0[1]] } ?? [:])
     }
 
-    var page: String { reply?.text ?? "" }
-    var status: Int? { reply?.status }
-
-    /// Loads a page, and whatever it leads to.
-    @discardableResult
-    func open(_ path: String) async throws -> HTTPReply {
-        try await follow(try await send("GET", path))
-    }
-
-    /// Sends the first form of the page that goes to a path, with what is filled in and the button that is pressed.
-    ///
-    /// Its other fields are sent as they stand there. A value of nil unticks a box.
-    @discardableResult
-    func send(
-        formTo path: String,
-        _ values: [String: String?] = [:],
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> HTTPReply {
-        let form = try #require(
-            PageForms.form(to: path, in: page),
-            "no form to \(path): \(page)",
-            sourceLocation: sourceLocation
-        )
-        var fields = PageForms.fields(in: form)
-        for (name, value) in values { fields[name] = value }
-        return try await post(path, fields)
-    }
-
-    /// Sends a form, with the headers that a browser has for one of the same origin unless others are given.
-    @discardableResult
-    func post(
-        _ path: String,
-        _ fields: [String: String],
-        headers: [(String, String)]? = nil
-    ) async throws -> HTTPReply {
-        try await post(path, pairs: fields.map { ($0.key, $0.value) }, headers: headers)
-    }
-
-    /// The same with fields that may be there several times.
-    @discardableResult
-    func post(
-        _ path: String,
-        pairs: [(String, String)],
-        headers: [(String, String)]? = nil
-    ) async throws -> HTTPReply {
-        let body = pairs.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
-        let origin = headers ?? [("Origin", "http://127.0.0.1:\(http.port)"), ("Sec-Fetch-Site", "same-origin")]
-        let type = [("Content-Type", "application/x-www-form-urlencoded")]
-        return try await follow(try await send("POST", path, type + origin, body))
-    }
-
-    /// What the forms of the page are protected by.
-    var formToken: String? { PageForms.fields(in: page[...])["form"] }
+    /// The cookie as it is sent; nil while there is none.
+    var cookie: String? { cookies.first.map { "\($0.key)=\($0.value)" } }
 
     /// What the forms of the page say that they are based on.
     var tag: String { PageForms.fields(in: page[...])["tag"] ?? "" }
-
-    private func follow(_ reply: HTTPReply) async throws -> HTTPReply {
-        var reply = reply
-        while reply.status == 303, let path = reply.header("Location") { reply = try await send("GET", path) }
-        self.reply = reply
-        return reply
-    }
-
-    private func send(
-        _ method: String,
-        _ path: String,
-        _ headers: [(String, String)] = [],
-        _ body: String = ""
-    ) async throws -> HTTPReply {
-        let cookies = cookie.map { [("Cookie", $0)] } ?? []
-        let reply = try await http.send(method, path, headers: headers + cookies, body: Array(body.utf8))
-        if let set = reply.header("Set-Cookie"), let pair = set.split(separator: ";").first {
-            cookie = set.contains("Max-Age=0") ? nil : String(pair)
-        }
-        return reply
-    }
 }
 
 extension Deployment {
