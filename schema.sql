@@ -469,11 +469,14 @@ create table if not exists federation.login_log (
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own.
--- What they are narrowed down by is behind the id, so that rows that do not fit are passed over in the index.
+-- What they are narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may
+-- be long, and nobody but who writes it waits.
+set local statement_timeout = 0;
 create index if not exists login_log_outcomes on federation.login_log
     (application_id, outcome, id, method, provider) where outcome <> 'updated';
 create index if not exists login_log_reasons on federation.login_log
     (application_id, reason, id, method, provider) where reason is not null;
+set local statement_timeout = '60s';
 drop index if exists federation.login_log_outcome, federation.login_log_reason;
 create index if not exists login_log_source on federation.login_log (application_id, source, id);
 create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
@@ -1196,20 +1199,26 @@ end
 $body$;
 
 -- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
--- with the one that was just opened no more are left than allowed. A statement of its own, so that it sees what a
--- simultaneous login has just committed.
+-- with the one that was just opened no more are left than allowed; and those of the account page beside them. A statement
+-- of its own, so that it sees what a simultaneous login has just committed.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns void
 language plpgsql volatile as $body$
 begin
     execute format($sql$
-        delete from %1$s where object_id = $1 and token_hash <> $2 and (token_hash = $3 or token_hash in (
-            select token_hash from %1$s
-            where object_id = $1 and beside is null and token_hash <> $2 and token_hash is distinct from $3
-            order by least(expires, last_seen + make_interval(secs => $4)) > now() desc, created desc, token_hash
-            offset $5 - 1
-        ))$sql$, federation.table_name(schema_name, 'sessions'))
+        with surplus as (
+            select $3 as token_hash
+            union all
+            (
+                select token_hash from %1$s
+                where object_id = $1 and beside is null and token_hash <> $2 and token_hash is distinct from $3
+                order by least(expires, last_seen + make_interval(secs => $4)) > now() desc, created desc, token_hash
+                offset $5 - 1
+            )
+        )
+        delete from %1$s s using surplus e
+        where s.object_id = $1 and s.token_hash <> $2 and e.token_hash in (s.token_hash, s.beside)$sql$, federation.table_name(schema_name, 'sessions'))
         using object_id, opened, previous, idle_seconds, most;
 end
 $body$;

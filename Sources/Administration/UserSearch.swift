@@ -50,7 +50,7 @@ extension UserSearch {
             search.status = try Self.value(UserStatus(rawValue: status), rule)
         }
         if let provider {
-            let rule = "provider must be the name of a provider, such as facebook, or password."
+            let rule = "provider must be the name of a provider, such as facebook, or password or passkey."
             search.provider = try Self.value(ProviderName(provider), rule)
         }
         if let property {

@@ -43,8 +43,11 @@ enum FactorForm {
             .map { field in
                 let word = field.name.split(separator: "-").last.map(String.init) ?? ""
                 guard secrets.contains(word), !field.value.isEmpty else { return HTML.hidden(field.name, field.value) }
-                let attributes: HTML = "autocomplete=\"off\" required"
-                return HTML.field(field.name, "\(word), once more", type: "password", attributes: attributes)
+                // Not one that the browser keeps, such as the operator's own token, which it would fill in. A token for a
+                // preview is nothing that is saved, and may be left out.
+                let attributes: HTML = "autocomplete=\"new-password\"\(" required", if: word != "accessToken")"
+                let label = "\(word), once more; this counts"
+                return HTML.field(field.name, label, type: "password", attributes: attributes)
             }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
     }

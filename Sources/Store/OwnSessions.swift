@@ -69,13 +69,14 @@ extension Store {
         in application: Application
     ) async throws(Failure) -> Bool {
         let result = try await query(
-            """
-            delete from \(identifier: application.schema).sessions s
-            where object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
-                and \(unsafeRaw: application.isLive("s"))
-            """,
+            application.ending(
+                sessions: """
+                    s.object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
+                    and \(unsafeRaw: application.isLive("s"))
+                    """
+            ),
             of: application
         )
-        return result.affectedRows == 1
+        return result.count == 1
     }
 }

@@ -4,7 +4,8 @@ import Vocabulary
 /// Which sessions a login ends: the one that its client had, if it is the same user's, and the oldest where a user may
 /// have so many only; or whether there is room for another, where the application refuses logins beyond them.
 ///
-/// Nobody has more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened them.
+/// Nobody has many more than ``mostOfAll``, so that all of a user's can be ended in one statement, whoever has opened
+/// them. Those of the account page, one beside each, are counted where the application names no number, and only there.
 /// Where an application allows fewer, they are ended in a function, whose statements see what has been committed since
 /// the login's own began: of two simultaneous logins the one that waited for the lock on the user ends the other's
 /// session, too.

@@ -1,6 +1,26 @@
 import Postgres
 package import Vocabulary
 
+extension Application {
+    /// A statement that ends sessions, and those that are beside them, which are found by their user whatever the
+    /// statistics say.
+    ///
+    /// - Parameter condition: Which sessions `s` end.
+    /// - Returns: It has a row for each that fits the condition.
+    func ending(sessions condition: Statement) -> Statement {
+        """
+        with ended as (
+            delete from \(identifier: schema).sessions s where \(condition) returning s.token_hash, s.object_id
+        ), beside as (
+            delete from \(identifier: schema).sessions
+            where object_id = any (array(select object_id from ended))
+                and beside = any (array(select token_hash from ended))
+        )
+        select true from ended
+        """
+    }
+}
+
 extension Store {
     /// Opens a session beside a live one, of the same user: it has been opened by the same login method and has shown
     /// what that one has.

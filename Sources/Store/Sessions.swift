@@ -52,13 +52,10 @@ extension Store {
     /// - Returns: whether there was one.
     package func endSession(tokenHash: [UInt8], of application: Application) async throws(Failure) -> Bool {
         let result = try await query(
-            """
-            delete from \(identifier: application.schema).sessions s
-            where token_hash = \(tokenHash) and \(unsafeRaw: application.isLive("s"))
-            """,
+            application.ending(sessions: "s.token_hash = \(tokenHash) and \(unsafeRaw: application.isLive("s"))"),
             of: application
         )
-        return result.affectedRows == 1
+        return result.count == 1
     }
 }
 

@@ -224,6 +224,14 @@ struct PropertyIndexTests {
             )
             let indexing = try await Self.indexing(tenant, ["name"])
             #expect(try await Self.reconcile(tenant) == .done(built: 2, dropped: 0))
+            let plan = try await tenant.database.psql(
+                """
+                set enable_seqscan = off;
+                explain select * from (select u.* from \(Tenant.users) u where u.name ilike '%o''neil%' offset 0) u
+                order by object_id limit 10
+                """
+            )
+            #expect("\(plan)".contains("federation_parts_"), "\(plan)")
             let parts = [
                 ("o'neil", 3), ("ZOË", 3), ("ann", 10), ("%_", 10), ("8999", 3), ("nobody", 0), ("", 10),
             ]

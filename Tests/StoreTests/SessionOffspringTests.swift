@@ -43,7 +43,7 @@ struct SessionOffspringTests {
                 } else {
                     let third = try await Self.signIn(to: tenant)
                     let live = try await Self.live([first, page, second, third], in: tenant)
-                    #expect(live == [false, true, true, true])
+                    #expect(live == [false, false, true, true], "it ends with its own")
                 }
             }
         }
@@ -60,10 +60,36 @@ struct SessionOffspringTests {
             #expect(try await Self.live([phone, first, second, other], in: tenant) == [true, false, true, true])
             let third = try await Self.open(beside: second, in: tenant)
             #expect(try await Self.live([phone, second, third, other], in: tenant) == [true, false, true, true])
+            // As an instance of before ends it, which knows of none beside it.
             let hex = tablet.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
             try await tenant.database.psql("delete from \(Tenant.schema).sessions where token_hash = '\\x\(hex)'")
             let fourth = try await Self.open(beside: phone, in: tenant)
             #expect(try await Self.live([phone, third, fourth, other], in: tenant) == [true, false, true, false])
+        }
+    }
+
+    @Test("they end with their own: by logging out, by its user and by an operator")
+    func endings() async throws {
+        try await Tenant.lend { tenant in
+            let other = try await Self.signIn(to: tenant)
+            let kept = try await Self.open(beside: other, in: tenant)
+            for way in 0..<3 {
+                let session = try await Self.signIn(to: tenant)
+                let page = try await Self.open(beside: session, in: tenant)
+                let user = try await tenant.store.sessionUser(tokenHash: page, of: tenant.application).get()
+                let id = try #require(user?.objectID)
+                let own = try await tenant.store.ownSessions(of: id, asking: session, in: tenant.application)
+                let name = try #require(own.first { $0.isCurrent }?.id)
+                switch way {
+                case 0: #expect(try await tenant.store.endSession(tokenHash: session, of: tenant.application))
+                case 1: #expect(try await tenant.store.endOwnSession(name, of: id, in: tenant.application))
+                default: _ = try await tenant.change(id, .endSession(id: name))
+                }
+                let live = try await Self.live([session, page, other, kept], in: tenant)
+                #expect(live == [false, false, true, true], "\(way)")
+            }
+            #expect(try await tenant.store.endSession(tokenHash: kept, of: tenant.application))
+            #expect(try await Self.live([other, kept], in: tenant) == [true, false], "one of the page ends by itself")
         }
     }
 

@@ -370,7 +370,8 @@ def main():
             ("revision", MAPPING + "/revisions/1"), ("people", "/console/applications/demo/users"),
             ("person", "/console/applications/demo/users/" + user["objectId"]), ("logins", "/console/logins"), ("audit", "/console/audit"),
             ("operators", "/console/operators"), ("operator", "/console/operators/ann"),
-            ("sessions", "/console/sessions"), ("properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
+            ("sessions", "/console/sessions"),
+            ("person-properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
             ("factors", "/console/factors"), ("service", "/console/service"),
             ("mail", "/console/service/mails/passwordReset/de"),
         ]:

@@ -159,7 +159,7 @@ extension Console {
         up.</small></p>
         \(HTML.field("accessToken", "Or an access token", type: "password", hint: """
         The profile is fetched by it, when you ask for that. It is not kept, and not shown again.
-        """, attributes: "autocomplete=\"off\" spellcheck=\"false\""))
+        """, attributes: "autocomplete=\"new-password\" spellcheck=\"false\""))
         \(HTML.field("user", "Somebody who is there", value: draft.user, hint: """
         The objectId of a user: what a login would change for them. Leave it empty for a first login.
         """, attributes: "spellcheck=\"false\""))</details>

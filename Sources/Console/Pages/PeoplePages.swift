@@ -35,7 +35,7 @@ extension Console {
         let providers = try await document?["providers"]?.object?.members.map(\.key) ?? []
         let filters = [
             ("status", "Status", UserStatus.allCases.map(\.rawValue)),
-            ("provider", "Logs in by", providers + [ProviderName.password.text]),
+            ("provider", "Logs in by", providers + [ProviderName.password.text, "passkey"]),
         ]
         let narrowed = filters.map { (name: $0.0, value: visit.query[$0.0] ?? "") }.filter { !$0.value.isEmpty }
         var query: [(name: String, value: String)] = [("limit", "50")] + narrowed

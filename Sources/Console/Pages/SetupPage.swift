@@ -223,7 +223,7 @@ private struct SetupSteps {
             <p>With an access token of the app, such as the Graph API Explorer gives for a test user, you see what a login \
             would write. Nothing is written, and the token is not kept.</p>
             \(HTML.field("accessToken", "Access token", type: "password", attributes: """
-            required autocomplete="off" spellcheck="false"
+            required autocomplete="new-password" spellcheck="false"
             """))
             <p class="actions"><button name="do" value="try">Show what a login would write</button></p>
             """

@@ -33,7 +33,7 @@ struct UserSearchCommand: AdministrationCommand {
     @Option(help: "ENABLED, DISABLED, EMAIL_CONFIRMATION_PENDING or GUEST.")
     var status: String?
 
-    @Option(help: "How they log in: the name of a provider, or password.")
+    @Option(help: "How they log in: the name of a provider, password or passkey.")
     var provider: String?
 
     @Option(help: ArgumentHelp("A declared property and its value.", valueName: "name=value"))

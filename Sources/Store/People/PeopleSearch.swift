@@ -11,7 +11,7 @@ package struct PersonSearch: Sendable {
     /// A part of the name, in whatever case.
     package var name: String?
     package var status: UserStatus?
-    /// A login method: somebody has an identity of it, or a password.
+    /// A login method: somebody has an identity of it, a password, or a passkey.
     package var provider: ProviderName?
     /// A declared property and its value; a DATETIME is meant to the millisecond.
     package var property: (name: PropertyName, value: PropertyValue)?
@@ -22,8 +22,8 @@ package struct PersonSearch: Sendable {
 extension Store {
     /// Users in the order of their ids: those behind `after`.
     ///
-    /// A part of a name is found within the time of a page where `name` is indexed; otherwise a rare one takes reading all
-    /// users.
+    /// A part of a name of three characters or more is found within the time of a page where `name` is indexed; otherwise
+    /// a rare one takes reading all users, as a rare status does.
     package func people(
         matching search: PersonSearch,
         of application: Application,
@@ -100,15 +100,24 @@ extension PersonSearch {
     }
 
     private static func condition(onProvider provider: ProviderName, schema: String) -> Statement {
-        guard provider != .password else {
-            return "exists (select from \(identifier: schema).passwords p where p.object_id = u.object_id)"
-        }
-        return """
+        switch provider.text {
+        case ProviderName.password.text:
+            "exists (select from \(identifier: schema).passwords p where p.object_id = u.object_id)"
+        case FactorKind.passkey.rawValue:
+            """
+            exists (
+                select from \(identifier: schema).factors f
+                where f.object_id = u.object_id and f.kind = 'passkey' and f.removed is null
+            )
+            """
+        default:
+            """
             exists (
                 select from \(identifier: schema).identities i
                 where i.object_id = u.object_id and i.provider = \(provider.text)
             )
             """
+        }
     }
 
     private static func condition(on name: PropertyName, is value: PropertyValue) -> Statement {

@@ -146,10 +146,9 @@ private struct PersonWork: Sendable {
         case .endSessions: return try await endSessions(of: person, connection)
         case .endSession(let session):
             let ended = try await connection.query(
-                """
-                delete from \(identifier: schema).sessions
-                where object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)
-                """
+                application.ending(
+                    sessions: "s.object_id = \(id.uuid) and \(unsafeRaw: PersonReader.sessionID) = \(session)"
+                )
             )
             return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
         case .unlink(let provider, let app, let subject):

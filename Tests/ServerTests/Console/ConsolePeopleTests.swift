@@ -248,6 +248,29 @@ struct ConsolePeopleTests {
         try await deployment.database.psql("delete from shop.users where city = 'Paging'")
     }
 
+    @Test("people are narrowed down by status and by how they log in, beside what they are searched by")
+    func filters() async throws {
+        let (on, off) = (try await person("Filtered On"), try await person("Filtered Off"))
+        try await deployment.database.psql(
+            "update shop.users set user_status = 'DISABLED' where object_id = '\(off.objectID)'"
+        )
+        let browser = try await deployment.browser(.viewer)
+        for (filter, expected) in [
+            ("status=DISABLED", [off]), ("status=ENABLED&provider=facebook", [on]), ("provider=password", []),
+            ("status=", [on, off]), ("status=GUEST", []),
+        ] {
+            try await browser.open("\(Self.people)?by=name&q=filtered&\(filter)")
+            for person in [on, off] {
+                let isExpected = expected.contains { $0.objectID == person.objectID }
+                #expect(browser.page.contains(person.objectID) == isExpected, "\(filter): \(browser.page)")
+            }
+        }
+        try await browser.open("\(Self.people)?status=DISABLED")
+        #expect(browser.page.contains("<option selected>DISABLED</option>"), "\(browser.page)")
+        try await browser.open("\(Self.people)?status=x")
+        #expect(browser.status == 400 && browser.page.contains("status must be one of"), "\(browser.page)")
+    }
+
     @Test("what is done to those who are chosen is done to each, and said of each")
     func many() async throws {
         let (ann, bob) = (try await person("Ann Many"), try await person("Bob Many"))

@@ -328,6 +328,10 @@ struct ConsoleSettingsTests {
         #expect(browser.page.contains("1 fields are mapped"), "steps can be taken in any order: \(browser.page)")
         try await browser.send(formTo: path, ["appId": app, "appSecret": "wrongSecret", "do": "provider"])
         #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
+        // What is refused keeps what was typed.
+        let long = String(repeating: "l", count: 101)
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "key", "label": long])
+        #expect(browser.status == 400 && browser.page.contains("value=\"\(long)\""), "\(browser.page)")
         try await browser.post(path, ["form": browser.formToken ?? "", "do": "key", "label": "app"])
         let call = try #require(browser.page.split(separator: "/fresh/").last { $0.contains("/users/loginWith") })
         let key = String(call.prefix { $0 != "/" })

@@ -422,6 +422,10 @@ struct OwnDatabaseTests {
             try await deployment.login(ann, to: document).status == 200
         }
         let first = try await deployment.signIn(ann, to: document)
+        // What its index is made by has to be there before; a dump of one schema does not bring it.
+        try await deployment.command("property", "change", "mover", "name", "--indexed")
+        try await deployment.command("property", "index", "mover")
+        try await own.database.psql("create extension if not exists pg_trgm with schema federation")
         let move = ["application", "set", "mover", "--database", Deployment.OwnDatabase.variable]
         let early = try await deployment.federation(move)
         #expect(early.exitStatus == .exited(65) && early.standardError.contains("copy it there first"))
