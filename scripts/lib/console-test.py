@@ -170,7 +170,7 @@ def setup(console):
     user = console.login("ann", f"{service}/fresh/{key}")
     require(user["givenName"], "the first login writes nothing", user)
     console.until("the guide is done", lambda: console.open("/console/applications/fresh/setup")
-                  or len(console.browser.find_elements(By.CSS_SELECTOR, ".steps .tag.ENABLED")) == 5)
+                  or len(console.browser.find_elements(By.CSS_SELECTOR, ".steps .tag.done")) == 5)
 
 
 def tab_to(console, what, condition):
