@@ -609,13 +609,19 @@ def account(client, languages, words):
     require(heading(client) == words["title"], "the page speaks another language", heading(client))
     require("<b>Ada</b>" in find(client, "dl").text, "a name is markup", find(client, "dl").text)
     examine(client, name)
+    def come_back():
+        """Answers the dialog, and waits for the page of ours that it leads to."""
+        client.answer("continue", person=words["person"])
+        ours = "form[action$='/account/providers/facebook']"
+        client.until("the way back", lambda: client.browser.find_elements(By.CSS_SELECTOR, ours))
+
     press_to(client, "/providers/facebook/start")
-    client.answer("continue", person=words["person"])
+    come_back()
     press_to(client, "/providers/facebook")
     client.until("the account", lambda: client.browser.current_url == page)
     # Once more, since a code counts for a minute: this time the page is looked at.
     client.browser.get(page + "/providers/facebook/start")
-    client.answer("continue", person=words["person"])
+    come_back()
     examine(client, f"{name}-back")
     client.browser.get(page)
     require("Facebook" in find(client, "ul.rows").text, "no account is linked", find(client, "ul.rows").text)
