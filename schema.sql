@@ -468,9 +468,9 @@ create table if not exists federation.login_log (
 );
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
--- Most logins are those of users who are there already, and found without an index of their own.
--- What they are narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may
--- be long, and nobody but who writes it waits.
+-- Most logins are those of users who are there already, and found without an index of their own. What the others are
+-- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long, and
+-- whoever writes to it waits, which no login does.
 set local statement_timeout = 0;
 create index if not exists login_log_outcomes on federation.login_log
     (application_id, outcome, id, method, provider) where outcome <> 'updated';
@@ -1218,7 +1218,8 @@ begin
             )
         )
         delete from %1$s s using surplus e
-        where s.object_id = $1 and s.token_hash <> $2 and e.token_hash in (s.token_hash, s.beside)$sql$, federation.table_name(schema_name, 'sessions'))
+        where s.object_id = $1 and s.token_hash <> $2 and e.token_hash in (s.token_hash, s.beside)
+        $sql$, federation.table_name(schema_name, 'sessions'))
         using object_id, opened, previous, idle_seconds, most;
 end
 $body$;

@@ -122,8 +122,7 @@ package struct AccountLinks: Sendable {
         return (link, sealed)
     }
 
-    /// Opens a session of the page by a link: one beside that of the app, so that either ends by itself and both end
-    /// with all.
+    /// Opens a session of the page by a link: one beside that of the app, which ends with it and may end before.
     ///
     /// - Throws: `login_state_invalid` for one that has been used, is too old or not of this application, and when the app's
     ///   session has ended; `account_disabled`.

@@ -62,11 +62,13 @@ extension Store {
             )
             _ = try await connection.query(
                 """
-                delete from \(identifier: application.schema).sessions s using \(identifier: application.schema).sessions opened
+                delete from \(identifier: application.schema).sessions s
+                using \(identifier: application.schema).sessions opened
                 where opened.token_hash = \(tokenHash) and s.object_id = opened.object_id
                     and s.token_hash <> opened.token_hash and (
-                        s.beside = opened.beside or s.beside is not null
-                            and not exists (select from \(identifier: application.schema).sessions o where o.token_hash = s.beside)
+                        s.beside = opened.beside or s.beside is not null and not exists (
+                            select from \(identifier: application.schema).sessions own where own.token_hash = s.beside
+                        )
                     )
                 """
             )
