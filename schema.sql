@@ -464,8 +464,14 @@ create table if not exists federation.login_log (
     object_id uuid,
     request text collate "C",
     source text collate "C",
-    milliseconds bigint not null
+    milliseconds bigint not null,
+    user_agent text,
+    -- The id of the session that was opened, as lists of sessions have it.
+    session text collate "C"
 );
+-- Version 12 had neither.
+alter table federation.login_log add column if not exists user_agent text;
+alter table federation.login_log add column if not exists session text collate "C";
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own. What the others are
@@ -524,14 +530,15 @@ begin
         ) as id
     )
     insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
-        cause, object_id, request, source, milliseconds)
+        cause, object_id, request, source, milliseconds, user_agent, session)
     select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
-        r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds
+        r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds,
+        r.agent, r.session
     from first, rows from (jsonb_to_recordset(records) as (application text, happened bigint, method text,
         provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
-        source text, milliseconds bigint)) with ordinality
+        source text, milliseconds bigint, agent text, session text)) with ordinality
         r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
-            milliseconds, position);
+            milliseconds, agent, session, position);
     insert into federation.login_counts as c
         (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
     select r.application, s, to_timestamp(r.minute * 60 / s * s), r.method, r.provider, r.outcome, r.reason,

@@ -24,7 +24,7 @@ package struct LoginAdministration: Sendable {
     let clock: WallClock
 
     /// `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause", "user",
-    /// "request", "source", "milliseconds"}` of each, the newest first.
+    /// "request", "source", "userAgent", "session", "milliseconds"}` of each, the newest first.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -146,6 +146,8 @@ extension LoginEntry {
             "user": user.map { .string($0.description) } ?? .null,
             "request": request.map(JSONValue.string) ?? .null,
             "source": source.map(JSONValue.string) ?? .null,
+            "userAgent": userAgent.map(JSONValue.string) ?? .null,
+            "session": session.map(JSONValue.string) ?? .null,
             "milliseconds": .integer(milliseconds),
         ])
     }

@@ -110,11 +110,10 @@ extension StoredPerson.Password {
 
 extension StoredPerson.Session {
     fileprivate var json: JSONValue {
-        .object([
-            "id": .string(id),
-            "created": .integer(created),
-            "lastSeen": .integer(lastSeen),
-            "expires": .integer(expires),
-        ])
+        let moments: [JSONObject.Member] = [
+            .init("created", .integer(created)), .init("lastSeen", .integer(lastSeen)),
+            .init("expires", .integer(expires)),
+        ]
+        return .object(JSONObject([.init("id", .string(id))] + moments + origin.members))
     }
 }

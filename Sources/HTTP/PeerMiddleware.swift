@@ -1,9 +1,10 @@
 import HTTPTypes
 package import Hummingbird
 import Logging
+import Vocabulary
 
-/// Finds out where a request comes from, once: what is counted for a source counts for that, and each line that the
-/// request leaves in the log has it as `source`.
+/// Finds out where a request comes from, and with what, once: what is counted for a source counts for that, and each
+/// line that the request leaves in the log has it as `source`.
 package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let trustedProxies: PeerAddress.TrustedProxies
 
@@ -23,6 +24,7 @@ package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
             of: context.remoteAddress
         )
         context.logger[metadataKey: "source"] = "\(context.peer.text)"
-        return try await next(request, context)
+        guard let agent = request.headers[.userAgent] else { return try await next(request, context) }
+        return try await RequestAgent.$current.withValue(agent) { try await next(request, context) }
     }
 }

@@ -50,6 +50,10 @@ package struct LoginOutcome: Sendable {
     /// The id of the request, and where it came from, as its lines in the log have them.
     package let request: String?
     package let source: String?
+    /// `User-Agent` of the request.
+    package let userAgent: String?
+    /// The id of the session that was opened, as lists of sessions have it.
+    package let session: String?
 }
 
 /// The one place that tells how logins went: to the log, and to whoever counts them.
@@ -187,7 +191,9 @@ package struct LoginLog: Sendable {
                 result: outcome,
                 duration: duration,
                 request: logger[metadataKey: "hb.request.id"]?.description,
-                source: logger[metadataKey: "source"]?.description
+                source: logger[metadataKey: "source"]?.description,
+                userAgent: RequestAgent.current,
+                session: (try? result.get())?.token.publicID
             )
         )
         return duration

@@ -3,13 +3,18 @@ import Store
 package import Vocabulary
 
 extension Sessions {
-    /// The live sessions of the session's own user, the one that asks first and the others from the newest on.
+    /// The live sessions of the session's own user, the one that asks first and the others from the newest on, with
+    /// where they were opened as far as the log of logins tells.
     package func sessions(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [OwnSession] {
         let (user, token) = try await session(of: token, in: loaded)
-        return try await store.ownSessions(of: user.objectID, asking: token.hash, in: loaded.application)
+        let application = loaded.application
+        var sessions = try await store.ownSessions(of: user.objectID, asking: token.hash, in: application)
+        let origins = try await store.sessionOrigins(of: user.objectID, in: application.id)
+        for index in sessions.indices { sessions[index].origin = origins[sessions[index].id] ?? .unknown }
+        return sessions
     }
 
     /// Ends all sessions of the user but the one that asks.

@@ -1,4 +1,5 @@
 package import Applications
+import Crypto
 import Metrics
 import Secrets
 package import Store
@@ -121,4 +122,8 @@ extension UserStatus {
 extension SessionToken {
     /// What the database knows of the token.
     package var hash: [UInt8] { Digest.sha256(secret.reveal()) }
+
+    /// What the session is called where it is not used; lists of a user's sessions and operators know it by the same
+    /// name.
+    var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
 }

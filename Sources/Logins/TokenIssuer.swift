@@ -1,5 +1,4 @@
 package import Applications
-import Crypto
 import Secrets
 package import Store
 package import Vocabulary
@@ -150,10 +149,4 @@ extension SessionProofs {
         }
         return isTwofold ? methods + ["mfa"] : methods
     }
-}
-
-extension SessionToken {
-    /// What the session is called where it is not used; the list of a user's sessions and operators know it by the same
-    /// name.
-    fileprivate var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
 }

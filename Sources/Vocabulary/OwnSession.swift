@@ -1,3 +1,26 @@
+/// Where a session was opened, and with what, as the log of logins has it; nil for what it does not.
+package struct SessionOrigin: Sendable {
+    /// The address, as the service counts it.
+    package let source: String?
+    /// `User-Agent` of the request.
+    package let userAgent: String?
+
+    package init(source: String?, userAgent: String?) {
+        self.source = source
+        self.userAgent = userAgent
+    }
+
+    package static let unknown = SessionOrigin(source: nil, userAgent: nil)
+
+    /// `source` and `userAgent`, for an object.
+    package var members: [JSONObject.Member] {
+        [
+            .init("source", source.map(JSONValue.string) ?? .null),
+            .init("userAgent", userAgent.map(JSONValue.string) ?? .null),
+        ]
+    }
+}
+
 /// A session as its own user sees it.
 package struct OwnSession: Sendable {
     /// What the session is called where it is not used: it opens nothing.
@@ -10,6 +33,7 @@ package struct OwnSession: Sendable {
     package let provider: String?
     /// Whether it is the one that asks.
     package let isCurrent: Bool
+    package var origin = SessionOrigin.unknown
 
     package init(
         id: String,

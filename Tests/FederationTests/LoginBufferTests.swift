@@ -20,6 +20,8 @@ struct LoginBufferTests {
             user: nil,
             request: nil,
             source: nil,
+            userAgent: nil,
+            session: nil,
             milliseconds: 1
         )
     }

@@ -163,8 +163,9 @@ extension AccountPages {
         let title = (session.isCurrent ? .thisSession : method).map { language($0) } ?? ""
         let fields = HTML.hidden("session", session.id) + button(.end, language)
         let form: HTML = session.isCurrent ? "" : visit.form(to: "/sessions/end", fields)
+        let origin = [session.origin.userAgent, session.origin.source].compactMap(\.self).joined(separator: ", ")
         return """
-            <li><p>\(title)</p>
+            <li><p>\(title)</p>\(origin.isEmpty ? "" : "<p><small>\(origin)</small></p>" as HTML)
             <p>\(language(.begun(language.moment(session.created)))). \
             \(language(.lastUsed(language.moment(session.lastSeen))))</p>
             \(form)</li>
@@ -245,7 +246,8 @@ extension OwnSession {
     fileprivate var record: JSONObject {
         [
             "created": .integer(created), "lastSeen": .integer(lastSeen), "expires": .integer(expires),
-            "provider": provider.map(JSONValue.string) ?? .null,
+            "provider": provider.map(JSONValue.string) ?? .null, "source": origin.source.map(JSONValue.string) ?? .null,
+            "userAgent": origin.userAgent.map(JSONValue.string) ?? .null,
         ]
     }
 }

@@ -10,7 +10,7 @@ struct OwnSessionRoutes {
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/sessions") { request, _, application in
             let sessions = try await sessions.sessions(ofSession: request.userToken, in: application)
-            var writer = JSONWriter(capacity: 64 + 192 * sessions.count)
+            var writer = JSONWriter(capacity: 64 + 384 * sessions.count)
             writer.array { writer in
                 for session in sessions { Self.write(session, into: &writer) }
             }
@@ -34,6 +34,8 @@ struct OwnSessionRoutes {
             writer.member("lastSeen", session.lastSeen)
             writer.member("expires", session.expires)
             writer.member("provider", session.provider)
+            writer.member("source", session.origin.source)
+            writer.member("userAgent", session.origin.userAgent)
             writer.member("current", .bool(session.isCurrent))
         }
     }

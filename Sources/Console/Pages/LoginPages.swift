@@ -100,7 +100,7 @@ extension Console {
                 "<a href=\"\(consolePath("applications", application))\">\(application)</a>",
                 "\(kind) <small>\(login["credential"]?.string ?? "")</small>",
                 "<span class=\"tag \(outcome)\">\(outcome)</span>", reason(login, application), user ?? "–",
-                .value(login["source"]), "\(login["milliseconds"]?.integer ?? 0) ms", .value(login["request"]),
+                from(login), "\(login["milliseconds"]?.integer ?? 0) ms", .value(login["request"]),
             ]
         }
         return .table(
@@ -109,6 +109,12 @@ extension Console {
             rows,
             ifEmpty: "There is none of that kind yet."
         )
+    }
+
+    /// Where a login came from, and with what.
+    private static func from(_ login: JSONObject) -> HTML {
+        let agent = login["userAgent"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
+        return "\(HTML.value(login["source"]))\(agent)"
     }
 
     /// Why a login was refused, and where that would be mended.

@@ -229,10 +229,11 @@ private struct PersonView {
             let id = session["id"]?.string ?? ""
             return [
                 "<code>\(id.prefix(8).description)</code>", .moment(session["created"]), .moment(session["lastSeen"]),
-                .moment(session["expires"]),
+                .moment(session["expires"]), .value(session["source"]), .value(session["userAgent"]),
                 visit.role >= .editor ? button("endSession", [("what", id)], "End", isGrave: true) : "–",
             ]
         }
-        return .table("Sessions", ["Session", "Opened", "Last seen", "Ends", "End it"], rows, ifEmpty: "None.")
+        let columns = ["Session", "Opened", "Last seen", "Ends", "From", "With", "End it"]
+        return .table("Sessions", columns, rows, ifEmpty: "None.")
     }
 }

@@ -114,6 +114,8 @@ extension LoginRecord {
             user: user,
             request: login.request.map { Self.kept($0, most: 100) },
             source: login.source.map { Self.kept($0, most: 100) },
+            userAgent: login.userAgent.map { Self.kept($0, most: 200) },
+            session: login.session,
             milliseconds: Int64(login.duration / .milliseconds(1))
         )
     }

@@ -18,6 +18,9 @@ package struct LoginEntry: Sendable {
     package let user: ObjectID?
     package let request: String?
     package let source: String?
+    package let userAgent: String?
+    /// The id of the session that was opened.
+    package let session: String?
     package let milliseconds: Int64
 }
 
@@ -94,7 +97,7 @@ extension Store {
         let order: Statement = "order by id \(unsafeRaw: place.direction) limit \(limit)"
         let columns = """
             id, happened, application_id, method, provider, credential, outcome, reason, cause, object_id, request, source,
-            milliseconds
+            user_agent, session, milliseconds
             """
         let statement: Statement
         if let application = filter.application {
@@ -117,6 +120,33 @@ extension Store {
             var entries: [LoginEntry] = []
             for row in result.rows { entries.append(try LoginEntry(row)) }
             return entries
+        }
+    }
+
+    /// Where sessions of a user were opened, by their ids, as far as the user's newest 1,000 rows of the log tell.
+    package func sessionOrigins(
+        of user: ObjectID,
+        in application: ApplicationID
+    ) async throws(Failure) -> [String: SessionOrigin] {
+        let result = try await query(
+            """
+            select session, source, user_agent from (
+                select id, session, source, user_agent from federation.login_log
+                where application_id = \(application.text) and object_id = \(user.uuid)
+                order by id desc limit 1000
+            ) newest
+            where session is not null order by id
+            """
+        )
+        return try read { () throws(PostgresError) in
+            var origins: [String: SessionOrigin] = [:]
+            for row in result.rows {
+                origins[try row.decode(0, as: String.self)] = SessionOrigin(
+                    source: try row.decode(1, as: String?.self),
+                    userAgent: try row.decode(2, as: String?.self)
+                )
+            }
+            return origins
         }
     }
 
@@ -234,7 +264,9 @@ extension LoginEntry {
             user: try row.decode(9, as: UUID?.self).map { ObjectID($0) },
             request: try row.decode(10, as: String?.self),
             source: try row.decode(11, as: String?.self),
-            milliseconds: try row.decode(12, as: Int64.self)
+            userAgent: try row.decode(12, as: String?.self),
+            session: try row.decode(13, as: String?.self),
+            milliseconds: try row.decode(14, as: Int64.self)
         )
     }
 }

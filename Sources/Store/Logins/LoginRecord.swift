@@ -34,6 +34,10 @@ package struct LoginRecord: Sendable, Equatable {
     package let request: String?
     /// Nil where the user was erased since, too.
     package let source: String?
+    /// Nil where the user was erased since, too.
+    package let userAgent: String?
+    /// The id of the session that was opened, as lists of sessions have it.
+    package let session: String?
     /// How long it took.
     package let milliseconds: Int64
 
@@ -49,6 +53,8 @@ package struct LoginRecord: Sendable, Equatable {
         user: ObjectID?,
         request: String?,
         source: String?,
+        userAgent: String?,
+        session: String?,
         milliseconds: Int64
     ) {
         self.application = application
@@ -62,6 +68,8 @@ package struct LoginRecord: Sendable, Equatable {
         self.user = user
         self.request = request
         self.source = source
+        self.userAgent = userAgent
+        self.session = session
         self.milliseconds = milliseconds
     }
 }

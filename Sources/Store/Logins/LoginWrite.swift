@@ -133,7 +133,7 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first?.decode(0, as: String.self) }
     }
 
-    /// Forgets some of what the log has of users who were erased: who they were and where they came from.
+    /// Forgets some of what the log has of users who were erased: who they were, where they came from and with what.
     ///
     /// Each is looked at once more later, when no instance has a login of theirs any more that it has not written.
     ///
@@ -145,7 +145,8 @@ extension Store {
                 select application_id, object_id, erased from federation.login_log_erasures
                 where due <= now() order by due limit \(limit) for update skip locked
             ), forgotten as (
-                update federation.login_log set object_id = null, source = null where id in (
+                update federation.login_log set object_id = null, source = null, user_agent = null, session = null
+                where id in (
                     select l.id from due join federation.login_log l
                         on (l.application_id, l.object_id) = (due.application_id, due.object_id)
                     limit \(limit)
@@ -197,6 +198,8 @@ extension LoginRecord {
             "reason": reason.map { .string($0.rawValue) } ?? .null, "cause": cause.map(JSONValue.string) ?? .null,
             "user": user.map { .string($0.description) } ?? .null,
             "request": request.map(JSONValue.string) ?? .null, "source": source.map(JSONValue.string) ?? .null,
+            "agent": userAgent.map(JSONValue.string) ?? .null,
+            "session": session.map(JSONValue.string) ?? .null,
             "milliseconds": .integer(milliseconds),
         ])
     }

@@ -10,7 +10,7 @@ package struct StoredPerson: Sendable {
     /// What was given, in the order of the names; one that the application has no more is among them.
     package let roles: [String]
     /// The newest first, at most 1,000; ended ones are not among them.
-    package let sessions: [Session]
+    package var sessions: [Session]
     /// From the oldest on; those that were taken away are not among them.
     package let factors: [Factor]
 
@@ -67,5 +67,6 @@ package struct StoredPerson: Sendable {
         package let created: Int64
         package let lastSeen: Int64
         package let expires: Int64
+        package var origin = SessionOrigin.unknown
     }
 }

@@ -38,7 +38,9 @@ struct OwnSessionTests {
         let listed = try await sessions(first.token)
         #expect(listed.map { $0["current"]?.bool } == [true, false])
         for session in listed {
-            #expect(session.keys == ["id", "created", "lastSeen", "expires", "provider", "current"])
+            #expect(
+                session.keys == ["id", "created", "lastSeen", "expires", "provider", "source", "userAgent", "current"]
+            )
             #expect(session["provider"]?.string == "facebook")
             let (created, expires) = (session["created"]?.integer ?? 0, session["expires"]?.integer ?? 0)
             #expect(expires - created == 30 * 86_400_000)
@@ -49,6 +51,34 @@ struct OwnSessionTests {
             "select encode(substring(sha256(sha256('\(second.token)')) for 16), 'hex')"
         )
         #expect(listed.last?["id"]?.string == known, "the name by which operators know it")
+    }
+
+    @Test("a session says from where and with what it was opened, to its user and to operators, as the log has it")
+    func origin() async throws {
+        let ann = try await deployment.newcomer()
+        let agent = "Shop/4.2 <b> (" + String(repeating: "é", count: 120) + ")"
+        let reply = try await deployment.login(ann, headers: [("User-Agent", agent)])
+        let token = try #require(JSON.object(reply.text)?["user-token"]?.string)
+        let id = try #require(JSON.object(reply.text)?["objectId"]?.string)
+        _ = try await deployment.login(ann, headers: [("User-Agent", "Tablet/1")])
+        let listed = try await eventually("the log has both") {
+            let listed = try await sessions(token)
+            return listed.allSatisfy { $0["userAgent"]?.string != nil } ? listed : nil
+        }
+        #expect(listed.count == 2 && listed.allSatisfy { $0["source"]?.string == "127.0.0.1" }, "\(listed)")
+        let kept = try #require(listed.first?["userAgent"]?.string)
+        #expect(kept.hasPrefix("Shop/4.2 <b> (é") && kept.utf8.count <= 202, "cut, and whole letters: \(kept)")
+        #expect(listed.last?["userAgent"]?.string == "Tablet/1")
+        let person = try await deployment.admin(.viewer).get("applications/demo/users/\(id)")
+        let seen = person["sessions"]?.array?.compactMap(\.object) ?? []
+        #expect(Set(seen.compactMap { $0["userAgent"]?.string }) == [kept, "Tablet/1"], "\(seen)")
+        let logins = try await deployment.admin(.viewer).get("logins?application=demo&user=\(id)")
+        let rows = logins["items"]?.array?.compactMap(\.object) ?? []
+        #expect(Set(rows.compactMap { $0["session"]?.string }) == Set(listed.compactMap { $0["id"]?.string }))
+        // What is not in the log is not known.
+        try await deployment.database.psql("delete from federation.login_log where object_id = '\(id)'")
+        let unknown = try await sessions(token)
+        #expect(unknown.allSatisfy { $0["userAgent"]?.isNull == true && $0["source"]?.isNull == true }, "\(unknown)")
     }
 
     @Test("a session that nobody used for too long, or whose time is over, is none")
