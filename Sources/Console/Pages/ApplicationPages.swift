@@ -24,6 +24,13 @@ extension Console {
         action("/console/applications/{application}/document", on: router) { visit, form in
             try await changeDocument(visit, form)
         }
+        router.get("/console/applications/{application}/document/export") { request, context in
+            try await answer(request, context) { visit in
+                let id = visit.parameter("application")
+                let document = try await visit.read(["applications", id, "document"])
+                return Page.file("\(id).json", document.indented(\.text))
+            }
+        }
     }
 
     private func applications(
@@ -140,6 +147,7 @@ extension Console {
             section: .applications,
             trail: Self.trail(of: id),
             content: """
+                <p class="actions"><a class="button" href="\(path)/export">Download it</a></p>
                 \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")\(draft?.plan.map(Self.plan) ?? "")
                 \(visit.role >= .owner ? editing : "<pre>\(text)</pre>" as HTML)
                 """,

@@ -355,7 +355,7 @@ struct ConsoleTests {
         #expect(browser.status == 400 && !browser.page.contains("<script>"))
     }
 
-    @Test("a document is shown with what it would change, and applied")
+    @Test("a document is shown with what it would change, applied, and downloaded")
     func document() async throws {
         let browser = try await deployment.browser()
         let path = "/console/applications/shop/document"
@@ -371,5 +371,13 @@ struct ConsoleTests {
         #expect(browser.page.contains("What it would change") && browser.page.contains("Shop &amp; Co &lt;b&gt;"))
         try await browser.send(formTo: path, ["do": "apply", "document": JSONValue.object(changed).text])
         #expect(browser.page.contains("<h1>Shop &amp; Co &lt;b&gt;</h1>"), "\(browser.page)")
+
+        try await browser.open(path)
+        #expect(browser.page.contains("href=\"\(path)/export\""))
+        try await browser.open("\(path)/export")
+        let file = try #require(browser.reply)
+        #expect(file.status == 200 && file.header("Content-Disposition") == "attachment; filename=\"shop.json\"")
+        #expect(JSON.object(file.text)?["name"]?.string == "Shop & Co <b>", "\(file.text)")
+        #expect(file.header("Cache-Control") == "no-store" && file.header("Content-Type") == "application/json")
     }
 }
