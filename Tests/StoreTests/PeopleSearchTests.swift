@@ -45,6 +45,29 @@ struct PeopleSearchTests {
         }
     }
 
+    @Test("a login method finds those who have it; a passkey that was taken away is none")
+    func loginMethods() async throws {
+        try await Tenant.lend { tenant in
+            var users: [ObjectID] = []
+            for _ in 0..<5 { users.append(try await tenant.insertUser()) }
+            try await tenant.link(subject: "5", to: users[0])
+            try await tenant.database.psql(
+                """
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                    values ('\(users[1])', 'ann', '', '');
+                insert into \(Tenant.schema).factors (id, object_id, kind, removed) values
+                    (gen_random_uuid(), '\(users[2])', 'passkey', null),
+                    (gen_random_uuid(), '\(users[3])', 'passkey', now()),
+                    (gen_random_uuid(), '\(users[4])', 'totp', null)
+                """
+            )
+            for (method, user) in [("facebook", users[0]), ("password", users[1]), ("passkey", users[2])] {
+                #expect(try await tenant.search { $0.provider = ProviderName(method) } == [user], "\(method)")
+            }
+            #expect(try await tenant.search { $0.provider = ProviderName("twitter") } == [])
+        }
+    }
+
     @Test("what means something in a pattern means itself", arguments: ["%", "_", "\\", "%_", "\\%"])
     func patterns(_ text: String) async throws {
         try await Tenant.lend { tenant in
