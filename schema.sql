@@ -445,9 +445,10 @@ create table if not exists federation.import_refusals (
     foreign key (application_id, file_hash) references federation.imports on delete cascade
 );
 
--- How logins went, for operators: of each what its line in the log says, for as long as FEDERATION_LOGIN_LOG_DAYS. It
--- is written behind the logins, by one instance at a time and with rising ids, so whoever reads on from an id misses no
--- row that comes later. Nothing refers to it and it refers to nothing: neither an application nor a user waits for it.
+-- How logins went, for operators: of each what its line in the log says, with what it came and which session it opened,
+-- for as long as FEDERATION_LOGIN_LOG_DAYS. It is written behind the logins, by one instance at a time and with rising
+-- ids, so whoever reads on from an id misses no row that comes later. Nothing refers to it and it refers to nothing:
+-- neither an application nor a user waits for it.
 create table if not exists federation.login_log (
     -- Milliseconds since 1970 of when it was written, times 1024, and a number: what is older has a smaller id.
     id bigint primary key,
@@ -469,9 +470,6 @@ create table if not exists federation.login_log (
     -- The id of the session that was opened, as lists of sessions have it.
     session text collate "C"
 );
--- Version 12 had neither.
-alter table federation.login_log add column if not exists user_agent text;
-alter table federation.login_log add column if not exists session text collate "C";
 create index if not exists login_log_application on federation.login_log (application_id, id);
 create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
 -- Most logins are those of users who are there already, and found without an index of their own. What the others are
@@ -516,40 +514,6 @@ create table if not exists federation.login_log_erasures (
     primary key (application_id, object_id)
 );
 create index if not exists login_log_erasures_due on federation.login_log_erasures (due);
-
--- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has
--- committed: rows become visible in the order of their ids, so that whoever reads on from an id misses none.
-create or replace function federation.write_logins(records jsonb, counts jsonb) returns void
-language plpgsql volatile as $body$
-begin
-    perform pg_advisory_xact_lock(hashtextextended('federation login log', 0));
-    with first as (
-        select greatest(
-            coalesce((select max(l.id) from federation.login_log l), 0) + 1,
-            (extract(epoch from clock_timestamp()) * 1000)::bigint * 1024
-        ) as id
-    )
-    insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
-        cause, object_id, request, source, milliseconds, user_agent, session)
-    select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
-        r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds,
-        r.agent, r.session
-    from first, rows from (jsonb_to_recordset(records) as (application text, happened bigint, method text,
-        provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
-        source text, milliseconds bigint, agent text, session text)) with ordinality
-        r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
-            milliseconds, agent, session, position);
-    insert into federation.login_counts as c
-        (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
-    select r.application, s, to_timestamp(r.minute * 60 / s * s), r.method, r.provider, r.outcome, r.reason,
-        sum(r.logins), sum(r.unlisted)
-    from jsonb_to_recordset(counts) r (application text, minute bigint, method text, provider text, outcome text,
-        reason text, logins bigint, unlisted bigint), unnest(array[60, 3600]) s
-    group by 1, 2, 3, 4, 5, 6, 7
-    on conflict (application_id, seconds, starts, method, provider, outcome, reason)
-        do update set logins = c.logins + excluded.logins, unlisted = c.unlisted + excluded.unlisted;
-end
-$body$;
 
 -- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
@@ -1192,7 +1156,7 @@ $body$;
 
 -- by itself
 
--- What reads columns that the applications have got only now.
+-- What uses columns that are there only now.
 begin;
 
 set local lock_timeout = '60s';
@@ -1259,6 +1223,44 @@ begin
         )$sql$, federation.table_name(schema_name, 'sessions'))
         into result using object_id, opened, previous, idle_seconds, most;
     return result;
+end
+$body$;
+
+-- Version 12 had neither. Behind the indexes, since whoever reads the log waits from here to the end.
+select federation.add_column('federation.login_log', 'user_agent', 'text'),
+    federation.add_column('federation.login_log', 'session', 'text collate "C"');
+
+-- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has
+-- committed: rows become visible in the order of their ids, so that whoever reads on from an id misses none.
+create or replace function federation.write_logins(records jsonb, counts jsonb) returns void
+language plpgsql volatile as $body$
+begin
+    perform pg_advisory_xact_lock(hashtextextended('federation login log', 0));
+    with first as (
+        select greatest(
+            coalesce((select max(l.id) from federation.login_log l), 0) + 1,
+            (extract(epoch from clock_timestamp()) * 1000)::bigint * 1024
+        ) as id
+    )
+    insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome, reason,
+        cause, object_id, request, source, milliseconds, user_agent, session)
+    select first.id + r.position - 1, to_timestamp(r.happened / 1000.0), r.application, r.method, r.provider,
+        r.credential, r.outcome, r.reason, r.cause, r."user", r.request, r.source, r.milliseconds,
+        r.agent, r.session
+    from first, rows from (jsonb_to_recordset(records) as (application text, happened bigint, method text,
+        provider text, credential text, outcome text, reason text, cause text, "user" uuid, request text,
+        source text, milliseconds bigint, agent text, session text)) with ordinality
+        r (application, happened, method, provider, credential, outcome, reason, cause, "user", request, source,
+            milliseconds, agent, session, position);
+    insert into federation.login_counts as c
+        (application_id, seconds, starts, method, provider, outcome, reason, logins, unlisted)
+    select r.application, s, to_timestamp(r.minute * 60 / s * s), r.method, r.provider, r.outcome, r.reason,
+        sum(r.logins), sum(r.unlisted)
+    from jsonb_to_recordset(counts) r (application text, minute bigint, method text, provider text, outcome text,
+        reason text, logins bigint, unlisted bigint), unnest(array[60, 3600]) s
+    group by 1, 2, 3, 4, 5, 6, 7
+    on conflict (application_id, seconds, starts, method, provider, outcome, reason)
+        do update set logins = c.logins + excluded.logins, unlisted = c.unlisted + excluded.unlisted;
 end
 $body$;
 

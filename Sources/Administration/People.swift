@@ -58,7 +58,7 @@ package struct UserAdministration: Sendable {
         let owner = try await owner(application)
         let person = try await person(id, of: owner)
         try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
-        return try await resource(person, of: owner)
+        return await resource(person, of: owner)
     }
 
     /// Disables or enables by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`; disabling ends all
@@ -80,7 +80,7 @@ package struct UserAdministration: Sendable {
         if !changed.isRecorded {
             try await store.recordReading(.read, of: person.user.objectID, in: owner.id, by: actor)
         }
-        return try await resource(person, of: owner)
+        return await resource(person, of: owner)
     }
 
     /// Ends one session, or all of them.
@@ -214,7 +214,7 @@ package struct UserAdministration: Sendable {
             }
         }
         if let refusal, !isRefreshed { throw refusal }
-        return try await resource(try await self.person(id, of: owner), of: owner)
+        return await resource(try await self.person(id, of: owner), of: owner)
     }
 
     /// Everything that is stored of a person, for the person: the user, its identities with what the mapping wrote, the
@@ -232,7 +232,7 @@ package struct UserAdministration: Sendable {
         let filter = AuditFilter(application: owner.id.text, target: target)
         let factors = factors(of: person, in: owner)
         let audit = try await store.audit(matching: filter, before: nil, limit: 1000)
-        return try await located(person, of: owner).export(factors, audit: audit)
+        return await located(person, of: owner).export(factors, audit: audit)
     }
 
     /// Removes a user with identities and sessions, and gives up our permissions at providers where a token is kept.
@@ -275,18 +275,14 @@ package struct UserAdministration: Sendable {
         person.factors.map { hints.shown($0, of: person.user.objectID, in: owner.id) }
     }
 
-    private func resource(_ person: StoredPerson, of owner: Application) async throws(Failure) -> Resource {
-        try await located(person, of: owner).resource(factors(of: person, in: owner))
+    private func resource(_ person: StoredPerson, of owner: Application) async -> Resource {
+        await located(person, of: owner).resource(factors(of: person, in: owner))
     }
 
-    /// A person with where the sessions were opened, as far as the log of logins tells.
-    private func located(_ person: StoredPerson, of owner: Application) async throws(Failure) -> StoredPerson {
-        guard !person.sessions.isEmpty else { return person }
+    /// A person with where the sessions were opened.
+    private func located(_ person: StoredPerson, of owner: Application) async -> StoredPerson {
         var person = person
-        let origins = try await store.sessionOrigins(of: person.user.objectID, in: owner.id)
-        for index in person.sessions.indices {
-            person.sessions[index].origin = origins[person.sessions[index].id] ?? .unknown
-        }
+        person.sessions = await store.locating(person.sessions, of: person.user.objectID, in: owner.id)
         return person
     }
 

@@ -28,7 +28,7 @@ struct LoginHistory {
             try await database.rows(
                 of: """
                     insert into federation.login_log (id, happened, application_id, method, provider, credential, outcome,
-                        reason, cause, object_id, request, source, milliseconds)
+                        reason, cause, object_id, request, source, milliseconds, user_agent, session)
                     select moment * 1024 + n % 1024, to_timestamp(moment / 1000.0), '\(Setting.application)',
                         case when n % 10 < 7 then 'provider' when n % 10 < 9 then 'password' else 'guest' end,
                         case when n % 10 < 7 then 'facebook' end,
@@ -41,7 +41,9 @@ struct LoginHistory {
                         case when outcome = 'refused' then 'Graph said that the session has been invalidated since then.' end,
                         case when outcome <> 'refused' then
                             left(lpad(to_hex(person * (4294967295 / \(users))), 8, '0') || md5(person::text), 32)::uuid end,
-                        md5(n::text), '10.' || n % 7 || '.' || n % 251 || '.' || n % 113, 20 + n % 300
+                        md5(n::text), '10.' || n % 7 || '.' || n % 251 || '.' || n % 113, 20 + n % 300,
+                        'Shop/4.' || n % 9 || ' (iPhone; iOS 26.' || n % 4 || '; Scale/3.00) CFNetwork/3826 Darwin/25.1.0',
+                        case when outcome <> 'refused' then md5((n + 1)::text) end
                     from (select n, (extract(epoch from now()) * 1000)::bigint - \(Self.month)
                                 + n * \(Self.month) / \(rows) as moment,
                             n * 7919 % \(users) as person,

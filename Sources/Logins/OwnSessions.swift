@@ -11,10 +11,8 @@ extension Sessions {
     ) async throws(Failure) -> [OwnSession] {
         let (user, token) = try await session(of: token, in: loaded)
         let application = loaded.application
-        var sessions = try await store.ownSessions(of: user.objectID, asking: token.hash, in: application)
-        let origins = try await store.sessionOrigins(of: user.objectID, in: application.id)
-        for index in sessions.indices { sessions[index].origin = origins[sessions[index].id] ?? .unknown }
-        return sessions
+        let sessions = try await store.ownSessions(of: user.objectID, asking: token.hash, in: application)
+        return await store.locating(sessions, of: user.objectID, in: application.id)
     }
 
     /// Ends all sessions of the user but the one that asks.

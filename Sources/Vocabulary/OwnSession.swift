@@ -21,8 +21,17 @@ package struct SessionOrigin: Sendable {
     }
 }
 
+/// A session of a list that tells where each was opened.
+package protocol LocatedSession: Sendable {
+    /// What it is called where it is not used.
+    var id: String { get }
+    /// Milliseconds since 1970 UTC.
+    var created: Int64 { get }
+    var origin: SessionOrigin { get set }
+}
+
 /// A session as its own user sees it.
-package struct OwnSession: Sendable {
+package struct OwnSession: LocatedSession {
     /// What the session is called where it is not used: it opens nothing.
     package let id: String
     /// Milliseconds since 1970, as all moments here.

@@ -163,9 +163,12 @@ extension AccountPages {
         let title = (session.isCurrent ? .thisSession : method).map { language($0) } ?? ""
         let fields = HTML.hidden("session", session.id) + button(.end, language)
         let form: HTML = session.isCurrent ? "" : visit.form(to: "/sessions/end", fields)
-        let origin = [session.origin.userAgent, session.origin.source].compactMap(\.self).joined(separator: ", ")
+        // The address first, and each apart: whoever logs in chooses what the other says.
+        let origin = [session.origin.source, session.origin.userAgent].compactMap(\.self).map { text -> HTML in
+            "<br><small><bdi>\(text)</bdi></small>"
+        }
         return """
-            <li><p>\(title)</p>\(origin.isEmpty ? "" : "<p><small>\(origin)</small></p>" as HTML)
+            <li><p>\(title)\(origin.joined())</p>
             <p>\(language(.begun(language.moment(session.created)))). \
             \(language(.lastUsed(language.moment(session.lastSeen))))</p>
             \(form)</li>
@@ -244,11 +247,11 @@ extension Factor {
 
 extension OwnSession {
     fileprivate var record: JSONObject {
-        [
+        let moments: JSONObject = [
             "created": .integer(created), "lastSeen": .integer(lastSeen), "expires": .integer(expires),
-            "provider": provider.map(JSONValue.string) ?? .null, "source": origin.source.map(JSONValue.string) ?? .null,
-            "userAgent": origin.userAgent.map(JSONValue.string) ?? .null,
+            "provider": provider.map(JSONValue.string) ?? .null,
         ]
+        return JSONObject(moments.members + origin.members)
     }
 }
 

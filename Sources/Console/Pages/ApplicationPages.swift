@@ -147,7 +147,7 @@ extension Console {
             section: .applications,
             trail: Self.trail(of: id),
             content: """
-                <p class="actions"><a class="button" href="\(path)/export">Download it</a></p>
+                \("<p class=\"actions\"><a class=\"button\" href=\"\(path)/export\">Download it</a></p>", if: draft == nil)
                 \(outdated, if: isOutdated)\(draft?.refusal?.alert ?? "")\(draft?.plan.map(Self.plan) ?? "")
                 \(visit.role >= .owner ? editing : "<pre>\(text)</pre>" as HTML)
                 """,

@@ -113,7 +113,7 @@ extension Console {
 
     /// Where a login came from, and with what.
     private static func from(_ login: JSONObject) -> HTML {
-        let agent = login["userAgent"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
+        let agent = login["userAgent"]?.string.map { "<br><small><bdi>\($0)</bdi></small>" as HTML } ?? ""
         return "\(HTML.value(login["source"]))\(agent)"
     }
 

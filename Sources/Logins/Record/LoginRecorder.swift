@@ -123,6 +123,9 @@ extension LoginRecord {
     /// PostgreSQL takes no NUL in a text, and a row stays small, whoever chose the text.
     private static func kept(_ text: String, most: Int) -> String {
         guard text.utf8.count > most || text.utf8.contains(0) else { return text }
-        return String(decoding: text.utf8.prefix(most).map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+        var bytes = text.utf8.prefix(most)
+        // No part of a letter stays behind: what follows would be the rest of it.
+        while bytes.endIndex < text.utf8.endIndex, text.utf8[bytes.endIndex] & 0xC0 == 0x80 { bytes.removeLast() }
+        return String(decoding: bytes.map { $0 == 0 ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 }

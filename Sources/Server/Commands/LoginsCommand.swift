@@ -102,7 +102,7 @@ struct LoginsCommand: AdministrationCommand {
         Column("METHOD", .id) { login in login["provider"]?.string.map(JSONValue.string) ?? login["method"] },
         Column("OUTCOME", .id) { login in login["reason"]?.string.map(JSONValue.string) ?? login["outcome"] },
         Column("USER", "user"), Column("SOURCE", "source"), Column("MS", "milliseconds", .id),
-        Column("REQUEST", "request"), Column("CAUSE", "cause"),
+        Column("REQUEST", "request"), Column("USER-AGENT", "userAgent"), Column("CAUSE", "cause"),
     ]
 }
 

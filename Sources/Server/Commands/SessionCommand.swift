@@ -11,7 +11,7 @@ struct SessionCommand: ParsableCommand {
 
     static let columns = [
         Column("SESSION", "id", .id), Column("CREATED", "created", .moment), Column("LAST SEEN", "lastSeen", .moment),
-        Column("EXPIRES", "expires", .moment),
+        Column("EXPIRES", "expires", .moment), Column("SOURCE", "source"), Column("USER-AGENT", "userAgent"),
     ]
 
     struct List: AdministrationCommand {

@@ -19,7 +19,7 @@ package struct LoginEntry: Sendable {
     package let request: String?
     package let source: String?
     package let userAgent: String?
-    /// The id of the session that was opened.
+    /// The id of the session that was opened; nil where none was, and where the user was erased since.
     package let session: String?
     package let milliseconds: Int64
 }
@@ -96,8 +96,8 @@ extension Store {
         let conditions = filter.conditions(place)
         let order: Statement = "order by id \(unsafeRaw: place.direction) limit \(limit)"
         let columns = """
-            id, happened, application_id, method, provider, credential, outcome, reason, cause, object_id, request, source,
-            user_agent, session, milliseconds
+            id, happened, application_id, method, provider, credential, outcome, reason, cause, object_id, request,
+            source, user_agent, session, milliseconds
             """
         let statement: Statement
         if let application = filter.application {
@@ -123,30 +123,34 @@ extension Store {
         }
     }
 
-    /// Where sessions of a user were opened, by their ids, as far as the user's newest 1,000 rows of the log tell.
-    package func sessionOrigins(
+    /// Sessions of a user with where and with what they were opened, as far as the user's newest 1,000 rows of the log
+    /// tell.
+    ///
+    /// A list of sessions is of use without: where the log cannot be read, nothing is known of any of them. A login by
+    /// a server of the application's came from that, which says nothing of the user, and one that was repeated came
+    /// first from where its session was opened.
+    package func locating<Session: LocatedSession>(
+        _ sessions: [Session],
         of user: ObjectID,
         in application: ApplicationID
-    ) async throws(Failure) -> [String: SessionOrigin] {
-        let result = try await query(
+    ) async -> [Session] {
+        guard let oldest = sessions.map(\.created).min() else { return sessions }
+        // Ids of rows are times, of another database perhaps.
+        let first = (oldest - 60_000) << 10
+        let origins = try? await query(
             """
             select session, source, user_agent from (
-                select id, session, source, user_agent from federation.login_log
-                where application_id = \(application.text) and object_id = \(user.uuid)
+                select id, method, session, source, user_agent from federation.login_log
+                where application_id = \(application.text) and object_id = \(user.uuid) and id >= \(first)
                 order by id desc limit 1000
             ) newest
-            where session is not null order by id
+            where session is not null and method <> 'server' order by id desc
             """
-        )
-        return try read { () throws(PostgresError) in
-            var origins: [String: SessionOrigin] = [:]
-            for row in result.rows {
-                origins[try row.decode(0, as: String.self)] = SessionOrigin(
-                    source: try row.decode(1, as: String?.self),
-                    userAgent: try row.decode(2, as: String?.self)
-                )
-            }
-            return origins
+        ).origins
+        return sessions.map { session in
+            var session = session
+            session.origin = origins?[session.id] ?? .unknown
+            return session
         }
     }
 
@@ -246,6 +250,22 @@ extension LoginFilter {
         if let source { conditions.append("and source = \(source)") }
         if let user { conditions.append("and object_id = \(user.uuid)") }
         return conditions
+    }
+}
+
+extension ResultSet {
+    /// Where sessions were opened, by their ids, of rows from the newest on.
+    fileprivate var origins: [String: SessionOrigin] {
+        get throws(PostgresError) {
+            var origins: [String: SessionOrigin] = [:]
+            for row in rows {
+                origins[try row.decode(0, as: String.self)] = SessionOrigin(
+                    source: try row.decode(1, as: String?.self),
+                    userAgent: try row.decode(2, as: String?.self)
+                )
+            }
+            return origins
+        }
     }
 }
 

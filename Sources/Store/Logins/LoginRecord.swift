@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// A login as the log of logins has it: what its line in the log says, for operators.
+/// A login as the log of logins has it, for operators: what its line in the log says, with what it came, and which
+/// session it opened.
 package struct LoginRecord: Sendable, Equatable {
     /// What somebody logged in by.
     package enum Method: String, Sendable, CaseIterable {
@@ -36,7 +37,7 @@ package struct LoginRecord: Sendable, Equatable {
     package let source: String?
     /// Nil where the user was erased since, too.
     package let userAgent: String?
-    /// The id of the session that was opened, as lists of sessions have it.
+    /// The id of the session that was opened, as lists of sessions have it; nil where the user was erased since, too.
     package let session: String?
     /// How long it took.
     package let milliseconds: Int64

@@ -61,7 +61,7 @@ package struct StoredPerson: Sendable {
     }
 
     /// A session; its token is nowhere, and its id is no way to it.
-    package struct Session: Sendable {
+    package struct Session: LocatedSession {
         /// The first 16 bytes of the hash of the token's hash, in hex.
         package let id: String
         package let created: Int64

@@ -342,8 +342,16 @@ struct AccountPageTests {
         let name = JSONValue.string(script).text
         let visitor = try await deployment.newcomer(#"{"email": "s.canary@example.com", "name": \#(name)}"#)
         let session = try await deployment.signIn(visitor)
+        let logged = "where object_id = '\(session.objectID)' and session is not null"
+        try await eventually("the log has the login") {
+            try await deployment.value("select count(*) from federation.login_log \(logged)") == "1"
+        }
+        try await deployment.database.psql(
+            "update federation.login_log set user_agent = 'Shop, 192.0.2.1 <img>\u{202E}' \(logged)"
+        )
         let browser = try await deployment.accountBrowser(of: session.token)
         #expect(browser.page.contains("&lt;script&gt;alert") && browser.page.contains("Facebook"), "\(browser.page)")
+        #expect(browser.page.contains("<bdi>127.0.0.1</bdi></small><br><small><bdi>Shop, 192.0.2.1 &lt;img&gt;"))
         try await deployment.database.psql(
             "update demo.sessions set provider = '<img>' where object_id = '\(session.objectID)'"
         )

@@ -115,6 +115,13 @@ struct ServerKeyTests {
             token: session.token
         )
         try expectProblem(change, "reauthentication_required")
+        // Operators see where the server is; its user, to whom that says nothing, does not.
+        let logged = "from federation.login_log where object_id = '\(ann.objectID)' and source = '127.0.0.1'"
+        try await eventually("the log has both logins") {
+            try await deployment.value("select string_agg(method, ' ' order by id) \(logged)") == "password server"
+        }
+        let listed = JSON.value(try await deployment.get("users/sessions", token: session.token).text)?.array ?? []
+        #expect(listed.map { $0.object?["source"]?.string } == [nil, "127.0.0.1"], "\(listed)")
         try expectProblem(
             try await server("POST", "users/login", #"{"objectId": "00000000-0000-0000-0000-000000000000"}"#),
             "not_found"

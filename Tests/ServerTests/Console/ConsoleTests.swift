@@ -230,6 +230,9 @@ struct ConsoleTests {
         }
     }
 
+    /// What a client says that it is.
+    private static let agent = "Shop, 192.0.2.1 <script>alert(1)</script>\u{202E}"
+
     @Test("what people and providers bring is text on every page, never markup")
     func storedScript() async throws {
         let script = #"<script>alert("x")</script><img src=x onerror='x'>"#
@@ -239,8 +242,14 @@ struct ConsoleTests {
         let user = try await deployment.signIn(ann)
         let browser = try await deployment.browser()
         let people = "/console/applications/shop/users"
+        let logged = "where object_id = '\(user.objectID)' and session is not null"
+        try await eventually("the log has the login") {
+            try await deployment.value("select count(*) from federation.login_log \(logged)") == "1"
+        }
+        try await deployment.database.psql("update federation.login_log set user_agent = '\(Self.agent)' \(logged)")
         for path in [
-            "\(people)/\(user.objectID)", "\(people)?by=name&q=\(PercentEncoding.encode(script))",
+            "\(people)/\(user.objectID)", "/console/logins?user=\(user.objectID)&application=shop",
+            "\(people)?by=name&q=\(PercentEncoding.encode(script))",
             "/console/audit?actor=\(PercentEncoding.encode(script))",
             "/console/operators/\(PercentEncoding.encode(script))",
             "/console/applications/\(PercentEncoding.encode(script))",
@@ -249,8 +258,10 @@ struct ConsoleTests {
             try await browser.open(path)
             #expect(!browser.page.contains("<script>alert") && !browser.page.contains("<img"), "\(path)")
         }
-        try await browser.open("\(people)/\(user.objectID)")
-        #expect(browser.page.contains("&lt;script&gt;alert"))
+        for path in ["\(people)/\(user.objectID)", "/console/logins?user=\(user.objectID)&application=shop"] {
+            try await browser.open(path)
+            #expect(browser.page.contains("<bdi>Shop, 192.0.2.1 &lt;script&gt;alert"), "\(path)")
+        }
         try await browser.open(Self.mapping + "?as=json")
         try await browser.send(formTo: Self.mapping, ["do": "preview", "entries": script, "profile": script])
         #expect(browser.status == 400 && !browser.page.contains("<script>alert"))
