@@ -132,7 +132,7 @@ struct AccountPageTests {
         #expect(try await deployment.send("POST", "users/account/link", "{}").status == 401)
     }
 
-    @Test("the session of a link lasts an hour, has shown what the app's has, and ends no other one")
+    @Test("the session of a link lasts an hour or as long as the app's, has shown what that has, and ends no other one")
     func linkedSession() async throws {
         let (_, session) = try await member()
         try await deployment.database.psql(
@@ -148,6 +148,15 @@ struct AccountPageTests {
         )
         #expect(facts.first == ["t", "t", "t"])
         #expect(try await deployment.isValid(session.token))
+        try await deployment.database.psql(
+            "update demo.sessions set expires = now() + interval '9 minutes' where token_hash = sha256('\(session.token)')"
+        )
+        let short = try await deployment.accountBrowser(of: session.token)
+        let ends = "select expires from demo.sessions where token_hash = sha256"
+        #expect(
+            try await deployment.value("\(ends)('\(short.session() ?? "")')")
+                == deployment.value("\(ends)('\(session.token)')")
+        )
     }
 
     @Test("another link of the same session ends the page's session before")
