@@ -481,7 +481,6 @@ create index if not exists login_log_outcomes on federation.login_log
 create index if not exists login_log_reasons on federation.login_log
     (application_id, reason, id, method, provider) where reason is not null;
 set local statement_timeout = '60s';
-drop index if exists federation.login_log_outcome, federation.login_log_reason;
 create index if not exists login_log_source on federation.login_log (application_id, source, id);
 create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
     where object_id is not null;
@@ -1226,9 +1225,29 @@ begin
 end
 $body$;
 
--- Version 12 had neither. Behind the indexes, since whoever reads the log waits from here to the end.
-select federation.add_column('federation.login_log', 'user_agent', 'text'),
-    federation.add_column('federation.login_log', 'session', 'text collate "C"');
+-- Version 12 had two other indexes and neither column. Behind the new indexes, since whoever reads the log waits from
+-- here to the end; and for a moment at a time, since whoever reads it waits behind this, and logins behind statements
+-- that wait.
+do $body$
+begin
+    perform set_config('lock_timeout', '300ms', true);
+    for attempt in 1..20 loop
+        begin
+            drop index if exists federation.login_log_outcome, federation.login_log_reason;
+            perform federation.add_column('federation.login_log', 'user_agent', 'text'),
+                federation.add_column('federation.login_log', 'session', 'text collate "C"');
+            exit;
+        exception when lock_not_available then
+            if attempt = 20 then
+                raise lock_not_available using message =
+                    'somebody holds federation.login_log for long: see who by pg_locks, and migrate again then, '
+                    'which does the rest';
+            end if;
+        end;
+        perform pg_sleep(0.1 * random());
+    end loop;
+end
+$body$;
 
 -- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has
 -- committed: rows become visible in the order of their ids, so that whoever reads on from an id misses none.

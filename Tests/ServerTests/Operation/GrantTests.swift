@@ -186,7 +186,7 @@ struct GrantTests {
             #expect(try await identity("revoked is not null and revoked_by = 'deauthorize'", dora))
             let reply = try await deployment.deliver("deletion", ann)
             #expect(reply.status == 200, "\(reply.body)")
-            // A busy service answers before it has done so.
+            // Who erases may be the work in the background, ten times a second here, for which the reply does not wait.
             try await eventually("the user is erased") { try await deployment.rowCount(of: first.objectID) == "0" }
             let page = try await deployment.get("users/oauth/facebook/deletion/\(reply.code)")
             #expect(page.status == 200)
