@@ -99,6 +99,8 @@ let package = Package(
             pkgConfig: "libqrencode",
             providers: [.apt(["libqrencode-dev"]), .brew(["qrencode"])]
         ),
+        .target(name: "CEmbeddedFiles"),
+        .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
         .target(name: "Vocabulary", swiftSettings: strict),
         .target(name: "Limiting", dependencies: ["Vocabulary", collections, nioLocks], swiftSettings: strict),
         .target(name: "Mapping", dependencies: ["Vocabulary"], swiftSettings: strict),
@@ -131,8 +133,8 @@ let package = Package(
         ),
         .target(
             name: "Passwords",
-            dependencies: ["CArgon2", "CCrypt", "Vocabulary", crypto, cryptoExtras, nioLocks],
-            resources: [.embedInCode("common-passwords.txt")],
+            dependencies: ["CArgon2", "CCrypt", "EmbeddedFiles", "Vocabulary", crypto, cryptoExtras, nioLocks],
+            exclude: ["common-passwords.txt"],
             swiftSettings: strict
         ),
         .target(name: "OneTimeCodes", dependencies: ["CQREncode", "Vocabulary", crypto], swiftSettings: strict),
@@ -145,8 +147,7 @@ let package = Package(
         .target(name: "Texting", dependencies: ["Curl", "Vocabulary", crypto], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Vocabulary", "Postgres", nioLocks, tracing],
-            resources: [.embedInCode("schema.sql")],
+            dependencies: ["EmbeddedFiles", "Vocabulary", "Postgres", nioLocks, tracing],
             swiftSettings: strict
         ),
         .target(name: "Secrets", dependencies: ["Store", "Vocabulary", crypto], swiftSettings: strict),
@@ -241,20 +242,18 @@ let package = Package(
         .target(
             name: "Backendless",
             dependencies: [
-                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Limiting",
-                "Logins", "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
+                "Accounts", "Applications", "Callbacks", "EmbeddedFiles", "Factors", "Federation", "HTTP", "KeptTokens",
+                "Limiting", "Logins", "Notifications", "Providers", "Vocabulary", httpTypes, hummingbird,
             ],
-            resources: [.embedInCode("public.json")],
             swiftSettings: strict
         ),
         .target(
             name: "API",
             dependencies: [
-                "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "Limiting", "Logins",
-                "Notifications", "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird, logging, nioCore,
-                nioLocks,
+                "Accounts", "Administration", "Applications", "EmbeddedFiles", "Factors", "Federation", "HTTP",
+                "Limiting", "Logins", "Notifications", "Providers", "Secrets", "Vocabulary", httpTypes, hummingbird,
+                logging, nioCore, nioLocks,
             ],
-            resources: [.embedInCode("management.json"), .embedInCode("application.schema.json")],
             swiftSettings: strict
         ),
         .target(
@@ -321,8 +320,9 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Administration", "Applications", "Backendless", "Curl", "Facebook", "Federation", "HTTP",
-                "Mapping",
+                "API", "Administration", "Applications", "Backendless", "Curl", "EmbeddedFiles", "Facebook",
+                "Federation",
+                "HTTP", "Mapping",
                 "Postgres", "Providers", "Secrets", "Server", "Store", "TestSupport", "Upstream",
                 "Vocabulary",
                 argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes,

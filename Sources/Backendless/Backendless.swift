@@ -7,6 +7,7 @@
 // It must not know another protocol, the administration, SQL, Graph or mappings: it sees HTTP and the use cases.
 // Nothing but Server, which wires it, imports it.
 package import Applications
+import EmbeddedFiles
 package import Federation
 package import HTTP
 package import Hummingbird
@@ -57,7 +58,7 @@ package struct Backendless: ClientProtocol {
 
     package func mount(on router: Router<APIContext>, refusals: RefusalLog) {
         // The document of docs/openapi/; a test holds it to the routes.
-        router.get("/openapi.json") { _, _ in Response.json(PackageResources.public_json) }
+        router.get("/openapi.json") { _, _ in Response.json(EmbeddedFiles.publicOpenAPI) }
         let routes = ApplicationRoutes(
             router: router,
             directory: directory,

@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import Vocabulary
 
 /// The passwords that people choose most, in lower case.
@@ -7,7 +8,7 @@ import Vocabulary
 /// people get past a minimum by writing one behind the other: so a password is common when up to three of them make it
 /// up.
 struct CommonPasswords: Sendable {
-    static let shared = CommonPasswords(list: PackageResources.common_passwords_txt)
+    static let shared = CommonPasswords(list: EmbeddedFiles.commonPasswords)
 
     private let entries: Set<[UInt8]>
     private let longest: Int

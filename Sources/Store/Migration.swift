@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import FoundationEssentials
 import Postgres
 package import Vocabulary
@@ -41,7 +42,7 @@ extension Store {
     ///     and it is set for that alone: a pooler may have another session for the next.
     /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(to connection: PostgresConnection, of deployment: UUID? = nil) async throws {
-        var script = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+        var script = String(decoding: EmbeddedFiles.schema, as: UTF8.self)
         if let deployment {
             guard let begin = script.firstRange(of: "\nbegin;\n") else {
                 throw Failure(.internal, "schema.sql has no first transaction.")

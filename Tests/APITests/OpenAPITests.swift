@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
@@ -111,7 +112,7 @@ struct OpenAPITests {
         #expect(reply.status == 200)
         #expect(reply.headers[.contentType] == "application/json")
         #expect(reply.text == (try OpenAPIDocument.text("public")))
-        #expect(OpenAPI.management == Array(try OpenAPIDocument.text("management").utf8))
+        #expect(EmbeddedFiles.managementOpenAPI == Array(try OpenAPIDocument.text("management").utf8))
     }
 
     @Test("docs/administration.md lists every administrative route with its role")

@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import HTTPTypes
 import TestSupport
 import Testing
@@ -170,7 +171,7 @@ struct RequestTests {
     func openAPI() async throws {
         try await Operators.lend { operators in
             let reply = try await operators.send(.get, "openapi.json", as: .viewer)
-            #expect(Array(reply.text.utf8) == OpenAPI.management)
+            #expect(Array(reply.text.utf8) == EmbeddedFiles.managementOpenAPI)
         }
     }
 }

@@ -52,7 +52,7 @@ struct LayeringTests {
         #expect(own("OneTimeCodes") == ["Vocabulary"])
         #expect(own("Mailing") == ["Curl", "Vocabulary"])
         #expect(own("Texting") == ["Curl", "Vocabulary"])
-        #expect(own("Store") == ["Vocabulary", "Postgres"])
+        #expect(own("Store") == ["EmbeddedFiles", "Postgres", "Vocabulary"])
         let below: Set = ["Applications", "Secrets", "Store", "Vocabulary"]
         #expect(own("Secrets") == ["Store", "Vocabulary"])
         #expect(own("Applications") == ["Limiting", "Mapping", "Providers", "Secrets", "Store", "Vocabulary"])
@@ -89,15 +89,14 @@ struct LayeringTests {
         #expect(own("HTTP") == ["Limiting", "Vocabulary"])
         #expect(
             own("Backendless") == [
-                "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "KeptTokens", "Limiting",
-                "Logins",
-                "Notifications", "Providers", "Vocabulary",
+                "Accounts", "Applications", "Callbacks", "EmbeddedFiles", "Factors", "Federation", "HTTP", "KeptTokens",
+                "Limiting", "Logins", "Notifications", "Providers", "Vocabulary",
             ]
         )
         #expect(
             own("API") == [
-                "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "Limiting", "Logins",
-                "Notifications", "Providers", "Secrets", "Vocabulary",
+                "Accounts", "Administration", "Applications", "EmbeddedFiles", "Factors", "Federation", "HTTP",
+                "Limiting", "Logins", "Notifications", "Providers", "Secrets", "Vocabulary",
             ]
         )
         #expect(own("Observability") == ["Curl", "Vocabulary"])

@@ -4,6 +4,7 @@
 enum ModuleRules {
     /// Everything that the sources of a module may import: modules of ours, libraries, and the system's.
     static let allowed: [String: Set<String>] = [
+        "EmbeddedFiles": ["CEmbeddedFiles"],
         "Vocabulary": ["FoundationEssentials", "Swift"],
         "Limiting": ["DequeModule", "NIOConcurrencyHelpers", "Vocabulary"],
         "Mapping": ["Vocabulary"],
@@ -19,12 +20,15 @@ enum ModuleRules {
         "Facebook": provider.union(["Metrics", "SignedTokens"]),
         "Twitter": provider,
         "Passwords": [
-            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
+            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "EmbeddedFiles", "Glibc", "NIOConcurrencyHelpers", "Swift",
+            "Vocabulary",
         ],
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
         "Texting": ["Crypto", "Curl", "FoundationEssentials", "Vocabulary"],
-        "Store": ["FoundationEssentials", "NIOConcurrencyHelpers", "Postgres", "Tracing", "Vocabulary"],
+        "Store": [
+            "EmbeddedFiles", "FoundationEssentials", "NIOConcurrencyHelpers", "Postgres", "Tracing", "Vocabulary",
+        ],
         "Secrets": ["Crypto", "FoundationEssentials", "Store", "Vocabulary"],
         "Applications": [
             "Crypto", "FoundationEssentials", "Limiting", "Logging", "Mapping", "NIOConcurrencyHelpers", "Providers",
@@ -65,9 +69,9 @@ enum ModuleRules {
         ],
         "Backendless": clientProtocol,
         "API": [
-            "Accounts", "Administration", "Applications", "Factors", "Federation", "HTTP", "HTTPTypes", "Hummingbird",
-            "Limiting", "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications", "Providers",
-            "Secrets", "Vocabulary",
+            "Accounts", "Administration", "Applications", "EmbeddedFiles", "Factors", "Federation", "HTTP", "HTTPTypes",
+            "Hummingbird", "Limiting", "Logging", "Logins", "NIOConcurrencyHelpers", "NIOCore", "Notifications",
+            "Providers", "Secrets", "Vocabulary",
         ],
         "Console": [
             "API", "Crypto", "FoundationEssentials", "HTTP", "HTTPTypes", "Hummingbird", "NIOCore", "Vocabulary",
@@ -113,8 +117,8 @@ enum ModuleRules {
 
     /// What the room of a protocol of clients may import: nothing above it, and no other protocol.
     static let clientProtocol: Set<String> = [
-        "Accounts", "Applications", "Callbacks", "Factors", "Federation", "HTTP", "HTTPTypes", "Hummingbird",
-        "KeptTokens", "Limiting", "Logins", "Notifications", "Providers", "Vocabulary",
+        "Accounts", "Applications", "Callbacks", "EmbeddedFiles", "Factors", "Federation", "HTTP", "HTTPTypes",
+        "Hummingbird", "KeptTokens", "Limiting", "Logins", "Notifications", "Providers", "Vocabulary",
     ]
 
     /// The rooms of protocols of clients.
@@ -126,7 +130,8 @@ enum ModuleRules {
     /// The modules of the service, without the executable that wires them.
     static let service: Set<String> = [
         "API", "Accounts", "Administration", "Applications", "Backendless", "Callbacks", "Console", "Curl", "Deletions",
-        "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing",
+        "EmbeddedFiles", "Facebook", "Factors", "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins",
+        "Mailing",
         "Maintenance", "Mapping", "Notifications", "Observability", "OneTimeCodes", "Passwords", "Postgres",
         "Providers", "Secrets", "SignedTokens", "Store", "Texting", "Twitter", "Upstream", "Vocabulary", "WebAuthn",
     ]

@@ -1,4 +1,5 @@
 import Administration
+import EmbeddedFiles
 import HTTPTypes
 import Vocabulary
 
@@ -40,10 +41,10 @@ extension AdministrationRoute {
             .value(call.administration.operators.describe(call.caller.calling))
         },
         .init(.get, "openapi.json", .viewer, factor: .none) { _ in
-            .text(OpenAPI.management)
+            .text(EmbeddedFiles.managementOpenAPI)
         },
         .init(.get, "application.schema.json", .viewer) { _ in
-            .text(PackageResources.application_schema_json)
+            .text(EmbeddedFiles.applicationSchema)
         },
     ]
 }
