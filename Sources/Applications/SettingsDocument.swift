@@ -87,6 +87,7 @@ package enum SettingsDocument {
                 settings.hostNames = problems.texts(value, at: place, most: mostHostNames) { text in
                     isHostName(text) ? nil : "must be a DNS name in lower case without port, like users.example.com"
                 }
+            case "newUsers": problems.take(value, at: place, into: &settings.newUsers)
             case "registration": settings.registration = registration(value, at: place, problems: &problems)
             case "roles":
                 settings.roles = problems.texts(value, at: place, most: mostRoles) { roleProblem($0) }
@@ -127,6 +128,7 @@ package enum SettingsDocument {
             "tokens": settings.tokens.document,
             "allowedOrigins": .array(settings.allowedOrigins.map(JSONValue.string)),
             "hostNames": .array(settings.hostNames.map(JSONValue.string)),
+            "newUsers": .string(settings.newUsers.rawValue),
             "registration": .object([
                 "enabled": .bool(settings.registration.enabled),
                 "confirmEmail": .bool(settings.registration.confirmEmail),

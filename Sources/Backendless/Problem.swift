@@ -59,7 +59,7 @@ struct Problem: ErrorTable {
         case .loginIncomplete: (3006, .badRequest)
         case .tooManyAttempts: (3036, .tooManyRequests)
         case .emailUnconfirmed: (3087, .forbidden)
-        case .registrationDisabled: (3009, .forbidden)
+        case .registrationDisabled, .newUsersClosed: (3009, .forbidden)
         case .passwordMissing: (3011, .badRequest)
         case .passwordNotAllowed: (8160, .unprocessableContent)
         case .propertyMissing: (3012, .badRequest)

@@ -64,11 +64,11 @@ package struct RefusalLog: Sendable {
 
     private static let refusals: Set<Failure.Reason> = [
         .unknownApplication, .credentialInvalid, .credentialExpired, .credentialRevoked, .credentialReplayed,
-        .userActionRequired, .loginCancelled, .loginStateInvalid, .callbackRefused, .permissionMissing, .sessionInvalid,
-        .accountDisabled, .loginInvalid, .tooManyAttempts, .emailUnconfirmed, .registrationDisabled, .notOwnRecord,
-        .reauthenticationRequired, .guestInvalid, .linkInvalid, .roleAssignmentForbidden, .objectLoginForbidden,
-        .serverKeyRequired, .queryForbidden, .creationForbidden, .deletionForbidden, .operatorTokenInvalid,
-        .operatorForbidden, .rateLimited, .secondFactorRequired, .secondFactorEnrolmentRequired, .secondFactorInvalid,
-        .pendingSignInInvalid, .factorReauthenticationRequired,
+        .userActionRequired, .loginCancelled, .loginStateInvalid, .callbackRefused, .permissionMissing,
+        .sessionInvalid, .accountDisabled, .loginInvalid, .tooManyAttempts, .emailUnconfirmed, .registrationDisabled,
+        .newUsersClosed, .notOwnRecord, .reauthenticationRequired, .guestInvalid, .linkInvalid,
+        .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired, .queryForbidden, .creationForbidden,
+        .deletionForbidden, .operatorTokenInvalid, .operatorForbidden, .rateLimited, .secondFactorRequired,
+        .secondFactorEnrolmentRequired, .secondFactorInvalid, .pendingSignInInvalid, .factorReauthenticationRequired,
     ]
 }

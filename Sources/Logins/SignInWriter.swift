@@ -77,11 +77,14 @@ package struct SignInWriter: Sendable {
     ) async throws(Failure) -> StatementOutcome<WrittenSignIn> {
         let application = attempt.loaded.application
         if !plan.mapping.newDynamicNames.isEmpty {
-            // A login that is put off leaves nothing, and names are kept in a statement of their own. Only what is
-            // linked to a user's own session is never put off.
+            // A login that is refused or put off leaves nothing, and names are kept in a statement of their own. Only
+            // what is linked to a user's own session is never put off.
             if login.factor == nil, linking?.isOfSession != true {
                 let device = attempt.request.client.deviceHash
                 let identity = login.result.person.identity
+                if application.settings.newUsers == .closed, try await !store.isKnown(identity, in: application) {
+                    try application.requireNewUsers()
+                }
                 if let demand = try await store.factorDemand(of: identity, deviceHash: device, in: application) {
                     throw demand
                 }

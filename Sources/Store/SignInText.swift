@@ -81,6 +81,7 @@ struct SignInText {
                     then \(Self.word(.disabled))
                 """
             ]
+        if isClosed { refusals.append("when not exists (select from known) then \(Self.word(.closed))") }
         if room != nil {
             refusals.append("when (select room.room from room) is false then \(Self.word(.excess))")
         }
@@ -96,6 +97,8 @@ struct SignInText {
             from (select) one left join person on true left join previous on true
             """
     }
+
+    private var isClosed: Bool { application.settings.newUsers == .closed }
 
     private var room: SQL<SignInWrite>? { ending.room(of: "before") }
 
@@ -156,8 +159,7 @@ struct SignInText {
                 from (select) one left join before on true
                 where before.status is distinct from 'DISABLED'
                     and (
-                        before.status is not null
-                        or not \(isBanned) and not \(wasThere)
+                        before.status is not null\(mayBeNew)
                     )\(conditions)
                 on conflict (provider, provider_app, subject) do update set
                     last_used = now(), revoked = null, revoked_by = null,
@@ -198,6 +200,11 @@ struct SignInText {
             where kind = 'banned' and hash = \(.banHash) and expires > now()
         )
         """
+    }
+
+    /// What lets somebody in who is no user yet.
+    private var mayBeNew: SQL<SignInWrite> {
+        isClosed ? "" : "\n            or not \(isBanned) and not \(wasThere)"
     }
 
     private var wasThere: SQL<SignInWrite> {

@@ -151,7 +151,21 @@ extension Store {
     )
 }
 
+extension Application {
+    /// Refuses whoever would become a user, where clients may make none.
+    ///
+    /// - Throws: `new_users_closed`.
+    package func requireNewUsers() throws(Failure) {
+        guard settings.newUsers == .open else { throw .newUsersClosed }
+    }
+}
+
 extension Failure {
+    fileprivate static let newUsersClosed = Failure(
+        .newUsersClosed,
+        "This app takes no new users. Log in with an account that exists, or ask the operator of the app for one."
+    )
+
     package static let credentialReplayed = Failure(
         .credentialReplayed,
         "This ID token has been used already, and it counts once. Log in with the provider again."
@@ -165,6 +179,8 @@ extension SignInStatement.Refusal {
             Store.accountDisabled
         case .excess:
             application.settings.excessLogin
+        case .closed:
+            .newUsersClosed
         case .replayed:
             .credentialReplayed
         case .ended:
@@ -211,7 +227,8 @@ extension PropertyValue {
 /// round trip.
 ///
 /// How it reads, CTE by CTE:
-/// - `known`: the identity as it was when the statement began, for the values that the mapping wrote last;
+/// - `known`: the identity as it was when the statement began, for the values that the mapping wrote last. Without one
+///   the login is refused where the application takes no new users;
 /// - `before`: the user as it is now, locked, and what the mapping makes of it: what follows decides by these values
 ///   alone, so a user who is disabled or edited meanwhile is seen by all parts or by none. `identity` waits for the
 ///   lock: whoever deletes a user locks it first and its identities after that, and who locks in another order ends in
@@ -353,6 +370,8 @@ package struct SignInStatement: Sendable {
         case ended
         /// The user has as many sessions as the application allows, and they stay.
         case excess
+        /// The identity is nobody's, and the application takes no new users.
+        case closed
     }
 }
 

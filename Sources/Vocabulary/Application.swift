@@ -74,6 +74,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var allowedOrigins: [String] = []
     /// Names of hosts whose path `/api` is this application's (docs/api.md#base-url), in lower case.
     package var hostNames: [String] = []
+    /// Whether clients may make new users.
+    package var newUsers = NewUsers.open
     /// Accounts that people make for themselves, without a provider.
     package var registration = Registration()
     /// The roles that users can be given, besides those that the system gives.

@@ -58,6 +58,7 @@ package struct Failure: Error, Sendable {
         case tooManyAttempts = "too_many_attempts"
         case emailUnconfirmed = "email_unconfirmed"
         case registrationDisabled = "registration_disabled"
+        case newUsersClosed = "new_users_closed"
         case passwordMissing = "password_missing"
         case passwordNotAllowed = "password_not_allowed"
         case propertyMissing = "property_missing"

@@ -9,6 +9,16 @@ package struct PasswordRules: Sendable, Equatable {
     package init() {}
 }
 
+/// Whether clients may make new users, by whichever way in: a provider, a password, or as guests.
+///
+/// Servers, imports and operators may, whatever is set.
+package enum NewUsers: String, Sendable, CaseIterable {
+    /// Everybody may become a user.
+    case open
+    /// Nobody may; those who are users go on logging in.
+    case closed
+}
+
 /// What a session must have shown before the password or the e-mail address changes by it.
 package enum ReauthenticationRule: String, Sendable, CaseIterable {
     /// That its person was authenticated within the last minutes, or the password.

@@ -35,6 +35,7 @@ struct DocumentProblemTests {
             (#"{"application":"a","settings":{"mostSessions":"2"}}"#, ["/settings/mostSessions"]),
             (#"{"application":"a","settings":{"tokens":true}}"#, ["/settings/tokens"]),
             (#"{"application":"a","settings":{"excessLogins":"end"}}"#, ["/settings/excessLogins"]),
+            (#"{"application":"a","settings":{"newUsers":"Closed"}}"#, ["/settings/newUsers"]),
             (#"{"application":"a","settings":{"identityProperty":7}}"#, ["/settings/identityProperty"]),
             (#"{"application":"a","settings":{"identityProperty":"login"}}"#, ["/settings/identityProperty"]),
             (

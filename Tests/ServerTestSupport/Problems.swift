@@ -48,7 +48,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "login_incomplete": (3006, 400),
     "too_many_attempts": (3036, 429),
     "email_unconfirmed": (3087, 403),
-    "registration_disabled": (3009, 403),
+    "registration_disabled": (3009, 403), "new_users_closed": (3009, 403),
     "password_missing": (3011, 400),
     "password_not_allowed": (8160, 422),
     "property_missing": (3012, 400),

@@ -45,7 +45,7 @@ struct GoldenStatementTests {
     /// The variants of a login.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
         case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, mostSessions,
-            refused, refusedOnce, secondFactor, finishing, enrolling
+            refused, refusedOnce, secondFactor, finishing, enrolling, closed
 
         var testDescription: String { rawValue }
 
@@ -64,6 +64,7 @@ struct GoldenStatementTests {
             case .exchangedToken: return try make(tokens: .exchanged, use: .once)
             case .lastLoginWins: return try make { $0.multipleLogins = false }
             case .mostSessions: return try make { $0.mostSessions = 5 }
+            case .closed: return try make { $0.newUsers = .closed }
             case .refused: return try make { ($0.mostSessions, $0.excessLogins) = (5, .refuse) }
             case .secondFactor:
                 return try make { settings in

@@ -61,8 +61,8 @@ package struct Registrations: Sendable {
     ///   - loaded: The application.
     ///   - logger: Of the request.
     /// - Returns: The user, and what was not taken of the record.
-    /// - Throws: `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`,
-    ///   `login_taken`, `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`,
+    /// - Throws: `new_users_closed`, `registration_disabled`, `password_missing`, `login_missing`, `email_invalid`,
+    ///   `password_not_allowed`, `login_taken`, `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`,
     ///   `guest_invalid`, `rate_limited`, `too_many_attempts` and their like; nothing is written then.
     package func register(
         _ record: UserRecord,
@@ -147,7 +147,7 @@ package struct Registrations: Sendable {
 
     /// Makes a guest, who has no way back in but the session that this opens.
     ///
-    /// - Throws: `registration_disabled`; `property_missing` where a guest would lack a required property.
+    /// - Throws: `new_users_closed`, `registration_disabled`; `property_missing` where a guest would lack a required property.
     package func registerGuest(
         from source: RequestSource,
         in loaded: LoadedApplication,
@@ -222,6 +222,7 @@ package struct Registrations: Sendable {
 
 extension Application {
     fileprivate func requireRegistration() throws(Failure) {
+        try requireNewUsers()
         guard settings.registration.enabled else {
             throw Failure(.registrationDisabled, "This app takes no new accounts. Log in with one that exists.")
         }

@@ -63,7 +63,7 @@ extension Console {
                     id: "passwords",
                     title: "Registration and passwords",
                     members: [
-                        "registration", "identityProperty", "passwords", "lock", "reauthentication",
+                        "newUsers", "registration", "identityProperty", "passwords", "lock", "reauthentication",
                         "tellUnknownLogins",
                     ]
                 ),

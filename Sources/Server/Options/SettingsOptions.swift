@@ -22,6 +22,7 @@ enum Setting: String, ExpressibleByArgument, CaseIterable, Sendable {
     case tokens
     case allowedOrigins
     case hostNames
+    case newUsers
     case registration
     case roles
     case collection
@@ -105,6 +106,9 @@ struct SettingsOptions: ParsableArguments {
     )
     var hostNames: [String] = []
 
+    @Option(help: ArgumentHelp("Whether clients may make new users, by whichever way in.", valueName: "rule"))
+    var newUsers: NewUsers?
+
     @Flag(inversion: .prefixedNo, help: "People may register with a password, and come as guests.")
     var registration: Bool?
 
@@ -157,6 +161,7 @@ struct SettingsOptions: ParsableArguments {
             Setting.tokens.rawValue: tokenSettings,
             Setting.allowedOrigins.rawValue: Self.list(allowedOrigins),
             Setting.hostNames.rawValue: Self.list(hostNames),
+            Setting.newUsers.rawValue: newUsers.map { .string($0.rawValue) },
             Setting.registration.rawValue: registrationDocument,
             Setting.roles.rawValue: Self.list(roles),
             Setting.collection.rawValue: rights.isEmpty

@@ -17,6 +17,7 @@ extension UndeclaredProperties: ExpressibleByArgument {}
 extension OffsetlessTimes: ExpressibleByArgument {}
 extension ClientKeyRight: ExpressibleByArgument {}
 extension ExcessLogins: ExpressibleByArgument {}
+extension NewUsers: ExpressibleByArgument {}
 extension ReauthenticationRule: ExpressibleByArgument {}
 extension ImportSource: ExpressibleByArgument {}
 extension LoginRecord.Method: ExpressibleByArgument {}

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Postgres
-import Vocabulary
+package import Vocabulary
 
 extension IdentityKey {
     /// An identity as tables have it; nil for texts that this program could not have written.
@@ -23,6 +23,19 @@ extension IdentityKey {
     /// The condition on a row of `identities`, or of a table with the same columns.
     var condition: Statement {
         "provider = \(provider.text) and provider_app = \(app.text) and subject = \(subject.text)"
+    }
+}
+
+extension Store {
+    /// Whether the identity is a user's.
+    ///
+    /// - Throws: `store_unavailable` and its like.
+    package func isKnown(_ identity: IdentityKey, in application: Application) async throws(Failure) -> Bool {
+        let result = try await query(
+            "select exists (select from \(identifier: application.schema).identities where \(identity.condition))",
+            of: application
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) } == true
     }
 }
 

@@ -92,6 +92,7 @@ extension PostgresConnection {
         }
         guard try await !isBanned(write.banHash, schema: application.schema) else { throw Store.accountDisabled }
         try linking.requireAuthentication(of: user)
+        if user.status == .guest { try application.requireNewUsers() }
         let inserted = try await query(
             """
             insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)

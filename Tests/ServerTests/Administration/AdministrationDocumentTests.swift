@@ -11,7 +11,7 @@ private let full = """
      "settings": {"clientMapping": false, "dynamicProperties": true, "undeclaredProperties": "drop", "offsetlessTimes": "utc", "sessionIdleSeconds": 3600, "sessionAbsoluteSeconds": 7200,
       "multipleLogins": false, "mostSessions": 5, "excessLogins": "refuse", "banDays": 365, "passwords": {"fewestCharacters": 14},
       "reauthentication": "session", "lock": {"failures": 10, "seconds": 600}, "tellUnknownLogins": true, "clientKeys": ["findByRole"], "identityProperty": "zebra", "tokens": {"enabled": true, "seconds": 60, "audience": "orders"},
-      "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"]},
+      "allowedOrigins": ["https://a.example", "http://localhost:3000"], "hostNames": ["a.example"], "newUsers": "closed"},
      "keys": [{"label": "ios", "key": {"env": "API_KEY"}}, {"label": "web ü", "key": {"env": "OTHER_KEY"}}],
      "providers": {"facebook": {"enabled": true, "graphVersion": "v24.0", "proof": "classic",
        "apps": [{"appId": "2345678901", "appSecret": {"env": "SECRET_2"}}, {"appId": "1234567890", "appSecret": {"env": "SECRET_1"}}],
