@@ -119,22 +119,22 @@ struct UserEraseCommand: AdministrationCommand {
         if let report, file.isFile(at: report) {
             throw Exit.saying("\(report): is the list that is read; name another one", Exit.cannotCreate)
         }
-        let report = try report.map { try NewFile($0, instead: "leave --report out") }
+        let told = try report.map { try NewFile($0, instead: "leave --report out") }
         var progress = Progress("ids", isShown: true)
         var done = 0
         let counts: [ErasedID.Outcome: Int]
         do {
             counts = try await lists.run(list, isDryRun: dryRun, by: actor) { erased in
-                try report?.write(Self.line(erased) + "\n")
+                try told?.write(Self.line(erased) + "\n")
                 done += 1
                 progress.show(done)
             }
             progress.end()
-            try report?.keep()
+            try told?.keep()
         } catch {
             progress.end()
             // What was erased stays so: what is known of it is kept.
-            if done > 0 { try report?.keep() } else { report?.discard() }
+            if done > 0 { try told?.keep() } else { told?.discard() }
             throw error
         }
         try show(counts, ids: count)
