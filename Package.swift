@@ -196,7 +196,7 @@ let package = Package(
         ),
         .target(
             name: "Deletions",
-            dependencies: ["Applications", "KeptTokens", "Providers", "Store", "Vocabulary", logging],
+            dependencies: ["Applications", "KeptTokens", "Providers", "Secrets", "Store", "Vocabulary", logging],
             swiftSettings: strict
         ),
         .target(
@@ -217,7 +217,7 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Applications", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
+                "Applications", "Deletions", "Factors", "Import", "KeptTokens", "Mailing", "Mapping", "Notifications",
                 "Observability", "Passwords", "Providers", "Secrets", "Store", "Vocabulary", crypto, logging,
             ],
             swiftSettings: strict

@@ -43,6 +43,38 @@ $body$;
 
 create or replace function federation.schema_version() returns integer language sql immutable as 'select 13';
 
+-- Adds a column, an index or a trigger unless it is there. IF NOT EXISTS and OR REPLACE lock the table before they
+-- look: -- logins would wait, and a transaction that has locked another table already would deadlock.
+create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
+language plpgsql as $body$
+begin
+    if not exists (
+        select from pg_attribute
+        where attrelid = table_name::regclass and attname = column_name and not attisdropped
+    ) then
+        execute format('alter table %s add column %I %s', table_name, column_name, definition);
+    end if;
+end
+$body$;
+
+create or replace function federation.add_index(index_name text, definition text, kind text default 'index')
+returns void language plpgsql as $body$
+begin
+    if to_regclass(format('federation.%I', index_name)) is null then
+        execute format('create %s %I %s', kind, index_name, definition);
+    end if;
+end
+$body$;
+
+create or replace function federation.add_trigger(table_name text, trigger_name text, event text, definition text)
+returns void language plpgsql as $body$
+begin
+    if not exists (select from pg_trigger where tgrelid = table_name::regclass and tgname = trigger_name) then
+        execute format('create trigger %I %s on %s %s', trigger_name, event, table_name, definition);
+    end if;
+end
+$body$;
+
 -- One row that every change of configuration raises: instances look at it to learn that their copy is old.
 create table if not exists federation.configuration (
     only_row boolean primary key default true check (only_row),
@@ -58,9 +90,10 @@ begin
 end
 $body$;
 
-create or replace trigger configuration_is_announced
-    after update on federation.configuration
-    for each row execute function federation.announce_configuration();
+select federation.add_trigger(
+    'federation.configuration', 'configuration_is_announced',
+    'after update', 'for each row execute function federation.announce_configuration()'
+);
 
 create table if not exists federation.applications (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$'),
@@ -76,11 +109,14 @@ create table if not exists federation.applications (
     updated timestamptz
 );
 -- The revision of federation.configuration at the last change of anything that belongs to the application.
-alter table federation.applications add column if not exists revision bigint not null default 1;
+select federation.add_column('federation.applications', 'revision', 'bigint not null default 1');
 
 -- The environment variable that leads to the database which the application's schema is in; null when it is this one.
-alter table federation.applications add column if not exists database text collate "C"
-    check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_');
+select federation.add_column(
+    'federation.applications', 'database',
+    $$text collate "C"
+        check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_')$$
+);
 
 -- Which deployment this database is of. In an application's own database `main` is false and the id that of the
 -- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
@@ -106,7 +142,7 @@ create table if not exists federation.api_keys (
 );
 
 -- Whether the key is a server's: it may do what concerns other users than the session's own.
-alter table federation.api_keys add column if not exists server boolean not null default false;
+select federation.add_column('federation.api_keys', 'server', 'boolean not null default false');
 
 -- One row for each provider that an application uses. The options are what else its operator decides: see
 -- docs/administration.md.
@@ -116,7 +152,7 @@ create table if not exists federation.provider_settings (
     enabled boolean not null,
     primary key (application_id, provider)
 );
-alter table federation.provider_settings add column if not exists options jsonb not null default '{}';
+select federation.add_column('federation.provider_settings', 'options', $$jsonb not null default '{}'$$);
 
 -- What was Facebook's alone is among the options of every provider.
 do $body$
@@ -144,8 +180,11 @@ end
 $body$;
 
 -- What the provider is, where its name does not say that.
-alter table federation.provider_settings
-    add column if not exists kind text collate "C" check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$');
+select federation.add_column(
+    'federation.provider_settings', 'kind',
+    $$text collate "C"
+        check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$')$$
+);
 
 -- Of which kind a provider's name is, for ever: identities outlast the settings, and those of another kind are other
 -- people.
@@ -167,9 +206,10 @@ begin
 end
 $body$;
 
-create or replace trigger provider_kind_is_remembered
-    after insert or update of kind on federation.provider_settings
-    for each row execute function federation.remember_provider_kind();
+select federation.add_trigger(
+    'federation.provider_settings', 'provider_kind_is_remembered',
+    'after insert or update of kind', 'for each row execute function federation.remember_provider_kind()'
+);
 
 -- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master
 -- key secret_key_id; its associated data name this table, the application, the row and the column.
@@ -199,7 +239,7 @@ end
 $body$;
 
 -- Which of the configurations that the operator made at the provider the app's login dialog follows.
-alter table federation.provider_apps add column if not exists config_id text check (config_id ~ '^[0-9]{1,32}$');
+select federation.add_column('federation.provider_apps', 'config_id', $$text check (config_id ~ '^[0-9]{1,32}$')$$);
 
 -- Revisions of mappings; one of them is active.
 create table if not exists federation.mappings (
@@ -212,9 +252,10 @@ create table if not exists federation.mappings (
     primary key (application_id, provider, revision)
 );
 -- Who made the revision; unknown for those from before this was kept.
-alter table federation.mappings add column if not exists author text;
-create unique index if not exists mappings_one_active
-    on federation.mappings (application_id, provider) where active;
+select federation.add_column('federation.mappings', 'author', 'text');
+select federation.add_index(
+    'mappings_one_active', 'on federation.mappings (application_id, provider) where active', 'unique index'
+);
 
 -- The declared properties of an application's users: each is a column of its users table.
 create table if not exists federation.properties (
@@ -228,13 +269,16 @@ create table if not exists federation.properties (
     primary key (application_id, name)
 );
 -- Who sees it in replies: the user, other users as well, or servers alone.
-alter table federation.properties add column if not exists
-    visible_to text not null default 'self' check (visible_to in ('self', 'users', 'server'));
+select federation.add_column(
+    'federation.properties', 'visible_to',
+    $$text not null default 'self'
+        check (visible_to in ('self', 'users', 'server'))$$
+);
 
 -- Whether the column has an index of its own, which the service builds in the background, and what stood in the way of
 -- that last.
-alter table federation.properties add column if not exists indexed boolean not null default false;
-alter table federation.properties add column if not exists index_problem text;
+select federation.add_column('federation.properties', 'indexed', 'boolean not null default false');
+select federation.add_column('federation.properties', 'index_problem', 'text');
 
 -- Searches of users that took long, by the application and the properties that an index of one of would have served;
 -- bounded, since clients choose what they search by.
@@ -292,21 +336,24 @@ create table if not exists federation.operator_tokens (
     expires timestamptz,
     last_used timestamptz
 );
-create index if not exists operator_tokens_operator on federation.operator_tokens (operator);
+select federation.add_index('operator_tokens_operator', 'on federation.operator_tokens (operator)');
 
 -- Whether a program has the token, which shows no second factor, as those of before version 9 are taken to be; and when
 -- its person showed one last.
-alter table federation.operator_tokens add column if not exists machine boolean not null default true;
-alter table federation.operator_tokens add column if not exists factor_proved timestamptz;
+select federation.add_column('federation.operator_tokens', 'machine', 'boolean not null default true');
+select federation.add_column('federation.operator_tokens', 'factor_proved', 'timestamptz');
 
 -- What a token is for: `calls` of the administration; `link`, which opens one session of the console and is gone then;
 -- `session`, which the console has opened for a browser.
-alter table federation.operator_tokens add column if not exists purpose text collate "C" not null default 'calls'
-    check (purpose in ('calls', 'link', 'session'));
+select federation.add_column(
+    'federation.operator_tokens', 'purpose',
+    $$text collate "C" not null default 'calls'
+        check (purpose in ('calls', 'link', 'session'))$$
+);
 
 -- What authenticators know an operator by.
-alter table federation.operators add column if not exists object_id uuid not null default gen_random_uuid();
-create unique index if not exists operators_object_id on federation.operators (object_id);
+select federation.add_column('federation.operators', 'object_id', 'uuid not null default gen_random_uuid()');
+select federation.add_index('operators_object_id', 'on federation.operators (object_id)', 'unique index');
 
 -- Second factors of operators, with the columns of users' (see `factors` of an application).
 create table if not exists federation.operator_factors (
@@ -326,7 +373,7 @@ create table if not exists federation.operator_factors (
     created timestamptz not null default now(),
     used timestamptz
 );
-create index if not exists operator_factors_object_id on federation.operator_factors (object_id);
+select federation.add_index('operator_factors_object_id', 'on federation.operator_factors (object_id)');
 
 -- Guesses at them: a row for a token at most.
 create table if not exists federation.attempts (
@@ -349,9 +396,9 @@ create table if not exists federation.audit_log (
 );
 
 -- Where the change came from, and what it was done to within the application.
-alter table federation.audit_log add column if not exists source text;
-alter table federation.audit_log add column if not exists target text;
-create index if not exists audit_log_application on federation.audit_log (application_id, id);
+select federation.add_column('federation.audit_log', 'source', 'text');
+select federation.add_column('federation.audit_log', 'target', 'text');
+select federation.add_index('audit_log_application', 'on federation.audit_log (application_id, id)');
 
 create or replace function federation.refuse_change() returns trigger language plpgsql as $body$
 begin
@@ -359,9 +406,10 @@ begin
 end
 $body$;
 
-create or replace trigger audit_log_is_append_only
-    before update or delete or truncate on federation.audit_log
-    for each statement execute function federation.refuse_change();
+select federation.add_trigger(
+    'federation.audit_log', 'audit_log_is_append_only',
+    'before update or delete or truncate', 'for each statement execute function federation.refuse_change()'
+);
 
 -- Who asked a provider to have their data deleted. The code is what the person gets and what the page of the request's
 -- state is found by; who they are is forgotten when it is done.
@@ -383,12 +431,14 @@ create table if not exists federation.deletion_requests (
     hindrance text,
     unique (application_id, request_hash)
 );
-create index if not exists deletion_requests_due on federation.deletion_requests (application_id, due) where done is null;
+select federation.add_index(
+    'deletion_requests_due', 'on federation.deletion_requests (application_id, due) where done is null'
+);
 -- SHA-256 of the call: it has a request for each provider that has the app, and is done when all of them are.
-alter table federation.deletion_requests add column if not exists call_hash bytea;
-create index if not exists deletion_requests_call on federation.deletion_requests (application_id, call_hash);
+select federation.add_column('federation.deletion_requests', 'call_hash', 'bytea');
+select federation.add_index('deletion_requests_call', 'on federation.deletion_requests (application_id, call_hash)');
 -- The user who wants the account deleted; null where a provider has called about an identity.
-alter table federation.deletion_requests add column if not exists object_id uuid;
+select federation.add_column('federation.deletion_requests', 'object_id', 'uuid');
 
 -- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so
 -- that no service takes a token of another application. The secret is the private key, AES-256-GCM under the master key
@@ -402,13 +452,18 @@ create table if not exists federation.token_keys (
     created timestamptz not null default now(),
     retired timestamptz
 );
-alter table federation.token_keys
-    add column if not exists application_id text collate "C" references federation.applications on delete cascade;
+select federation.add_column(
+    'federation.token_keys', 'application_id',
+    'text collate "C"
+        references federation.applications on delete cascade'
+);
 -- A key without an application is of the time when all had one together: it signs for an application until that one's
 -- own key is known.
 update federation.token_keys set retired = now() where application_id is null and retired is null;
 drop index if exists federation.token_keys_one_signs;
-create unique index if not exists token_keys_one_signs_for_each on federation.token_keys (application_id) where retired is null;
+select federation.add_index(
+    'token_keys_one_signs_for_each', 'on federation.token_keys (application_id) where retired is null', 'unique index'
+);
 
 -- The key under which identities are hashed that stay banned when their user is erased: AES-256-GCM under the master
 -- key secret_key_id. It is made once and stays, since nobody could hash anew whom nothing names any more.
@@ -470,20 +525,25 @@ create table if not exists federation.login_log (
     -- The id of the session that was opened, as lists of sessions have it.
     session text collate "C"
 );
-create index if not exists login_log_application on federation.login_log (application_id, id);
-create index if not exists login_log_method on federation.login_log (application_id, method, provider, id);
+select federation.add_index('login_log_application', 'on federation.login_log (application_id, id)');
+select federation.add_index('login_log_method', 'on federation.login_log (application_id, method, provider, id)');
 -- Most logins are those of users who are there already, and found without an index of their own. What the others are
 -- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long, and
 -- whoever writes to it waits, which no login does.
 set local statement_timeout = 0;
-create index if not exists login_log_outcomes on federation.login_log
-    (application_id, outcome, id, method, provider) where outcome <> 'updated';
-create index if not exists login_log_reasons on federation.login_log
-    (application_id, reason, id, method, provider) where reason is not null;
+select federation.add_index(
+    'login_log_outcomes',
+    $$on federation.login_log (application_id, outcome, id, method, provider) where outcome <> 'updated'$$
+);
+select federation.add_index(
+    'login_log_reasons',
+    'on federation.login_log (application_id, reason, id, method, provider) where reason is not null'
+);
 set local statement_timeout = '60s';
-create index if not exists login_log_source on federation.login_log (application_id, source, id);
-create index if not exists login_log_user on federation.login_log (application_id, object_id, id)
-    where object_id is not null;
+select federation.add_index('login_log_source', 'on federation.login_log (application_id, source, id)');
+select federation.add_index(
+    'login_log_user', 'on federation.login_log (application_id, object_id, id) where object_id is not null'
+);
 
 -- All logins of each minute and of each hour, also those that the log has no row of, which are unlisted.
 create table if not exists federation.login_counts (
@@ -500,7 +560,7 @@ create table if not exists federation.login_counts (
     unlisted bigint not null,
     primary key (application_id, seconds, starts, method, provider, outcome, reason)
 );
-create index if not exists login_counts_starts on federation.login_counts (seconds, starts);
+select federation.add_index('login_counts_starts', 'on federation.login_counts (seconds, starts)');
 
 -- Users who were erased lately and whom the log shall forget: it does so bit by bit, and once more a little later,
 -- since an instance may have written a login of theirs meanwhile.
@@ -512,20 +572,7 @@ create table if not exists federation.login_log_erasures (
     due timestamptz not null default now(),
     primary key (application_id, object_id)
 );
-create index if not exists login_log_erasures_due on federation.login_log_erasures (due);
-
--- Adds a column unless it is there. ADD COLUMN IF NOT EXISTS would lock out logins before it looks.
-create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
-language plpgsql as $body$
-begin
-    if not exists (
-        select from pg_attribute
-        where attrelid = table_name::regclass and attname = column_name and not attisdropped
-    ) then
-        execute format('alter table %s add column %I %s', table_name, column_name, definition);
-    end if;
-end
-$body$;
+select federation.add_index('login_log_erasures_due', 'on federation.login_log_erasures (due)');
 
 -- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be
 -- taken.
@@ -1117,11 +1164,15 @@ commit;
 -- a table logins wait, too: so each waits for a moment only, and again a little later.
 do $body$
 declare
+    application_schemas text[];
     application_schema text;
 begin
-    for application_schema in
-        select schema_name from federation.applications where database is null order by id
-    loop
+    -- Whoever waits for the advisory lock holds nothing else: a loop over the query would hold federation.applications.
+    perform set_config('lock_timeout', '60s', true);
+    perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
+    application_schemas := array(select schema_name from federation.applications where database is null order by id);
+    commit;
+    foreach application_schema in array application_schemas loop
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
@@ -1139,7 +1190,7 @@ begin
                 exit;
             exception when lock_not_available then
                 if attempt = 20 then
-                    raise lock_not_available using message = format(
+                    raise object_in_use using message = format(
                         'somebody holds a table of schema %I for long: see who by pg_locks, and migrate again then, '
                         'which does the rest', application_schema
                     );
@@ -1239,7 +1290,7 @@ begin
             exit;
         exception when lock_not_available then
             if attempt = 20 then
-                raise lock_not_available using message =
+                raise object_in_use using message =
                     'somebody holds federation.login_log for long: see who by pg_locks, and migrate again then, '
                     'which does the rest';
             end if;

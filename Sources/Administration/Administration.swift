@@ -7,7 +7,9 @@
 // It must not know of HTTP or of the command line, nor of any provider beyond its kind and capabilities.
 
 package import Applications
+import Deletions
 import Factors
+import KeptTokens
 package import Mailing
 import Notifications
 package import Observability
@@ -32,6 +34,7 @@ package struct Administration: Sendable {
     package let documents: DocumentAdministration
     package let users: UserAdministration
     package let userImport: UserImport
+    package let erasureLists: ErasureLists
     package let bans: BanAdministration
     package let operators: OperatorAdministration
     package let operatorFactors: OperatorFactorAdministration
@@ -130,6 +133,19 @@ package struct Administration: Sendable {
             banKey: banKey,
             kinds: kinds,
             changes: changes,
+            random: random
+        )
+        erasureLists = ErasureLists(
+            store: store,
+            masterKeys: masterKeys,
+            kinds: kinds,
+            erasures: Erasures(
+                store: store,
+                revoker: PermissionRevoker(store: store, masterKeys: masterKeys),
+                banKey: banKey
+            ),
+            changes: changes,
+            clock: clock,
             random: random
         )
         bans = BanAdministration(store: store, changes: changes)

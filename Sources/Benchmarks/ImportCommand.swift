@@ -6,11 +6,13 @@ import TestSupport
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Time and memory of an import, and latency of logins without and beside it."
+        abstract: "Time and memory of an import, what logins beside it take, and what a user costs by batch."
     )
 
     @Option(help: "Users of the file, each with a hash of bcrypt's form, an identity and four properties.")
     var users = 1_000_000
+    @Option(help: "Users of each file that shows what the size of a batch costs.")
+    var batchUsers = 50_000
     @Option(help: "People who log in again and again meanwhile.")
     var people = 500
     @Option(help: "Logins a second.")
@@ -28,7 +30,7 @@ struct ImportCommand: AsyncParsableCommand {
         let load = Load(port: service.client.port, requests: world.logins())
         let target = Target(name: "service", process: service.process, load: load)
         try target.check(await load.closedLoop(connections: 16, seconds: 3))
-        let file = try Self.file(of: users)
+        let file = try Self.file(of: users, from: 1)
         defer { try? FileManager.default.removeItem(at: file) }
 
         let report = Report()
@@ -60,23 +62,36 @@ struct ImportCommand: AsyncParsableCommand {
         report.imported(users, in: (end - begin) / .seconds(1), peakBytes: peak)
         try await measure("afterwards")
         _ = try await service.process.terminate()
+
+        for (index, batch) in Self.batches.enumerated() {
+            let file = try Self.file(of: batchUsers, from: users + index * batchUsers + 1)
+            defer { try? FileManager.default.removeItem(at: file) }
+            let begin = ContinuousClock.now
+            try await installation.run([
+                "user", "import", Setting.application, file.path, "--from", "ndjson", "--json", "--batch", "\(batch)",
+            ])
+            report.imported(batchUsers, byBatchesOf: batch, in: (ContinuousClock.now - begin) / .seconds(1))
+        }
     }
 
-    private static func file(of users: Int) throws -> URL {
+    private static let batches = [100, 500, 5000, 50_000]
+
+    private static func file(of users: Int, from first: Int) throws -> URL {
         let file = FileManager.default.temporaryDirectory.appending(path: "benchmark-\(UUID().uuidString).ndjson")
         try Data().write(to: file)
         let handle = try FileHandle(forWritingTo: file)
         defer { try? handle.close() }
         let hash = "$2b$10$fVH8e28OQRj9tqiDXs1e1uxpsjN0c7II7YPKXua2NAKYvM6iQk7dq"
         var text = ""
-        for user in 1...users {
+        let last = first + users - 1
+        for user in first...last {
             text += """
                 {"objectId":"old-\(user)","created":1577836800123,"email":"user\(user)@example.com","name":"User \(user)",\
                 "birthday":"1990-05-06","city":"Berlin","passwordHash":"\(hash)",\
                 "identities":[{"provider":"facebook","app":"\(Setting.appID)","subject":"9\(1_000_000_000 + user)"}]}
 
                 """
-            guard text.utf8.count > 1_000_000 || user == users else { continue }
+            guard text.utf8.count > 1_000_000 || user == last else { continue }
             try handle.write(contentsOf: Data(text.utf8))
             text = ""
         }

@@ -188,6 +188,13 @@ struct Report {
         ])
     }
 
+    func imported(_ users: Int, byBatchesOf batch: Int, in seconds: Double) {
+        line([
+            "by batches of \(batch)", "\(users) users", "\(figure(seconds, 1)) s",
+            "\(figure(seconds * 1_000_000 / Double(users), 0)) µs a user",
+        ])
+    }
+
     /// Latencies of Facebook logins without and with password logins beside them.
     func passwords(_ name: String, _ outcome: Load.Outcome, beside: Load.Outcome) {
         func milliseconds(_ percentile: Double) -> String {

@@ -85,12 +85,11 @@ package struct DeletionRequests: Sendable {
         let all = loaded.concerned(by: removal.identity, calling: caller)
         let requests = all.map { concerned in
             NewDeletionRequest(
-                code: DeletionCode.make(random),
-                hash: Digest.sha256("\(concerned.identity.provider) \(Base64URL.encode(removal.hash))"),
-                call: removal.hash,
-                identity: concerned.identity,
+                of: concerned.identity,
+                in: removal.hash,
                 issued: removal.issuedAt,
-                days: concerned.instance.eraseAfterDays
+                days: concerned.instance.eraseAfterDays,
+                random: random
             )
         }
         let stored = try await store.openDeletions(requests, of: loaded.application)

@@ -5,6 +5,8 @@
 //
 // It must not know who may ask, how that is proved, or how a request is spelt: Callbacks and Accounts do.
 
+import Secrets
+package import Store
 package import Vocabulary
 
 /// The code of a request for deletion: 26 characters of base32, 130 random bits.
@@ -18,5 +20,26 @@ package enum DeletionCode {
 
     package static func isCode(_ text: String) -> Bool {
         text.utf8.count == length && text.utf8.allSatisfy(alphabet.contains)
+    }
+}
+
+extension NewDeletionRequest {
+    /// A request about one of the identities that a call, or an entry of a list, is about.
+    ///
+    /// - Parameters:
+    ///   - identity: Whose data it is about.
+    ///   - call: SHA-256 that is the same for the same call.
+    ///   - issued: Unix seconds at which it was signed.
+    ///   - days: How long the erasure waits.
+    ///   - random: Makes the code.
+    package init(of identity: IdentityKey, in call: [UInt8], issued: Int64, days: Int64, random: RandomSource) {
+        self.init(
+            code: DeletionCode.make(random),
+            hash: Digest.sha256("\(identity.provider) \(Base64URL.encode(call))"),
+            call: call,
+            identity: identity,
+            issued: issued,
+            days: days
+        )
     }
 }

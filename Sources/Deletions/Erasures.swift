@@ -50,15 +50,11 @@ package struct Erasures: Sendable {
     ) async -> Bool {
         var metadata: Logger.Metadata = ["application": "\(loaded.application.id)", "deletion": "\(code)"]
         do throws(Failure) {
-            let actor = requester.actor
-            let application = loaded.application
-            let hash = try await banKey.hasher(of: application.id)
-            let erasure = try await store.erase(
+            let (erasure, revocations) = try await carryOut(
                 code: code,
-                of: application,
-                banningBy: hash,
+                by: requester.actor,
                 telling: notices,
-                by: actor
+                of: loaded
             )
             switch erasure {
             case .notOurs:
@@ -69,15 +65,14 @@ package struct Erasures: Sendable {
                 return false
             case .nobody:
                 metadata["outcome"] = "nobody"
-            case .identity(let user, let tokens):
+            case .identity(let user, _):
                 metadata["outcome"] = "identity"
                 metadata["user"] = "\(user)"
-                await revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
-            case .user(let user, let tokens):
+            case .user(let user, _):
                 metadata["outcome"] = "user"
                 metadata["user"] = "\(user)"
-                await revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor, logger: logger)
             }
+            for revocation in revocations { logger.warn(of: revocation, metadata) }
             logger.info("deletion done", metadata: metadata)
             return true
         } catch {
@@ -88,23 +83,48 @@ package struct Erasures: Sendable {
         }
     }
 
-    private func revokePermissions(
-        by tokens: [KeptIdentity],
-        formerlyOf user: ObjectID,
-        in loaded: LoadedApplication,
-        actor: Actor,
-        logger: Logger
-    ) async {
-        for revocation in await revoker.revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor) {
-            guard case .failed(let failure) = revocation.removal else { continue }
-            logger.warning(
-                "permissions could not be given up",
-                metadata: [
-                    "application": "\(loaded.application.id)", "user": "\(user)", "app": "\(revocation.app)",
-                    "reason": "\(failure.reason.rawValue)", "cause": "\(failure.cause ?? "")",
-                ]
-            )
+    /// Carries one request out that is due, and revokes our permissions at the provider where a token is left that can
+    /// do it.
+    ///
+    /// - Parameters:
+    ///   - code: The request.
+    ///   - actor: Who asked for it, for the audit log.
+    ///   - notices: What is told by mail once everything is gone.
+    ///   - loaded: The application.
+    /// - Returns: What the erasure came to, and what became of the permissions.
+    /// - Throws: `store_unavailable` and its like; nothing has changed then.
+    package func carryOut(
+        code: String,
+        by actor: Actor,
+        telling notices: [Notice] = [],
+        of loaded: LoadedApplication
+    ) async throws(Failure) -> (erasure: Erasure, revocations: [PermissionRevocation]) {
+        let application = loaded.application
+        let hash = try await banKey.hasher(of: application.id)
+        let erasure = try await store.erase(
+            code: code,
+            of: application,
+            banningBy: hash,
+            telling: notices,
+            by: actor
+        )
+        switch erasure {
+        case .notOurs, .hindered, .nobody: return (erasure, [])
+        case .identity(let user, let tokens), .user(let user, let tokens):
+            let revocations = await revoker.revokePermissions(by: tokens, formerlyOf: user, in: loaded, actor: actor)
+            return (erasure, revocations)
         }
+    }
+}
+
+extension Logger {
+    fileprivate func warn(of revocation: PermissionRevocation, _ about: Metadata) {
+        guard case .failed(let failure) = revocation.removal else { return }
+        var metadata = about
+        metadata["app"] = "\(revocation.app)"
+        metadata["reason"] = "\(failure.reason.rawValue)"
+        metadata["cause"] = "\(failure.cause ?? "")"
+        warning("permissions could not be given up", metadata: metadata)
     }
 }
 

@@ -13,6 +13,8 @@ package struct ImportOptions: Sendable {
     package var subjects: [ProviderName: SubjectRule] = [:]
     /// Providers whose identities are left out.
     package var withoutProviders: Set<ProviderName> = []
+    /// Members that look like a way to log in and are left out, since no source knows them and no property has them.
+    package var withoutMembers: Set<String> = []
     /// Whether hashes of passwords are left out, so that everybody sets a new one.
     package var withoutPasswords = false
 
@@ -39,6 +41,8 @@ package struct ImportPlan: Sendable {
     private let options: ImportOptions
     private let reader: any UserSource
     private let mapping: CompiledMapping?
+    /// The fields that the mapping reads.
+    private let mappedFields: Set<String>
     private static let fields = ProfileFields(of: "the file", [:])
 
     /// - Throws: Every problem of the mapping.
@@ -52,16 +56,18 @@ package struct ImportPlan: Sendable {
         self.options = options
         reader = source.reader(columns: options.columns)
         guard let mapping = options.mapping else {
-            self.mapping = nil
+            (self.mapping, mappedFields) = (nil, [])
             return
         }
-        self.mapping = try CompiledMapping(
+        let compiled = try CompiledMapping(
             stored: mapping,
             client: nil,
             fields: Self.fields,
             properties: application.properties,
             settings: application.settings
         )
+        self.mapping = compiled
+        mappedFields = Set(compiled.graphFields.split(separator: ",").map { String($0) })
     }
 
     /// The user of a record.
@@ -169,11 +175,13 @@ package struct ImportPlan: Sendable {
         hasIdentities: Bool
     ) throws(RecordRefusal) -> (GivenProperties, untaken: [String]) {
         var given = GivenProperties()
-        var untaken: [String] = []
+        var untaken = try leftOut(of: user)
         if let mapping {
             try map(user.fields, by: mapping, into: &given)
         } else {
-            for member in user.fields.members where try !take(member, into: &given) { untaken.append(member.key) }
+            for member in user.fields.members where !untaken.contains(member.key) {
+                if try !take(member, into: &given) { untaken.append(member.key) }
+            }
         }
         // Mails, those to restore a password among them, go to the property `email` and nowhere else.
         if application.settings.identityProperty == .email, user.password != nil || !hasIdentities,
@@ -189,6 +197,28 @@ package struct ImportPlan: Sendable {
             }
         }
         return (given, untaken)
+    }
+
+    /// The members that look like a way to log in, become no property, and may be left out.
+    ///
+    /// - Throws: `memberNotTaken` for the first that may not.
+    private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
+        let names = user.suspects.filter { name in
+            guard user.fields[name] != nil else { return true }
+            if mapping != nil { return !mappedFields.contains(FieldNames.folded(name)) }
+            return !application.properties.contains { $0.name.text.hasSameBytes(as: name) }
+        }
+        if let name = names.first(where: { !options.withoutMembers.contains($0) }) {
+            throw RecordRefusal(
+                .memberNotTaken,
+                """
+                its member \(JSONValue.string(name).text) looks like a credential, a hash or an identity, and is read as \
+                none: bring it into the form that docs/migrating has for the source, declare it as a property, or leave \
+                it out by --without-member
+                """
+            )
+        }
+        return names
     }
 
     private func map(

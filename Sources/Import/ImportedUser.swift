@@ -21,12 +21,34 @@ package struct ImportedUser: Sendable {
     package var roles: [String] = []
     /// What may become properties, `email` and `name` among it.
     package var fields = JSONObject()
+    /// Members of the record that look like a credential, a hash or an identity, and that the source has no use for:
+    /// one that becomes no property either is not left out without a word.
+    package var suspects: [String] = []
 
     init(id: String?) throws(RecordRefusal) {
         guard let id, (1...255).contains(id.utf8.count) else {
             throw RecordRefusal(.idMissing, "it has no id, or one of more than 255 bytes")
         }
         self.id = id
+    }
+
+    /// Takes what the source has no other use for as fields.
+    mutating func takeFields(of record: JSONObject, without known: Set<String>) {
+        fields = record.without(known)
+        suspects += fields.members.filter(Suspicion.falls).map(\.key)
+    }
+
+    /// Takes an identity, of which the provider and the id there have to be known.
+    mutating func takeIdentity(
+        _ provider: String?,
+        app: String? = nil,
+        subject: String?,
+        created: Int64? = nil
+    ) throws(RecordRefusal) {
+        guard let provider, let subject else {
+            throw RecordRefusal(.identityNotTaken, "an identity has no provider, or no id of the person there")
+        }
+        identities.append(ImportedIdentity(provider, app: app, subject: subject, created: created))
     }
 }
 
@@ -51,15 +73,19 @@ package struct ImportedIdentity: Sendable {
 
     /// Takes a source's word for a provider.
     init(_ word: String, app: String? = nil, subject: String, created: Int64? = nil) {
-        provider = word.utf8.count <= 32 ? Self.names[word] ?? word : word
+        provider = Self.name(word)
         self.app = app
         self.subject = subject
         self.created = created
     }
 
+    /// The provider's name here of a source's word.
+    static func name(_ word: String) -> String { word.utf8.count <= 32 ? names[word] ?? word : word }
+
     private static let names = [
         "facebook.com": "facebook", "google.com": "google", "google-oauth2": "google", "googleplus": "google",
-        "apple.com": "apple", "twitter.com": "twitter", "github.com": "github",
+        "apple.com": "apple", "twitter.com": "twitter", "github.com": "github", "signinwithapple": "apple",
+        "loginwithamazon": "amazon",
     ]
 }
 
@@ -67,9 +93,10 @@ package struct ImportedIdentity: Sendable {
 package struct RecordRefusal: Error, Sendable, Equatable {
     /// For programs, and for the report.
     package enum Reason: String, Sendable, CaseIterable {
-        case malformed, idMissing, emailInvalid, passwordNotTaken, identityNotTaken, statusUnknown, roleUnknown
+        case malformed, idMissing, emailInvalid, passwordNotTaken, identityNotTaken, memberNotTaken
+        case statusUnknown, roleUnknown
         case propertyMissing, valueNotConvertible, noLoginMethod
-        case loginTaken, identityTaken, identityBanned, valueTaken, notStored
+        case repeated, loginTaken, identityTaken, identityBanned, valueTaken, notStored
     }
 
     package let reason: Reason

@@ -31,9 +31,29 @@ extension JSONObject {
     /// The list under a name, or the one that a text there is the JSON of.
     func array(_ name: String) -> [JSONValue]? { present(name).flatMap(SourceValue.json)?.array }
 
+    /// The objects of a list of identities; nil where there is none.
+    ///
+    /// - Throws: For what is no such list: what it is cannot be told, so it is not passed over.
+    func identities(_ name: String) throws(RecordRefusal) -> [JSONObject]? {
+        guard let value = present(name), value.string?.isEmpty != true else { return nil }
+        guard let elements = array(name) else { throw .noList(name) }
+        var objects: [JSONObject] = []
+        for element in elements {
+            guard let object = element.object else { throw .noList(name) }
+            objects.append(object)
+        }
+        return objects
+    }
+
     /// The members that have other names and a value.
     func without(_ names: Set<String>) -> JSONObject {
         JSONObject(members.filter { !$0.value.isNull && !names.contains($0.key) })
+    }
+}
+
+extension RecordRefusal {
+    fileprivate static func noList(_ name: String) -> RecordRefusal {
+        RecordRefusal(.identityNotTaken, "its member \(name) is no list of objects, as JSON")
     }
 }
 
@@ -49,7 +69,8 @@ enum SourceValue {
     }
 
     /// Milliseconds since 1970 of a moment in any form of the sources: milliseconds, RFC 3339, PostgreSQL's form of it
-    /// (`2026-01-02 03:04:05.678+00`), and the objects of Parse (`iso`) and MongoDB (`$date`, `$numberLong`).
+    /// (`2026-01-02 03:04:05.678+00`), HTTP's dates, and the objects of Parse (`iso`) and
+    /// MongoDB (`$date`, `$numberLong`).
     static func moment(_ value: JSONValue) -> Int64? {
         switch value {
         case .number(let number): number.integer.flatMap(moment)
@@ -62,6 +83,7 @@ enum SourceValue {
     /// Without an offset it is UTC, as such sources write it.
     private static func moment(_ text: String) -> Int64? {
         guard text.utf8.count <= 64 else { return nil }
+        if let moment = moment(ofHTTP: text) { return moment }
         var bytes = Array(text.utf8)
         if bytes.count > 10, bytes[10] == UInt8(ascii: " ") { bytes[10] = UInt8(ascii: "T") }
         // Hours alone are an offset to PostgreSQL.
@@ -71,6 +93,19 @@ enum SourceValue {
         let written = String(decoding: bytes, as: UTF8.self)
         return MomentText.read(written) ?? MomentText.read(written + "Z")
     }
+
+    /// Of `Wed, 16 Nov 2022 15:45:51 GMT`, as HTTP and JavaScript write it.
+    private static func moment(ofHTTP text: String) -> Int64? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {
+            return nil
+        }
+        return MomentText.read("\(parts[3])-\(month < 9 ? "0" : "")\(month + 1)-\(parts[1])T\(parts[4])Z")
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
 
     private static func moment(_ milliseconds: Int64) -> Int64? {
         MomentText.isMoment(milliseconds) ? milliseconds : nil

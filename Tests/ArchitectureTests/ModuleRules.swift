@@ -53,8 +53,8 @@ enum ModuleRules {
             "Deletions", "FoundationEssentials", "KeptTokens", "Metrics", "NIOConcurrencyHelpers", "Providers",
         ]),
         "Administration": useCases.union([
-            "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping", "NIOConcurrencyHelpers",
-            "Notifications", "Observability", "Passwords", "Providers",
+            "Deletions", "Factors", "FoundationEssentials", "Import", "KeptTokens", "Mailing", "Mapping",
+            "NIOConcurrencyHelpers", "Notifications", "Observability", "Passwords", "Providers",
         ]),
         "Federation": useCases.union([
             "Accounts", "Callbacks", "Deletions", "Factors", "KeptTokens", "Limiting", "Logins", "Mailing",

@@ -105,28 +105,126 @@ struct UserImportTests {
         }
     }
 
-    @Test("of users of one file who share a login or an id, the first one counts, in a dry run, too")
-    func repetitions() async throws {
+    /// Who is refused, with line and reason, in a run or a look.
+    private func refused(_ job: ImportJob, _ office: Office, isRun: Bool) async throws -> [String] {
+        var told: [String] = []
+        var listener = ImportListener()
+        listener.refused = { told.append("\($0.line) \($0.reason)") }
+        let userImport = office.administration.userImport
+        let counts =
+            isRun
+            ? try await userImport.run(job, by: Office.actor, telling: listener).counts
+            : try await userImport.check(job, telling: listener).counts
+        #expect(counts.areWhole && counts.refused == told.count)
+        return ["\(counts.imported) \(counts.existing)"] + told
+    }
+
+    @Test(
+        "of users of one file who share an id, an address or an identity, the first one counts, and the others are refused, in a dry run, too",
+        arguments: [1, 2, 3, 100]
+    )
+    func repetitions(batch: Int) async throws {
         try await Office.lend { office in
             let text = """
-                objectId,email
-                1,ann@example.com
-                2,bob@example.com
-                1,other@example.com
-                3,ANN@example.com
-                4,bob@example.com
-                5,cat@example.com
+                objectId,email,identities
+                1,ann@example.com,
+                2,bob@example.com,
+                1,other@example.com,
+                3,ANN@example.com,
+                4,Bob@Example.Com,
+                5,cat@example.com,
+                6,,"[{""provider"": ""facebook"", ""app"": ""1"", ""subject"": ""77""}]"
+                7,,"[{""provider"": ""facebook"", ""app"": ""1"", ""subject"": ""77""}]"
+                1,ann@example.com,
+                8,no address,
+                8,dan@example.com,
 
                 """
-            for batch in [1, 2, 100] {
-                let check = try await office.administration.userImport.check(Self.job(Array(text.utf8), batch: batch))
+            let job = Self.job(Array(text.utf8), batch: batch)
+            let repeated = ["4 repeated", "5 loginTaken", "6 loginTaken"]
+            #expect(
+                try await refused(job, office, isRun: false)
+                    == ["5 0"] + repeated + ["9 loginTaken", "10 repeated", "11 emailInvalid"]
+            )
+            #expect(try await users(office) == "0")
+            let run = repeated + ["9 identityTaken", "10 repeated", "11 emailInvalid"]
+            #expect(try await refused(job, office, isRun: true) == ["5 0"] + run)
+            #expect(try await refused(job, office, isRun: false) == ["0 5"] + run)
+            #expect(try await refused(job, office, isRun: true) == ["0 5"] + run)
+            #expect(try await users(office) == "5")
+        }
+    }
+
+    @Test("a record without an id that has the address of another one in other letters is refused")
+    func repeatedAddress() async throws {
+        try await Office.lend { office in
+            let text = "email,name\nann@example.com,Ann\nANN@example.com,Other\nann@example.com,Ann\n"
+            for isRun in [false, true] {
                 #expect(
-                    check.counts.imported == 3 && check.counts.existing == 1 && check.counts.refused == 2,
-                    "\(batch)"
+                    try await refused(Self.job(Array(text.utf8), batch: 2), office, isRun: isRun)
+                        == ["1 0", "3 repeated", "4 repeated"]
                 )
-                #expect(try await users(office) == "0")
             }
-            #expect(try await run(Self.job(Array(text.utf8)), office) == [6, 3, 1, 2])
+        }
+    }
+
+    @Test("of users whose names are one to log in by, the first one counts")
+    func repeatedName() async throws {
+        try await Office.lend { office in
+            _ = try await office.administration.properties.declare(
+                of: "demo",
+                .object(["name": .string("handle"), "type": .string("STRING")]),
+                if: .any,
+                by: Office.actor
+            )
+            let patch: JSONValue = .object(["settings": .object(["identityProperty": .string("handle")])])
+            _ = try await office.administration.applications.change("demo", patch: patch, if: .any, by: Office.actor)
+            let text = """
+                objectId,handle,email
+                1,Ann,a@example.com
+                2,ann,b@example.com
+                3,bob,a@example.com
+
+                """
+            for isRun in [false, true] {
+                #expect(
+                    try await refused(Self.job(Array(text.utf8)), office, isRun: isRun) == ["2 0", "3 loginTaken"]
+                )
+            }
+        }
+    }
+
+    @Test("an import that goes on knows the ids of the records before")
+    func repetitionsBehindBreak() async throws {
+        try await Office.lend { office in
+            let head = "objectId,email\n1,no address\n2,b@example.com\n3,c@example.com\n2,other@example.com\n"
+            let rest = (10..<200).map { "\($0),u\($0)@example.com\n" }.joined()
+            let bytes = Array((head + rest + "1,a@example.com\n2,b@example.com\n3,c@example.com\n").utf8)
+            let broken = Self.job(bytes, batch: 4, .resumed, parts: 64, breakingBehind: 1500)
+            await #expect(throws: Broken.self) { try await run(broken, office) }
+            let there = Int(try await users(office) ?? "") ?? 0
+            #expect(there > 4 && there < 190)
+            // Record 1 became no user, so another one may.
+            let last = bytes.split(separator: UInt8(ascii: "\n")).count
+            #expect(
+                try await refused(Self.job(bytes, batch: 4, .resumed), office, isRun: true)
+                    == ["193 0", "2 emailInvalid", "5 repeated", "\(last - 1) repeated", "\(last) repeated"]
+            )
+        }
+    }
+
+    @Test("whom the database loses on the way is missed: such an import has no good end")
+    func sums() async throws {
+        try await Office.lend { office in
+            let bytes = Array("objectId,email\n1,no\n2,b@example.com\n3,c@example.com\n".utf8)
+            let broken = Self.job(bytes, batch: 1, .resumed, parts: 8, breakingBehind: bytes.count - 1)
+            await #expect(throws: Broken.self) { try await run(broken, office) }
+            try await office.database.psql("delete from federation.import_refusals")
+            let failure = await #expect(throws: Failure.self) {
+                try await run(Self.job(bytes, batch: 1, .resumed), office)
+            }
+            #expect(failure?.reason == .internal && failure?.message.contains("--restart") == true)
+            #expect(try await run(Self.job(bytes, batch: 1, .begunAnew), office) == [3, 0, 2, 1])
         }
     }
 

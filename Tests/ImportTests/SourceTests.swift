@@ -175,12 +175,170 @@ struct SourceTests {
         }
     }
 
-    /// What becomes of a line of JSON.
-    private func line(_ json: String, in application: Application? = nil) throws -> String {
+    /// What becomes of the first record of a text.
+    private func line(
+        _ text: String,
+        of source: ImportSource = .ndjson,
+        in application: Application? = nil,
+        without members: Set<String> = [],
+        mapping: Mapping? = nil
+    ) throws -> String {
         var options = ImportOptions()
         options.subjects = Exports.subjects
-        let plan = try ImportPlan(.ndjson, for: application ?? Exports.application(), options)
-        return try #require(plan.trace(try Exports.records(Array(json.utf8), of: .ndjson)).first)
+        options.apps = [
+            ProviderName(known: "facebook"): ProviderAppID("1234567890"),
+            ProviderName(known: "google"): ProviderAppID("42.apps.example.com"),
+        ].compactMapValues(\.self)
+        options.withoutMembers = members
+        options.mapping = mapping
+        let plan = try ImportPlan(source, for: application ?? Exports.application(), options)
+        return try #require(plan.trace(try Exports.records(Array(text.utf8), of: source)).first)
+    }
+
+    @Test("Firebase: records of the Admin SDK come with their passwords, identities and times")
+    func firebaseAdmin() throws {
+        let record = #"""
+            {"uid": "u1", "email": "ann@example.com", "emailVerified": true, "displayName": "Ann", "photoURL": "https://x",
+             "disabled": false, "passwordHash": "lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ",
+             "passwordSalt": "42xEC-ixf3L2lw", "customClaims": {"plan": "gold"}, "tokensValidAfterTime": "x",
+             "metadata": {"creationTime": "Wed, 01 Jan 2020 00:00:00 GMT", "lastSignInTime": "Sun, 13 Sep 2020 12:26:40 GMT"},
+             "providerData": [{"uid": "ann@example.com", "providerId": "password"},
+                 {"uid": "10150000000000001", "providerId": "facebook.com"}]}
+            """#.replacing("\n", with: "")
+        #expect(
+            try line(record, of: .firebase)
+                == #"1: u1 ENABLED verified created=1577836800000 lastLogin=1600000000000 login=ann@example.com firebase=64+10 facebook/1234567890/10150000000000001 - email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} untaken=photoUrl"#
+        )
+    }
+
+    @Test(
+        "an identity that stands in the id or the name of the user alone is taken, where that is what it says",
+        arguments: [
+            (.auth0, #"{"user_id": "facebook|10223344", "email": "a@b.de"}"#, "facebook/1234567890/10223344"),
+            (.auth0, #"{"user_id": "google-oauth2|117", "email": "a@b.de"}"#, "google/42.apps.example.com/117"),
+            (.auth0, #"{"user_id": "auth0|5f7c", "email": "a@b.de"}"#, nil),
+            (.auth0, #"{"user_id": "email|5f7c", "email": "a@b.de"}"#, nil),
+            // The list says all of them.
+            (.auth0, #"{"user_id": "facebook|1", "identities": [], "email": "a@b.de"}"#, nil),
+            (.cognito, "cognito:username,email\nFacebook_10223344,a@b.de", "facebook/1234567890/10223344"),
+            (.cognito, "cognito:username,email\nfacebook_10223344,a@b.de", "facebook/1234567890/10223344"),
+            (.cognito, "cognito:username,email\nGoogle_117,a@b.de", "google/42.apps.example.com/117"),
+            (.cognito, "cognito:username,email\nann_example,a@b.de", nil),
+            // Whoever has a password chose the name.
+            (.cognito, "cognito:username,cognito:user_status,email\nFacebook_10223344,CONFIRMED,a@b.de", nil),
+        ] as [(ImportSource, String, String?)]
+    )
+    func identityInName(source: ImportSource, text: String, identity: String?) throws {
+        let line = try line(text, of: source)
+        #expect(line.contains(" ENABLED "), "\(line)")
+        #expect(line.contains(identity.map { "\($0) -" } ?? "login=a@b.de"), "\(line)")
+        #expect(line.contains("/") == (identity != nil), "\(line)")
+    }
+
+    /// Records with something by which somebody logs in, and which is read as nothing.
+    private static let suspects: [(ImportSource, String, String)] = [
+        (.firebase, #"{"localId": "1", "email": "a@b.de", "mfaInfo": [{"mfaEnrollmentId": "x"}]}"#, "mfaInfo"),
+        (
+            .firebase, #"{"uid": "1", "email": "a@b.de", "multiFactor": {"enrolledFactors": [{"uid": "x"}]}}"#,
+            "multiFactor"
+        ),
+        (.firebase, #"{"uid": "1", "email": "a@b.de", "passwordDigest": "abc"}"#, "passwordDigest"),
+        (.parse, #"{"objectId": "1", "email": "a@b.de", "password": "secret"}"#, "password"),
+        (.parse, #"{"_id": "1", "email": "a@b.de", "_mfa_secret": "x"}"#, "_mfa_secret"),
+        (.auth0, #"{"user_id": "1", "email": "a@b.de", "multifactor": ["guardian"]}"#, "multifactor"),
+        (.auth0, #"{"user_id": "1", "email": "a@b.de", "hash": "$2b$10$x"}"#, "hash"),
+        (.cognito, "sub,email,cognito:mfa_enabled\n1,a@b.de,true", "cognito:mfa_enabled"),
+        (.cognito, "sub,email,cognito:user_status\n1,a@b.de,EXTERNAL_PROVIDER", "cognito:username"),
+        (
+            .supabase, #"{"id": "1", "email": "a@b.de", "raw_app_meta_data": {"providers": ["email", "facebook"]}}"#,
+            "raw_app_meta_data"
+        ),
+        (.supabase, #"{"id": "1", "email": "a@b.de", "factors": [{"id": "x"}]}"#, "factors"),
+        (.backendless, "objectId,email,socialAccount\n1,a@b.de,FACEBOOK", "socialAccount"),
+        (
+            .backendless, "objectId,email,oAuthIdentities\n1,a@b.de,\"{\"\"facebook\"\": {}, \"\"x\"\": 1}\"",
+            "oAuthIdentities"
+        ),
+        (.csv, "email,password\na@b.de,secret", "password"),
+        (.csv, "email,legacy\na@b.de,$2b$10$fVH8e28OQRj9tqiDXs1e1uxpsjN0c7II7YPKXua2NAKYvM6iQk7dq", "legacy"),
+        (.csv, "email,old\na@b.de,{SSHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=", "old"),
+        (.csv, "email,old\na@b.de,pbkdf2_sha256$260000$abc$defghijklmnop", "old"),
+        (.csv, "email,Facebook ID\na@b.de,10223344", "Facebook ID"),
+        (.ndjson, #"{"email": "a@b.de", "fbUid": 10223344}"#, "fbUid"),
+        (.ndjson, #"{"email": "a@b.de", "totpSecret": "ABC"}"#, "totpSecret"),
+        (.ndjson, #"{"email": "a@b.de", "linkedAccounts": [{"type": "x"}]}"#, "linkedAccounts"),
+    ]
+
+    @Test(
+        "what looks like a credential, a hash or an identity is read or refused, or counted where it may be left out",
+        arguments: suspects
+    )
+    func suspected(source: ImportSource, text: String, member: String) throws {
+        #expect(try line(text, of: source).hasSuffix(": memberNotTaken"))
+        let counted = try line(text, of: source, without: [member])
+        #expect(counted.contains("login=a@b.de") && counted.hasSuffix("untaken=\(member)"), "\(counted)")
+        // It is nothing that an application keeps of names that it does not know.
+        let keeping = try Exports.application(dynamic: true)
+        #expect(try line(text, of: source, in: keeping).hasSuffix(": memberNotTaken"))
+    }
+
+    @Test("a declared property takes what looks like a credential, and a mapping does")
+    func declaredSuspect() throws {
+        let record = #"{"email": "a@b.de", "hash": "x", "fbUid": 10}"#
+        let declared = ["hash", "fbUid"].map { Property(name: Exports.named($0), type: .string) }
+        #expect(try line(record, in: Exports.application(declared)).hasSuffix(#"hash="x" fbUid="10""#))
+        let mapping = try Mapping(
+            try JSONParser.parse(Array(#"{"email": "email", "hash": "city"}"#.utf8), limits: .document)
+        )
+        #expect(try line(record, mapping: mapping) == "1: memberNotTaken")
+        #expect(try line(record, without: ["fbUid"], mapping: mapping).hasSuffix(#"city="x" untaken=fbUid"#))
+    }
+
+    @Test(
+        "what says nothing of a credential raises no suspicion",
+        arguments: [
+            #""mfaEnabled": false"#, #""identities": []"#, #""providers": [], "oauth": {}"#, #""passwordUpdatedAt": 1"#,
+            #""password": """#, #""hashtag": "x""#, #""salty": "x""#, #""facebookUrl": "https://x""#,
+            #""factory": "x""#,
+            #""note": "$5 and more, which is little""#, #""multifactor": [null, {"a": []}]"#,
+        ]
+    )
+    func unsuspicious(member: String) throws {
+        #expect(try line(#"{"email": "a@b.de", \#(member)}"#).contains("login=a@b.de"))
+    }
+
+    @Test(
+        "an identity, a list of them or a hash that cannot be read refuses the record",
+        arguments: [
+            (
+                .firebase,
+                #"{"localId": "1", "email": "a@b.de", "providerUserInfo": [{"providerId": "facebook.com"}]}"#,
+                "identityNotTaken"
+            ),
+            (.firebase, #"{"localId": "1", "email": "a@b.de", "providerUserInfo": {"a": 1}}"#, "identityNotTaken"),
+            (.firebase, #"{"localId": "1", "email": "a@b.de", "passwordHash": "UkVEQUNURUQ="}"#, "passwordNotTaken"),
+            (
+                .auth0, #"{"user_id": "1", "email": "a@b.de", "identities": [{"provider": "facebook"}]}"#,
+                "identityNotTaken"
+            ),
+            (.auth0, #"{"user_id": "1", "email": "a@b.de", "custom_password_hash": "x"}"#, "passwordNotTaken"),
+            (.cognito, "sub,email,identities\n1,a@b.de,garbage", "identityNotTaken"),
+            (
+                .supabase, #"{"id": "1", "email": "a@b.de", "identities": [{"provider": "facebook"}]}"#,
+                "identityNotTaken"
+            ),
+            (
+                .parse, #"{"objectId": "1", "email": "a@b.de", "authData": {"facebook": {"token": "x"}}}"#,
+                "identityNotTaken"
+            ),
+            (.parse, #"{"objectId": "1", "email": "a@b.de", "authData": "garbage"}"#, "identityNotTaken"),
+            (.ndjson, #"{"email": "a@b.de", "identities": {"provider": "facebook"}}"#, "identityNotTaken"),
+            (.ndjson, #"{"email": "a@b.de", "identities": ["facebook"]}"#, "identityNotTaken"),
+            (.ndjson, #"{"email": "a@b.de", "roles": "staff"}"#, "roleUnknown"),
+        ] as [(ImportSource, String, String)]
+    )
+    func unreadable(source: ImportSource, text: String, reason: String) throws {
+        #expect(try line(text, of: source).hasSuffix(": \(reason)"))
     }
 
     @Test(
@@ -213,7 +371,7 @@ struct SourceTests {
             (#"{"objectId": "1", "email": "a@b.de", "userStatus": "GUEST"}"#, "noLoginMethod"),
             (#"{"objectId": "1", "email": "a@b.de", "roles": ["king"]}"#, "roleUnknown"),
             (#"{"objectId": "1", "email": "a@b.de", "identities": [{"provider": "x"}]}"#, "identityNotTaken"),
-            (#"{"objectId": "1", "identities": [{"provider": "facebook", "subject": "1"}]}"#, "identityNotTaken"),
+            (#"{"objectId": "1", "identities": [{"provider": "apple", "subject": "1"}]}"#, "identityNotTaken"),
             (
                 #"{"objectId": "1", "identities": [{"provider": "facebook", "app": "1", "subject": "x"}]}"#,
                 "identityNotTaken"

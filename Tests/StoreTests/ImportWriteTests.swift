@@ -58,7 +58,7 @@ struct ImportWriteTests {
             of: key,
             in: tenant.application,
             hashingBy: Tenant.hash
-        )
+        ).counts
         return [counts.records, counts.imported, counts.existing, counts.refused]
     }
 
@@ -109,7 +109,7 @@ struct ImportWriteTests {
             // Who has nothing gets what the table says.
             let bob = try row(2, subject: "1002")
             #expect(try await write(batch([bob], behind: 1), tenant) == [1, 1, 0, 0])
-            let progress = try #require(try await tenant.store.progress(of: key))
+            let progress = try #require(try await tenant.store.progress(of: key, within: 1))
             #expect(progress.counts.records == 2 && progress.counts.imported == 2 && !progress.isFinished)
         }
     }
@@ -159,7 +159,7 @@ struct ImportWriteTests {
                     "7 8 notStored", "8 9 notStored", "20 21 notStored", "21 1 malformed",
                 ]
             )
-            #expect(try await tenant.store.progress(of: key)?.counts.records == 21)
+            #expect(try await tenant.store.progress(of: key, within: 1)?.counts.records == 21)
             // A text that PostgreSQL cannot hold is a row's fault, too.
             let nul = try row(22, subject: "1099", [("nick", .text("a\0b"))])
             #expect(try await write(batch([nul], behind: 21), tenant) == [1, 0, 0, 1])
@@ -176,10 +176,21 @@ struct ImportWriteTests {
                 #expect(failure?.reason == .conflict)
             }
             #expect(try await tenant.count("users") == "1")
-            try await tenant.store.finishImport(key, from: "csv", ImportCounts(), by: Tenant.actor)
+            // An import whose sums do not agree with what is stored of it has no good end.
+            var counts = ImportCounts()
+            for sums in [(1, 0, 0, 1), (1, 1, 0, 1), (2, 1, 1, 0)] {
+                (counts.records, counts.imported, counts.existing, counts.refused) = sums
+                let wrong = counts
+                let failure = await #expect(throws: Failure.self) {
+                    try await tenant.store.finishImport(key, from: "csv", wrong, by: Tenant.actor)
+                }
+                #expect(failure?.reason == .internal && failure?.message.contains("--restart") == true)
+            }
+            (counts.records, counts.imported, counts.existing, counts.refused) = (1, 1, 0, 0)
+            try await tenant.store.finishImport(key, from: "csv", counts, by: Tenant.actor)
             let behindTheEnd = batch([try row(2, login: "bob@example.com")], behind: 1)
             await #expect(throws: Failure.self) { try await write(behindTheEnd, tenant) }
-            #expect(try await tenant.store.progress(of: key)?.isFinished == true)
+            #expect(try await tenant.store.progress(of: key, within: 1)?.isFinished == true)
             // Begun anew, it counts from the beginning, and forgets whom it refused.
             try await tenant.store.beginImport(key, from: "csv", by: Tenant.actor)
             #expect(try await write(first, tenant) == [1, 0, 1, 0])
@@ -202,16 +213,18 @@ struct ImportWriteTests {
                 try row(2, id: there.objectID), try row(3, login: "ann@example.com"),
                 try row(4, subject: "1004", [("points", .integer(100))]), try row(5, subject: "1005"),
             ]
-            let (counts, refusals) = try await tenant.store.check(
+            let outcome = try await tenant.store.check(
                 batch(rows, behind: 1),
                 in: tenant.application,
                 hashingBy: Tenant.hash
             )
+            let (counts, refusals) = (outcome.counts, outcome.refusals)
+            #expect(outcome.existing == [2])
             #expect([counts.records, counts.imported, counts.existing, counts.refused] == [4, 1, 1, 2])
             #expect(refusals.map { "\($0.record) \($0.reason)" } == ["3 loginTaken", "4 notStored"])
             #expect(try await tenant.state() == before)
             #expect(try await tenant.count("identities") == "1")
-            #expect(try await tenant.store.progress(of: key)?.counts.records == 1)
+            #expect(try await tenant.store.progress(of: key, within: 1)?.counts.records == 1)
         }
     }
 
@@ -238,11 +251,12 @@ struct ImportWriteTests {
                 select pg_sequence_last_value(pg_get_serial_sequence('\(Tenant.quotedAdopted)', 'id')::regclass)
                 """
             let before = try await tenant.database.psql(sequence)
-            let (counts, refusals) = try await tenant.store.check(
+            let outcome = try await tenant.store.check(
                 batch(rows),
                 in: tenant.application,
                 hashingBy: Tenant.hash
             )
+            let (counts, refusals) = (outcome.counts, outcome.refusals)
             #expect([counts.records, counts.imported, counts.existing, counts.refused] == [4, 2, 0, 2])
             #expect(refusals.map { "\($0.record) \($0.reason)" } == ["3 notStored", "4 notStored"])
             #expect(try await tenant.database.psql(sequence) == before)
@@ -270,8 +284,8 @@ struct ImportWriteTests {
             let rows = try (1...20).map { try row($0, subject: "10\($0)") }
             let (application, key) = (tenant.application, key)
             try await withStore(tenant.database.url, configure: { $0.statementTimeout = .milliseconds(300) }) { store in
-                let counts = try await store.write(batch(rows), of: key, in: application, hashingBy: Tenant.hash)
-                #expect(counts.imported == 20)
+                let outcome = try await store.write(batch(rows), of: key, in: application, hashingBy: Tenant.hash)
+                #expect(outcome.counts.imported == 20)
             }
         }
     }
@@ -281,11 +295,12 @@ struct ImportWriteTests {
         try await lend { tenant in
             let user = try await tenant.ban("1001")
             let rows = [try row(1, login: "ann@example.com", subject: "1001"), try row(2, subject: "1002")]
-            let (counts, refusals) = try await tenant.store.check(
+            let outcome = try await tenant.store.check(
                 batch(rows),
                 in: tenant.application,
                 hashingBy: Tenant.hash
             )
+            let (counts, refusals) = (outcome.counts, outcome.refusals)
             #expect(counts.imported == 1 && refusals.map(\.reason) == ["identityBanned"])
             #expect(try await write(batch(rows), tenant) == [2, 1, 0, 1])
             #expect(try await reasons(tenant) == ["1 2 identityBanned"])
@@ -323,6 +338,57 @@ struct ImportWriteTests {
         }
     }
 
+    @Test("whoever goes on with an import waits for a batch that is under way, and hears of one that does not end")
+    func underWay() async throws {
+        try await lend { tenant in
+            let (store, key) = (tenant.store, key)
+            // A batch of a process that has been killed, to PostgreSQL.
+            let batch = "update federation.imports set records = records + 3, imported = imported + 2"
+            try await tenant.database.whileLocked(batch) {
+                let failure = await #expect(throws: Failure.self) { try await store.progress(of: key, within: 1) }
+                #expect(failure?.reason == .conflict && failure?.message.contains("under way") == true)
+            }
+            let refusal = """
+                insert into federation.import_refusals (application_id, file_hash, record, line, reason, message)
+                select application_id, file_hash, 5, 6, 'malformed', 'it is broken' from federation.imports
+                """
+            try await tenant.whileWaiting(behind: "\(batch); \(refusal)") {
+                let counts = try await store.progress(of: key, within: 60)?.counts
+                #expect([counts?.records, counts?.imported, counts?.existing, counts?.refused] == [6, 4, 0, 1])
+            }
+        }
+    }
+
+    @Test("a user of a large batch costs PostgreSQL no more than one of a small batch")
+    func costs() async throws {
+        try await lend { tenant in
+            var (before, costs) = (0, [Duration]())
+            for size in [1000, 8000] {
+                let rows = try (before + 1...before + size).map {
+                    try row($0, login: "u\($0)@example.com", subject: "10\($0)")
+                }
+                let times = try await processorTimes(tenant)
+                #expect(try await write(batch(rows, behind: before), tenant)[1] == size)
+                before += size
+                let spent = try await processorTimes(tenant).map { $0.value - (times[$0.key] ?? .zero) }
+                costs.append(spent.reduce(.zero, +) / size)
+            }
+            #expect(costs[0] > .zero && costs[1] <= costs[0] * 2, "\(costs)")
+        }
+    }
+
+    /// Of each session of the tenant's database.
+    private func processorTimes(_ tenant: Tenant) async throws -> [Int32: Duration] {
+        let sessions = try await tenant.database.psql(
+            "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'"
+        )
+        var times: [Int32: Duration] = [:]
+        for pid in sessions.compactMap({ $0[0].flatMap(Int32.init) }) {
+            times[pid] = try ProcessUsage(of: pid).processorTime
+        }
+        return times
+    }
+
     @Test("a login that comes between waits for nobody but its own row, and the batch sees it")
     func race() async throws {
         try await lend { tenant in
@@ -341,7 +407,7 @@ struct ImportWriteTests {
                     of: key,
                     in: application,
                     hashingBy: Tenant.hash
-                )
+                ).counts
                 #expect([counts.records, counts.imported, counts.existing, counts.refused] == [2, 1, 0, 1])
             }
             #expect(try await reasons(tenant) == ["1 2 loginTaken"])

@@ -6,9 +6,12 @@ import Vocabulary
 
 @Suite("The schema")
 struct SchemaTests {
-    @Test("F-34: sixteen migrations at once all succeed and leave each version once")
-    func migrationRace() async throws {
-        try await withDatabase(.empty) { database in
+    @Test(
+        "F-34: sixteen migrations at once all succeed without a deadlock, and leave each version once",
+        arguments: [[], ["first"], ["first", "second", "third", "fourth", "fifth"]]
+    )
+    func migrationRace(schemas: [String]) async throws {
+        try await withDatabase(schemas.isEmpty ? .empty : .landed(10, schemas: schemas)) { database in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<16 {
                     group.addTask {
@@ -34,6 +37,35 @@ struct SchemaTests {
                 try await database.psql("select version from federation.schema_versions")
                     == (1...Store.expectedSchemaVersion).map { [String($0)] }
             )
+            let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+            #expect(try await database.psql(deadlocks) == [["0"]])
+        }
+    }
+
+    @Test(
+        "a migration whose locks collide with those of others is begun again, and says so in the end",
+        arguments: ["40P01", "55P03"]
+    )
+    func collisions(state: String) async throws {
+        try await withDatabase(.empty) { database in
+            try await database.psql(
+                """
+                create sequence collisions;
+                create function collide() returns event_trigger language plpgsql as
+                    'begin if nextval(''collisions'') <= 2 then raise sqlstate ''\(state)''; end if; end';
+                create event trigger collide on ddl_command_start when tag in ('CREATE TABLE') execute function collide()
+                """
+            )
+            try await withStore(database.url) { store in
+                try await store.migrate()
+                #expect(try await store.schemaVersion() == Store.expectedSchemaVersion)
+                try await database.psql(
+                    "drop schema federation cascade; alter sequence collisions minvalue -1000 restart with -1000"
+                )
+                let failure = await #expect(throws: Failure.self) { try await store.migrate() }
+                #expect(failure?.message.contains("collided") == true && failure?.message.contains("pg_locks") == true)
+                #expect(try await database.psql("select last_value from collisions") == [["-996"]])
+            }
         }
     }
 
@@ -320,12 +352,18 @@ struct SchemaTests {
         }
     }
 
-    @Test("migrating again does not wait for logins, nor let them wait")
+    @Test("migrating again waits for nobody who writes, whatever table it is, nor lets anybody wait")
     func again() async throws {
         try await Tenant.lend { tenant in
             _ = try await tenant.signIn(writing: .text("a"), to: "nick", .always)
-            let tables = ["users", "identities", "sessions"].map { "\(Tenant.schema).\($0)" }.joined(separator: ", ")
-            try await tenant.database.whileLocked("lock table \(tables) in row exclusive mode") {
+            let tables = try await tenant.database.psql(
+                """
+                select string_agg(format('%I.%I', schemaname, tablename), ', ') from pg_tables
+                where schemaname in ('federation', '\(tenant.application.schema)')
+                """
+            )
+            let all = try #require(tables.first?.first ?? nil)
+            try await tenant.database.whileLocked("lock table \(all) in row exclusive mode") {
                 try await tenant.store.migrate()
             }
         }

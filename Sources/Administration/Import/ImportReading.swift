@@ -14,7 +14,7 @@ struct ImportReading {
     /// Those that it does not know yet.
     private var newNames: Set<PropertyName> = []
     /// How many records have been given out, or passed over.
-    private var done = 0
+    private(set) var done = 0
     /// What has been converted and is in no batch yet.
     private var waiting: ArraySlice<Converted> = []
     private var counts: [String: Int] = [:]
@@ -63,8 +63,25 @@ struct ImportReading {
     }
 
     /// Passes over records that were done before.
-    mutating func skip(_ records: Int) throws {
-        while done < records, try record() != nil { done += 1 }
+    ///
+    /// - Parameters:
+    ///   - records: How many.
+    ///   - pass: Gets the user of each that is one.
+    /// - Throws: `document_invalid` for a file that cannot be read.
+    mutating func skip(_ records: Int, _ pass: (ImportRow) -> Void) async throws {
+        while done < records {
+            if waiting.isEmpty { waiting = try await convert()[...] }
+            guard let converted = waiting.popFirst() else { return }
+            if case .row(let row, let names) = converted {
+                count(names)
+                pass(row)
+            }
+            done = converted.record
+        }
+    }
+
+    private mutating func count(_ names: [String]) {
+        for name in names where counts[name] != nil || counts.count < Self.mostNames { counts[name, default: 0] += 1 }
     }
 
     /// The next batch; nil at the end.
@@ -74,19 +91,17 @@ struct ImportReading {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
         var (rows, refusals): ([ImportRow], [ImportRefusal]) = ([], [])
-        var keys = SeenUsers()
+        var keys = SeenUsers(.wholly)
         let before = done
         while let converted = waiting.first {
             switch converted {
             case .refusal(let refusal): refusals.append(refusal)
             case .row(var row, let names):
                 guard !keys.knows(row) else { return batch() }
-                keys.add([row])
+                keys.add(row)
                 let placeless = withoutPlace(&row)
                 rows.append(row)
-                for name in names + placeless where counts[name] != nil || counts.count < Self.mostNames {
-                    counts[name, default: 0] += 1
-                }
+                count(names + placeless)
             }
             done = converted.record
             waiting.removeFirst()
@@ -185,49 +200,95 @@ struct ImportReading {
 }
 
 /// Users that a file has told of, by what only one user has; of each some bytes that stand for it.
+///
+/// An id that is there already is one that the file has, or one of before: the database cannot tell, and a record that
+/// repeats another is not told of as a user who was there.
 struct SeenUsers {
+    /// What of a user is remembered.
+    enum Memory {
+        /// The id: whose login or identity is taken, the database says.
+        case byID
+        /// The id, the login and the identities, for users who are written nowhere.
+        case wholly
+    }
+
+    private let memory: Memory
     private var hashes: Set<Int> = []
 
     private enum Key: Hashable {
         case id(ObjectID), login(String), identity(IdentityKey)
     }
 
-    private func keys(of row: ImportRow) -> [Int] {
-        var keys: [Key] = [.id(row.objectID)]
-        if let login = row.password?.login { keys.append(.login(login)) }
-        for identity in row.identities { keys.append(.identity(identity.key)) }
-        return keys.map(\.hashValue)
+    init(_ memory: Memory) {
+        self.memory = memory
     }
+
+    private func logins(of row: ImportRow) -> [Int] {
+        guard memory == .wholly else { return [] }
+        let login = row.password.map { Key.login($0.login).hashValue }
+        return [login].compactMap(\.self) + row.identities.map { Key.identity($0.key).hashValue }
+    }
+
+    private func id(of row: ImportRow) -> Int { Key.id(row.objectID).hashValue }
 
     /// Whether something of the user is another's already.
-    func knows(_ row: ImportRow) -> Bool { keys(of: row).contains(where: hashes.contains) }
-
-    mutating func add(_ rows: [ImportRow], without records: Set<Int> = []) {
-        for row in rows where !records.contains(row.record) { hashes.formUnion(keys(of: row)) }
+    func knows(_ row: ImportRow) -> Bool {
+        hashes.contains(id(of: row)) || logins(of: row).contains(where: hashes.contains)
     }
 
-    /// The batch without users who are known, those whose id is another's login refused, and how many are there twice.
-    func withoutRepetitions(in batch: ImportBatch) -> (ImportBatch, existing: Int) {
-        var existing = 0
+    /// Takes in a user; of one who was there already the file says nothing but the id.
+    mutating func add(_ row: ImportRow, isExisting: Bool = false) {
+        hashes.insert(id(of: row))
+        if !isExisting { hashes.formUnion(logins(of: row)) }
+    }
+
+    /// Takes in the users of a batch.
+    mutating func add(_ batch: ImportBatch, _ outcome: ImportOutcome) {
+        let refused = Set(outcome.refusals.map(\.record))
+        for row in batch.rows where !refused.contains(row.record) {
+            add(row, isExisting: outcome.existing.contains(row.record))
+        }
+    }
+
+    /// The batch with users refused who are known.
+    func refusingRepetitions(in batch: ImportBatch) -> ImportBatch {
         var rows: [ImportRow] = []
         var refusals = batch.refusals
         for row in batch.rows {
-            if hashes.contains(Key.id(row.objectID).hashValue) {
-                existing += 1
+            let refusal: RecordRefusal
+            if hashes.contains(id(of: row)) {
+                refusal = .repeated
             } else if knows(row) {
-                refusals.append(
-                    ImportRefusal(
-                        record: row.record,
-                        line: row.line,
-                        reason: RecordRefusal.Reason.loginTaken.rawValue,
-                        message: "another user of the file has its login or one of its identities"
-                    )
-                )
+                refusal = .takenInFile
             } else {
                 rows.append(row)
+                continue
             }
+            refusals.append(
+                ImportRefusal(
+                    record: row.record,
+                    line: row.line,
+                    reason: refusal.reason.rawValue,
+                    message: refusal.message
+                )
+            )
         }
-        let fresh = ImportBatch(before: batch.before, through: batch.through, rows: rows, refusals: refusals)
-        return (fresh, existing)
+        return ImportBatch(
+            before: batch.before,
+            through: batch.through,
+            rows: rows,
+            refusals: refusals.sorted { $0.record < $1.record }
+        )
     }
+}
+
+extension RecordRefusal {
+    fileprivate static let repeated = RecordRefusal(
+        .repeated,
+        "a record before it has the same id, or the same address where that stands for an id"
+    )
+    fileprivate static let takenInFile = RecordRefusal(
+        .loginTaken,
+        "another user of the file has its login or one of its identities"
+    )
 }

@@ -50,6 +50,8 @@ package struct ImportListener {
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// A record that was refused, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
+    /// A batch of the import that stopped is still under way, and is waited for.
+    package var waiting: () -> Void = {}
 
     package init() {}
 }
@@ -89,39 +91,47 @@ package struct UserImport: Sendable {
         let application = try Application(stored)
         let key = ImportKey(application: application.id, at: application.database, fileHash: job.fileHash)
         let source = job.source.rawValue
-        let former = try await former(job, key)
+        let former = try await former(job, key, listener)
         if let former, former.isFinished {
-            try await tell(listener, ofRefusalsOf: key)
+            try await eachRefusal(of: key, listener.refused)
             return ImportSummary(counts: former.counts, untaken: [])
         }
         var reading = try await reading(job, stored, application)
         let hash = try await banKey.hasher(of: application.id)
         var counts = former?.counts ?? ImportCounts()
         let formerly = counts.records
-        try reading.skip(formerly)
+        var seen = SeenUsers(.byID)
+        if former != nil {
+            var refused: Set<Int> = []
+            try await eachRefusal(of: key) { refused.insert($0.record) }
+            try await reading.skip(formerly) { row in
+                if !refused.contains(row.record) { seen.add(row) }
+            }
+        }
         if former == nil {
             try await store.beginImport(key, from: source, by: actor)
         } else {
             try await store.resumeImport(key, from: source, by: actor)
         }
         // While the database writes a batch, the next one is read.
-        try await withThrowingTaskGroup(of: ImportCounts.self) { group in
-            while let batch = try await reading.next() {
-                if let written = try await group.next() {
-                    counts = counts + written
-                    listener.progress(counts, counts.records - formerly)
-                }
-                let names = reading.takeNewNames()
-                if !names.isEmpty { try await store.registerDynamicNames(names, of: application.id) }
-                group.addTask { try await store.write(batch, of: key, in: application, hashingBy: hash) }
-            }
-            for try await written in group {
-                counts = counts + written
+        try await withThrowingTaskGroup(of: (ImportBatch, ImportOutcome).self) { group in
+            func finish(_ written: (batch: ImportBatch, outcome: ImportOutcome)) {
+                seen.add(written.batch, written.outcome)
+                counts = counts + written.outcome.counts
                 listener.progress(counts, counts.records - formerly)
             }
+            while let read = try await reading.next() {
+                if let written = try await group.next() { finish(written) }
+                let names = reading.takeNewNames()
+                if !names.isEmpty { try await store.registerDynamicNames(names, of: application.id) }
+                let batch = seen.refusingRepetitions(in: read)
+                group.addTask { (batch, try await store.write(batch, of: key, in: application, hashingBy: hash)) }
+            }
+            for try await written in group { finish(written) }
         }
+        guard counts.records == reading.done else { throw Failure.sumsDisagree(counts) }
         try await store.finishImport(key, from: source, counts, by: actor)
-        try await tell(listener, ofRefusalsOf: key)
+        try await eachRefusal(of: key, listener.refused)
         try await store.analyzeUsers(of: application)
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
@@ -158,22 +168,36 @@ package struct UserImport: Sendable {
             hash = try await banKey.hasher(of: application.id)
         }
         var counts = ImportCounts()
-        var seen = SeenUsers()
-        while let batch = try await reading.next() {
-            let (fresh, existing) = seen.withoutRepetitions(in: batch)
-            let (found, refusals) = try await store.check(fresh, in: application, hashingBy: hash)
-            var checked = found
-            checked.existing += existing
-            seen.add(fresh.rows, without: Set(refusals.map(\.record)))
-            counts = counts + checked
-            for refusal in refusals { try listener.refused(refusal) }
+        var seen = SeenUsers(.wholly)
+        while let read = try await reading.next() {
+            let batch = seen.refusingRepetitions(in: read)
+            let outcome = try await store.check(batch, in: application, hashingBy: hash)
+            seen.add(batch, outcome)
+            counts = counts + outcome.counts
+            for refusal in outcome.refusals.sorted(by: { $0.record < $1.record }) { try listener.refused(refusal) }
             listener.progress(counts, counts.records)
         }
+        guard counts.areWhole, counts.records == reading.done else { throw Failure.sumsDisagree(counts) }
         return ImportSummary(counts: counts, untaken: reading.untaken)
     }
 
-    private func former(_ job: ImportJob, _ key: ImportKey) async throws(Failure) -> ImportProgress? {
-        guard let former = try await store.progress(of: key) else { return nil }
+    /// How long a batch is waited for whose process may be dead: first without a word, then until it ends.
+    private static let patience: (first: Int64, second: Int64) = (1, 300)
+
+    private func former(
+        _ job: ImportJob,
+        _ key: ImportKey,
+        _ listener: ImportListener
+    ) async throws(Failure) -> ImportProgress? {
+        var stored: ImportProgress?
+        do throws(Failure) {
+            stored = try await store.progress(of: key, within: Self.patience.first)
+        } catch {
+            guard error.reason == .conflict else { throw error }
+            listener.waiting()
+            stored = try await store.progress(of: key, within: Self.patience.second)
+        }
+        guard let former = stored else { return nil }
         switch job.former {
         case .begunAnew: return nil
         case .refused where former.isFinished: return nil
@@ -190,12 +214,12 @@ package struct UserImport: Sendable {
         }
     }
 
-    private func tell(_ listener: ImportListener, ofRefusalsOf key: ImportKey) async throws {
+    private func eachRefusal(of key: ImportKey, _ body: (ImportRefusal) throws -> Void) async throws {
         let limit = 1000
         var last = 0
         while true {
             let refusals = try await store.refusals(of: key, after: last, limit: limit)
-            for refusal in refusals { try listener.refused(refusal) }
+            for refusal in refusals { try body(refusal) }
             guard refusals.count == limit, let refusal = refusals.last else { return }
             last = refusal.record
         }

@@ -2,12 +2,15 @@ import Vocabulary
 
 /// Users of Auth0: lines of the export job, of the file with hashes that its support hands out, and of bulk imports.
 struct Auth0Source: UserSource {
-    private static let taken: Set<String> = [
+    private static let known: Set<String> = [
         "user_id", "_id", "email", "email_verified", "created_at", "updated_at", "last_login", "blocked", "identities",
-        "password_hash", "passwordHash", "custom_password_hash", "locale", "user_metadata", "last_ip", "logins_count",
-        "last_password_reset", "password_set_date", "tenant", "connection", "_tmp_is_unique", "multifactor",
-        "guardian_authenticators", "phone_verified", "mfa_factors",
+        "password_hash", "passwordHash", "custom_password_hash", "locale", "user_metadata",
+        // Nobody needs these here.
+        "last_ip", "logins_count", "last_password_reset", "password_set_date", "tenant", "connection", "_tmp_is_unique",
+        "phone_verified",
     ]
+    /// What stands in front of the id of a user who logs in by Auth0 itself: with a password, or a code by mail or SMS.
+    private static let own: Set<String> = ["auth0", "email", "sms"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         let own = record.text("user_id") ?? record.object("_id")?.text("$oid")
@@ -20,12 +23,15 @@ struct Auth0Source: UserSource {
         user.updated = record.moment("updated_at")
         user.lastLogin = record.moment("last_login")
         user.password = try Self.password(record)
-        for identity in record.array("identities")?.compactMap(\.object) ?? [] {
-            guard let provider = identity.text("provider"), provider != "auth0", let subject = identity.text("user_id")
-            else { continue }
-            user.identities.append(ImportedIdentity(provider, subject: subject))
+        if let identities = try record.identities("identities") {
+            for identity in identities where !Self.own.contains(identity.text("provider") ?? "") {
+                try user.takeIdentity(identity.text("provider"), subject: identity.text("user_id"))
+            }
+        } else if let own, let bar = own.firstIndex(of: "|"), !Self.own.contains(String(own[..<bar])) {
+            // Without the list the id says by which identity the user came.
+            try user.takeIdentity(String(own[..<bar]), subject: String(own[own.index(after: bar)...]))
         }
-        user.fields = record.without(Self.taken)
+        user.takeFields(of: record, without: Self.known)
         if let email = record.text("email") { user.fields.append("email", .string(email)) }
         // What an app keeps of its users stands beside what Auth0 keeps of them.
         for member in record.object("user_metadata")?.members ?? [] where user.fields[member.key] == nil {
@@ -36,7 +42,10 @@ struct Auth0Source: UserSource {
 
     private static func password(_ record: JSONObject) throws(RecordRefusal) -> ImportedHash? {
         if let text = record.text("password_hash") ?? record.text("passwordHash") { return .text(Secret(text)) }
-        guard let custom = record.object("custom_password_hash") else { return nil }
+        guard record.present("custom_password_hash") != nil else { return nil }
+        guard let custom = record.object("custom_password_hash") else {
+            throw RecordRefusal(.passwordNotTaken, "custom_password_hash is no object")
+        }
         let (hash, salt) = (custom.object("hash"), custom.object("salt"))
         guard let algorithm = custom.text("algorithm"), let value = hash?.text("value") else {
             throw RecordRefusal(.passwordNotTaken, "custom_password_hash has no algorithm or no value")

@@ -5,9 +5,10 @@ import Vocabulary
 ///
 /// A hash in the column `password` is taken; a password that stands there in plain text is none.
 struct BackendlessSource: UserSource {
-    private static let system: Set<String> = [
-        "objectId", "ownerId", "created", "updated", "lastLogin", "userStatus", "socialAccount", "accountType",
-        "blUserLocale", "oAuthIdentities", "password", "user-token", "___class", "___jsonclass", "__meta",
+    private static let known: Set<String> = [
+        "objectId", "created", "updated", "lastLogin", "userStatus", "blUserLocale", "password",
+        // Nobody needs these here.
+        "ownerId", "accountType", "user-token", "___class", "___jsonclass", "__meta",
     ]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -21,7 +22,9 @@ struct BackendlessSource: UserSource {
         user.updated = record.moment("updated")
         user.lastLogin = record.moment("lastLogin")
         user.password = record.text("password").map { .text(Secret($0)) }
-        user.fields = record.without(Self.system)
+        // Who has no social account has this word for it.
+        let hasNone = record.text("socialAccount") == "BACKENDLESS"
+        user.takeFields(of: record, without: hasNone ? Self.known.union(["socialAccount"]) : Self.known)
         return user
     }
 

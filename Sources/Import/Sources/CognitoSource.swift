@@ -6,10 +6,15 @@ import Vocabulary
 ///
 /// Cognito gives no hash of a password away.
 struct CognitoSource: UserSource {
-    private static let system: Set<String> = [
-        "sub", "email_verified", "phone_number_verified", "updated_at", "locale", "identities", "enabled",
+    private static let known: Set<String> = [
+        "sub", "cognito:username", "email_verified", "updated_at", "locale", "identities", "enabled", "created_at",
+        "UserCreateDate",
+        // Nobody needs these here.
+        "phone_number_verified", "UserLastModifiedDate", "cognito:user_status", "UserStatus",
     ]
     private static let custom = "custom:"
+    /// What Cognito puts in front of a person's id at a provider, for a user's name.
+    private static let providers = ["Facebook", "Google", "LoginWithAmazon", "SignInWithApple"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         var user = try ImportedUser(id: record.text("sub") ?? record.text("cognito:username"))
@@ -19,17 +24,47 @@ struct CognitoSource: UserSource {
         user.created = record.moment("created_at") ?? record.moment("UserCreateDate")
         // Seconds, as OpenID Connect has it.
         user.updated = record.text("updated_at").flatMap { Int64($0) }.flatMap { MomentText.moment(seconds: $0) }
-        for identity in record.array("identities")?.compactMap(\.object) ?? [] {
-            guard let provider = identity.text("providerName"), let subject = identity.text("userId") else { continue }
-            user.identities.append(ImportedIdentity(provider.lowercased(), subject: subject))
+        let status = record.text("cognito:user_status") ?? record.text("UserStatus")
+        if let identities = try record.identities("identities") {
+            for identity in identities {
+                try user.takeIdentity(identity.text("providerName")?.lowercased(), subject: identity.text("userId"))
+            }
+        } else if status == nil || status == Self.external,
+            let (provider, subject) = Self.identity(record.text("cognito:username"))
+        {
+            try user.takeIdentity(provider.lowercased(), subject: subject)
+        } else if status == Self.external {
+            user.suspects.append("cognito:username")
         }
+        user.takeFields(of: record, without: Self.known)
+        user.suspects = user.suspects.map(Self.name)
         user.fields = JSONObject(
-            record.without(Self.system).members.compactMap { member -> JSONObject.Member? in
+            user.fields.members.compactMap { member -> JSONObject.Member? in
                 if member.key.hasPrefix("cognito:") || member.key.hasPrefix("User") { return nil }
-                guard member.key.hasPrefix(Self.custom) else { return member }
-                return .init(String(member.key.dropFirst(Self.custom.count)), member.value)
+                return .init(Self.name(member.key), member.value)
             }
         )
         return user
+    }
+
+    /// The name of an attribute of one's own, as a property has it.
+    private static func name(_ column: String) -> String {
+        column.hasPrefix(custom) ? String(column.dropFirst(custom.count)) : column
+    }
+
+    /// The status of users who log in by a provider.
+    private static let external = "EXTERNAL_PROVIDER"
+
+    /// The identity that a name such as `Facebook_10223344` is made of.
+    private static func identity(_ username: String?) -> (provider: String, subject: String)? {
+        guard let username, let underscore = username.firstIndex(of: "_") else { return nil }
+        let subject = String(username[username.index(after: underscore)...])
+        let word = String(username[..<underscore])
+        // A user pool may write names in small letters. Of ids that are digits nothing is lost by that.
+        let isDecimal = subject.utf8.allSatisfy { $0.isASCIIDigit }
+        guard !subject.isEmpty,
+            let provider = providers.first(where: { $0 == word || isDecimal && $0.lowercased() == word })
+        else { return nil }
+        return (provider, subject)
     }
 }

@@ -1,32 +1,62 @@
 import Vocabulary
 
-/// What `firebase auth:export` writes as JSON: `{"users": […]}`.
+/// What `firebase auth:export` writes as JSON, `{"users": […]}`, and records as the Admin SDK has them.
 struct FirebaseSource: UserSource {
+    private static let known: Set<String> = [
+        "localId", "uid", "email", "emailVerified", "displayName", "photoUrl", "photoURL", "phoneNumber", "disabled",
+        "createdAt", "lastSignedInAt", "lastLoginAt", "metadata", "passwordHash", "salt", "passwordSalt",
+        "providerUserInfo", "providerData", "customAttributes", "customClaims",
+        // Nobody needs these here.
+        "validSince", "tokensValidAfterTime", "tokensValidAfterTimestamp", "lastRefreshAt", "passwordUpdatedAt",
+        "version", "providerId", "initialEmail",
+    ]
+    /// What the Admin SDK has in place of a hash that its account may not read.
+    private static let redacted = Array("redacted".utf8)
+
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
-        var user = try ImportedUser(id: record.text("localId"))
+        var user = try ImportedUser(id: record.text("localId") ?? record.text("uid"))
         user.status = record.isTrue("disabled") ? .disabled : .enabled
         user.emailVerified = record.isTrue("emailVerified")
-        user.created = record.moment("createdAt")
-        user.lastLogin = record.moment("lastSignedInAt") ?? record.moment("lastLoginAt")
+        let metadata = record.object("metadata")
+        user.created = record.moment("createdAt") ?? metadata?.moment("creationTime")
+        user.lastLogin =
+            record.moment("lastSignedInAt") ?? record.moment("lastLoginAt")
+            ?? metadata?.moment("lastSignInTime")
         if let hash = record.text("passwordHash") {
             // Accounts that Firebase itself was given with hashes of other systems have none here that could be used.
-            guard let hash = SourceValue.base64(hash), let salt = SourceValue.base64(record.text("salt") ?? "") else {
-                throw RecordRefusal(.passwordNotTaken, "passwordHash or salt is not base64")
+            guard let hash = SourceValue.base64(hash),
+                let salt = SourceValue.base64(record.text("salt") ?? record.text("passwordSalt") ?? "")
+            else { throw RecordRefusal(.passwordNotTaken, "passwordHash or its salt is not base64") }
+            guard !hash.map(\.asciiLowercased).elementsEqual(Self.redacted) else {
+                throw RecordRefusal(
+                    .passwordNotTaken,
+                    """
+                    passwordHash says that it was redacted: whoever exports needs the role Firebase Authentication Admin, or \
+                    --without-passwords leaves passwords out
+                    """
+                )
             }
             user.password = .firebase(hash: hash, salt: salt)
         }
-        for identity in record.array("providerUserInfo")?.compactMap(\.object) ?? [] {
-            guard let provider = identity.text("providerId"), let subject = identity.text("rawId"),
-                provider != "password", provider != "phone"
-            else { continue }
-            user.identities.append(ImportedIdentity(provider, subject: subject))
+        var identities = try record.identities("providerUserInfo")
+        if identities == nil { identities = try record.identities("providerData") }
+        for identity in identities ?? [] where !["password", "phone"].contains(identity.text("providerId")) {
+            try user.takeIdentity(
+                identity.text("providerId"),
+                subject: identity.text("rawId") ?? identity.text("uid")
+            )
         }
-        for (name, member) in [
-            ("email", "email"), ("name", "displayName"), ("photoUrl", "photoUrl"), ("phoneNumber", "phoneNumber"),
+        user.takeFields(of: record, without: Self.known)
+        for (name, text) in [
+            ("email", record.text("email")), ("name", record.text("displayName")),
+            ("photoUrl", record.text("photoUrl") ?? record.text("photoURL")),
+            ("phoneNumber", record.text("phoneNumber")),
         ] {
-            if let text = record.text(member) { user.fields.append(name, .string(text)) }
+            if let text { user.fields.append(name, .string(text)) }
         }
-        if let claims = record.object("customAttributes") { user.fields.append("customAttributes", .object(claims)) }
+        if let claims = record.object("customAttributes") ?? record.object("customClaims") {
+            user.fields.append("customAttributes", .object(claims))
+        }
         return user
     }
 }

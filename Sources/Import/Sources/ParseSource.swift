@@ -3,9 +3,12 @@ import Vocabulary
 /// The class `_User` of Parse: as its dashboard and REST API have it (`{"results": […]}`), as parse.com wrote it
 /// (`bcryptPassword`), and as mongoexport writes the collection (`_hashed_password`, `_auth_data_facebook`).
 struct ParseSource: UserSource {
-    private static let system: Set<String> = [
-        "objectId", "createdAt", "updatedAt", "username", "emailVerified", "authData", "bcryptPassword", "password",
-        "sessionToken", "ACL", "className", "__type",
+    private static let known: Set<String> = [
+        "objectId", "_id", "createdAt", "_created_at", "updatedAt", "_updated_at", "username", "emailVerified",
+        "authData", "bcryptPassword", "_hashed_password",
+        // Nobody needs these here.
+        "sessionToken", "_session_token", "ACL", "_acl", "_rperm", "_wperm", "className", "__type",
+        "_email_verify_token", "_perishable_token", "_password_history", "_tombstone",
     ]
     private static let authentication = "_auth_data_"
 
@@ -19,16 +22,24 @@ struct ParseSource: UserSource {
         let username = record.text("username")
         if record.text("email") == nil { user.login = username }
         var accounts = record.object("authData")?.members ?? []
+        if accounts.isEmpty, let other = record.present("authData"), other.object == nil, other.string?.isEmpty != true
+        {
+            throw RecordRefusal(.identityNotTaken, "its member authData is no object, as JSON")
+        }
         for member in record.members where member.key.hasPrefix(Self.authentication) {
             accounts.append(.init(String(member.key.dropFirst(Self.authentication.count)), member.value))
         }
         for account in accounts where account.key != "anonymous" {
-            guard let subject = account.value.object?.text("id") else { continue }
-            user.identities.append(ImportedIdentity(account.key, subject: subject))
+            // Of a provider that was unlinked the collection keeps the member.
+            if account.value.isNull { continue }
+            try user.takeIdentity(account.key, subject: account.value.object?.text("id"))
         }
+        user.takeFields(
+            of: JSONObject(record.members.filter { !$0.key.hasPrefix(Self.authentication) }),
+            without: Self.known
+        )
         user.fields = JSONObject(
-            record.without(Self.system).members.filter { !$0.key.hasPrefix("_") }
-                .map { .init($0.key, Self.plain($0.value)) }
+            user.fields.members.filter { !$0.key.hasPrefix("_") }.map { .init($0.key, Self.plain($0.value)) }
         )
         if let username { user.fields.append("username", .string(username)) }
         return user

@@ -29,24 +29,23 @@ struct PlainSource: UserSource {
         user.lastLogin = record.moment(name(.lastLogin))
         user.login = record.text(name(.login))
         user.password = record.text(name(.passwordHash)).map { .text(Secret($0)) }
-        for identity in record.array(name(.identities))?.compactMap(\.object) ?? [] {
-            guard let provider = identity.text("provider"), let subject = identity.text("subject") else {
-                throw RecordRefusal(.identityNotTaken, "an identity has no provider or no subject")
-            }
-            user.identities.append(
-                ImportedIdentity(
-                    provider,
-                    app: identity.text("app"),
-                    subject: subject,
-                    created: identity.moment("created")
-                )
+        for identity in try record.identities(name(.identities)) ?? [] {
+            try user.takeIdentity(
+                identity.text("provider"),
+                app: identity.text("app"),
+                subject: identity.text("subject"),
+                created: identity.moment("created")
             )
         }
-        for role in record.array(name(.roles)) ?? [] {
+        let roles = record.array(name(.roles))
+        if roles == nil, record.text(name(.roles)) != nil {
+            throw RecordRefusal(.roleUnknown, "its roles are no list, as JSON")
+        }
+        for role in roles ?? [] {
             guard let role = role.string else { throw RecordRefusal(.roleUnknown, "a role is no text") }
             user.roles.append(role)
         }
-        user.fields = record.without(Set(SystemField.allCases.map(name)).union(["user-token", "password", "___class"]))
+        user.takeFields(of: record, without: Set(SystemField.allCases.map(name)).union(["user-token", "___class"]))
         if let aside = user.fields["properties"]?.object {
             let others = user.fields.without(Set(aside.members.map(\.key) + ["properties"]))
             user.fields = JSONObject(others.members + aside.members)

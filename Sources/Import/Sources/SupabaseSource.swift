@@ -3,8 +3,22 @@ import Vocabulary
 /// The table `auth.users` of Supabase, as COPY or `json_agg` gives it, with the rows of `auth.identities` as a JSON
 /// list in a column `identities` where there is one.
 ///
-/// Only what is named here is read: the other columns are tokens, and what belongs to them.
+/// Records as the Admin API has them are read, too.
 struct SupabaseSource: UserSource {
+    private static let known: Set<String> = [
+        "id", "email", "phone", "encrypted_password", "email_confirmed_at", "confirmed_at", "created_at", "updated_at",
+        "last_sign_in_at", "banned_until", "deleted_at", "raw_user_meta_data", "user_metadata", "raw_app_meta_data",
+        "app_metadata", "identities",
+        // Nobody needs these here: they are tokens, what belongs to them, and what Supabase keeps for itself.
+        "instance_id", "aud", "role", "invited_at", "confirmation_token", "confirmation_sent_at", "recovery_token",
+        "recovery_sent_at", "email_change", "email_change_token_new", "email_change_token_current",
+        "email_change_confirm_status", "email_change_sent_at", "new_email", "phone_confirmed_at", "phone_change",
+        "phone_change_token", "phone_change_sent_at", "new_phone", "reauthentication_token", "reauthentication_sent_at",
+        "is_super_admin", "is_sso_user", "is_anonymous", "action_link",
+    ]
+    /// Ways to log in that are no identity at a provider.
+    private static let own: Set<String> = ["email", "phone", "anonymous"]
+
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         guard record.present("deleted_at") == nil || record.text("deleted_at") == nil else {
             throw RecordRefusal(.statusUnknown, "the user is marked as deleted there")
@@ -18,15 +32,26 @@ struct SupabaseSource: UserSource {
         user.updated = record.moment("updated_at")
         user.lastLogin = record.moment("last_sign_in_at")
         user.password = record.text("encrypted_password").map { .text(Secret($0)) }
-        for identity in record.array("identities")?.compactMap(\.object) ?? [] {
-            guard let provider = identity.text("provider"), provider != "email", provider != "phone",
-                let subject = identity.text("provider_id") ?? identity.object("identity_data")?.text("sub")
-            else { continue }
-            user.identities.append(
-                ImportedIdentity(provider, subject: subject, created: identity.moment("created_at"))
+        for identity in try record.identities("identities") ?? []
+        where !Self.own.contains(identity.text("provider") ?? "") {
+            try user.takeIdentity(
+                identity.text("provider"),
+                subject: identity.text("provider_id") ?? identity.object("identity_data")?.text("sub"),
+                created: identity.moment("created_at")
             )
         }
-        let about = record.object("raw_user_meta_data")
+        user.takeFields(of: record, without: Self.known)
+        // Without their list nothing says which identities the user has, only at which providers.
+        for member in ["raw_app_meta_data", "app_metadata"] {
+            let about = record.object(member)
+            let providers =
+                about?.array("providers")?.compactMap(\.string) ?? [about?.text("provider")].compactMap(\.self)
+            let taken = user.identities.map(\.provider)
+            if providers.contains(where: { !Self.own.contains($0) && !taken.contains(ImportedIdentity.name($0)) }) {
+                user.suspects.append(member)
+            }
+        }
+        let about = record.object("raw_user_meta_data") ?? record.object("user_metadata")
         for name in ["email", "phone"] {
             if let text = record.text(name) { user.fields.append(name, .string(text)) }
         }

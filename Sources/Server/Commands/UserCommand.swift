@@ -9,7 +9,7 @@ struct UserCommand: ParsableCommand {
         abstract: "Users: find, see, refresh, disable, unlink, factors, export, erase, import.",
         subcommands: [
             UserSearchCommand.self, Show.self, Refresh.self, Disable.self, Enable.self, Unlink.self,
-            UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, Erase.self,
+            UserFactorCommand.self, UserExportCommand.self, UserImportCommand.self, UserEraseCommand.self,
         ]
     )
 
@@ -171,39 +171,6 @@ struct UserCommand: ParsableCommand {
                 by: actor
             )
             try Terminal.report("The identity \(subject) is taken from the user \(user.id).")
-            for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
-        }
-    }
-
-    struct Erase: AdministrationCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Erase a user with identities and sessions.",
-            discussion: """
-                Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
-                login, unless the user is disabled: then these accounts stay banned for the setting banDays, or until \
-                federation ban lift.
-
-                Example:
-                  federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
-                    --confirm 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
-                """
-        )
-
-        @OptionGroup var user: UserArgument
-        @OptionGroup var confirmation: ConfirmationOption
-        @OptionGroup var precondition: PreconditionOption
-
-        func run(_ administration: Administration, by actor: Actor) async throws {
-            let (id, application) = (user.id, user.application.id)
-            try confirmation.require(id, losing: "the user \(id) of \(application) with identities and sessions")
-            let revocations = try await administration.users.erase(
-                id,
-                of: application,
-                confirmation: id,
-                if: precondition.precondition,
-                by: actor
-            )
-            try Terminal.report("The user \(id) of \(application) is erased.")
             for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
         }
     }

@@ -14,7 +14,8 @@ struct UserImportCommand: AdministrationCommand {
         discussion: """
             Users keep passwords, identities and, where they are UUIDs, ids; sessions and tokens stay behind. Whoever is there \
             already stays as is, so the same file can be read again. Records that cannot become users are refused, each with \
-            its line and reason, and the command ends with 65 then. An import that was interrupted goes on with --resume. \
+            its line and reason, and the command ends with 65 then. So is a record with a member that looks like a \
+            credential, a hash or an identity and that is read as none. An import that was interrupted goes on with --resume. \
             Logins go on meanwhile. docs/migrating has a page for each source.
 
             Examples:
@@ -69,6 +70,14 @@ struct UserImportCommand: AdministrationCommand {
         help: ArgumentHelp("Leave the identities of a provider out; may be repeated.", valueName: "provider")
     )
     var withoutProvider: [ProviderName] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave a member out, and count it, that looks like a way to log in and is read as none; may be repeated.",
+            valueName: "name"
+        )
+    )
+    var withoutMember: [String] = []
 
     @Flag(help: "Leave hashes of passwords out: everybody restores a password by mail.")
     var withoutPasswords = false
@@ -138,6 +147,7 @@ struct UserImportCommand: AdministrationCommand {
             progress.show(done, "\(percent) % read: \(sum)")
         }
         listener.refused = report.add
+        listener.waiting = { Terminal.say("Waiting for the batch that the import was at when it stopped.") }
         let summary =
             dryRun
             ? try await administration.userImport.check(job, telling: listener)
@@ -159,6 +169,7 @@ struct UserImportCommand: AdministrationCommand {
         for name in app { options.apps[name.provider] = name.app }
         if let app = facebookApp.flatMap(ProviderAppID.init) { options.apps[ProviderName(known: "facebook")] = app }
         options.withoutProviders = Set(withoutProvider)
+        options.withoutMembers = Set(withoutMember)
         options.withoutPasswords = withoutPasswords
         return options
     }

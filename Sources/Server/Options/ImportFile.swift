@@ -4,6 +4,8 @@ import Import
 /// A file of any size, read part by part.
 struct ImportFile {
     private static let partBytes = 262_144
+    /// Of a file that is held in memory.
+    private static let mostBytes = 67_108_864
 
     let path: String
     /// How large it is.
@@ -38,6 +40,20 @@ struct ImportFile {
             let part = try reading.next()
             position(part.count)
             return part
+        }
+    }
+
+    /// All of a file that is held in memory.
+    func whole() throws -> [UInt8] {
+        guard bytes <= Self.mostBytes else {
+            throw Exit.saying("\(path): has more than \(Self.mostBytes) bytes; divide it", Exit.dataError)
+        }
+        let read = try open()
+        var all: [UInt8] = []
+        while true {
+            let part = try read()
+            if part.isEmpty { return all }
+            all += part
         }
     }
 

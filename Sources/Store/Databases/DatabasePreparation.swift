@@ -55,7 +55,7 @@ extension Store {
 
     private func applySchema(to database: OwnDatabase) async throws {
         guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
-        try await database.client.withConnection { try await Self.applySchema(to: $0, of: deployment) }
+        try await Self.applySchema(by: database.client, of: deployment)
     }
 
     /// What a database says of itself, to somebody who is about to use it; nil where it is this deployment's.

@@ -111,6 +111,40 @@ extension Store {
         return try read { () throws(PostgresError) in try result.first.map(StoredDeletionRequest.init) }
     }
 
+    /// Whether an identity is the only login method of its user; nil where nobody has it.
+    package func isOnlyLoginMethod(
+        _ identity: IdentityKey,
+        of application: Application
+    ) async throws(Failure) -> Bool? {
+        let schema = Statement.quoted(identifier: application.schema)
+        let result = try await query(
+            """
+            select (select count(*) from \(unsafeRaw: schema).identities o where o.object_id = i.object_id)
+                + (select count(*) from \(unsafeRaw: schema).passwords p where p.object_id = i.object_id) = 1
+            from \(unsafeRaw: schema).identities i where \(identity.condition)
+            """,
+            of: application
+        )
+        return try read { () throws(PostgresError) in try result.first?.decode(0, as: Bool.self) }
+    }
+
+    /// Says in the audit log that a list of ids is worked on, or done.
+    package func recordErasureList(
+        _ details: JSONObject,
+        of application: Application,
+        by actor: Actor
+    ) async throws(Failure) {
+        let entry = AuditRecord(
+            application: application.id,
+            action: "user.eraseList",
+            target: nil,
+            from: nil,
+            to: .object(details)
+        )
+        let tables = tables(of: application)
+        try await transaction(in: tables) { try await tables.record([entry], by: actor, with: $0) }
+    }
+
     /// The applications in the main database of which a request is due: most of many have none.
     package func applicationsWithDueDeletions() async throws(Failure) -> Set<ApplicationID> {
         let result = try await query(

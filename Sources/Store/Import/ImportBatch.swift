@@ -90,7 +90,7 @@ package struct ImportBatch: Sendable {
     }
 }
 
-/// What became of records.
+/// How many records had which outcome; each record has one of three.
 package struct ImportCounts: Sendable, Equatable {
     /// How many were looked at.
     package var records = 0
@@ -98,16 +98,53 @@ package struct ImportCounts: Sendable, Equatable {
     package var imported = 0
     /// How many were users already, and stay as they are.
     package var existing = 0
+    /// How many became no user, each with a line and a reason.
+    package var refused = 0
 
     package init() {}
 
-    package var refused: Int { records - imported - existing }
+    /// Whether every record has an outcome.
+    package var areWhole: Bool { records == imported + existing + refused }
 
     package static func + (left: ImportCounts, right: ImportCounts) -> ImportCounts {
         var sum = left
         sum.records += right.records
         sum.imported += right.imported
         sum.existing += right.existing
+        sum.refused += right.refused
         return sum
+    }
+}
+
+/// What became of the records of a batch.
+package struct ImportOutcome: Sendable {
+    package var counts = ImportCounts()
+    /// The records that were users already.
+    package var existing: Set<Int> = []
+    /// The records that became no user, in no order.
+    package var refusals: [ImportRefusal] = []
+
+    package init() {}
+
+    static func + (left: ImportOutcome, right: ImportOutcome) -> ImportOutcome {
+        var sum = left
+        sum.counts = left.counts + right.counts
+        sum.existing.formUnion(right.existing)
+        sum.refusals += right.refusals
+        return sum
+    }
+}
+
+extension Failure {
+    /// An import whose sums do not agree is not told of as one that has ended well.
+    package static func sumsDisagree(_ counts: ImportCounts) -> Failure {
+        Failure(
+            .internal,
+            """
+            The import does not know what became of each record: of \(counts.records) it knows \(counts.imported) that \
+            were imported, \(counts.existing) that were there and \(counts.refused) that were refused. Is the file being \
+            changed, or has somebody changed federation.imports? Begin anew with --restart: whoever is there stays.
+            """
+        )
     }
 }

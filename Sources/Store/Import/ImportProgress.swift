@@ -26,26 +26,71 @@ package struct ImportProgress: Sendable {
     package let isFinished: Bool
 }
 
+extension ImportProgress {
+    /// What is selected of an import, and from where.
+    fileprivate static func columns(of key: ImportKey) -> Statement {
+        """
+        source, records, imported, existing, finished is not null,
+            (select count(*) from federation.import_refusals where \(key.condition))
+        from federation.imports where \(key.condition)
+        """
+    }
+}
+
+extension Failure {
+    static let importTaken = Failure(.conflict, "Another process goes on with this import, or has begun it anew.")
+}
+
 extension Store {
     private func tables(of key: ImportKey) -> Tables {
         Tables(besideUsersOf: key.application, at: key.database, in: databases)
     }
 
-    /// How far the import of a file is; nil when there was none.
-    package func progress(of key: ImportKey) async throws(Failure) -> ImportProgress? {
-        let result = try await query(
-            """
-            select source, records, imported, existing, finished is not null from federation.imports
-            where \(key.condition)
-            """,
-            in: tables(of: key)
-        )
-        return try read { () throws(PostgresError) in
+    /// How far the import of a file is once no batch of it is under way: PostgreSQL goes on for a while with one whose
+    /// process has been killed.
+    ///
+    /// - Parameters:
+    ///   - key: The import.
+    ///   - seconds: How long a batch is waited for.
+    /// - Returns: Nil when there was none.
+    /// - Throws: `conflict` when it is still under way then; `store_unavailable` and its like.
+    package func progress(of key: ImportKey, within seconds: Int64) async throws(Failure) -> ImportProgress? {
+        let result: ResultSet
+        do {
+            result = try await tables(of: key).withTransaction { connection in
+                _ = try await connection.query(
+                    """
+                    select set_config('statement_timeout', '0', true),
+                        set_config('lock_timeout', \("\(seconds)s"), true)
+                    """
+                )
+                _ = try await connection.query("select from federation.imports where \(key.condition) for share")
+                // A statement of its own: the one that waits sees the refusals as they were before the wait.
+                return try await connection.query("select \(ImportProgress.columns(of: key))")
+            }
+        } catch let error as PostgresError {
+            guard error.sqlState == "55P03" else { throw await failure(of: error, in: nil) }
+            throw Failure(
+                .conflict,
+                """
+                A batch of this import is still under way. Let the process end that does it, or end its session, which \
+                pg_stat_activity shows; then go on.
+                """
+            )
+        } catch {
+            throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
+        }
+        return try progress(in: result)
+    }
+
+    private func progress(in result: ResultSet) throws(Failure) -> ImportProgress? {
+        try read { () throws(PostgresError) in
             guard let row = result.first else { return nil }
             var counts = ImportCounts()
             counts.records = try row.decode(1, as: Int.self)
             counts.imported = try row.decode(2, as: Int.self)
             counts.existing = try row.decode(3, as: Int.self)
+            counts.refused = try row.decode(5, as: Int.self)
             return ImportProgress(
                 source: try row.decode(0, as: String.self),
                 counts: counts,
@@ -58,13 +103,16 @@ extension Store {
     package func beginImport(_ key: ImportKey, from source: String, by actor: Actor) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
-            _ = try await connection.query("delete from federation.imports where \(key.condition)")
+            // Of two that begin at once the second one counts, and the first learns of it with its next batch.
             _ = try await connection.query(
                 """
                 insert into federation.imports (application_id, file_hash, source)
                 values (\(key.application.text), \(key.fileHash), \(source))
+                on conflict (application_id, file_hash) do update set source = excluded.source, records = 0, imported = 0,
+                    existing = 0, started = excluded.started, finished = null
                 """
             )
+            _ = try await connection.query("delete from federation.import_refusals where \(key.condition)")
             try await tables.record([key.entry("begin", source: source)], by: actor, with: connection)
         }
     }
@@ -78,6 +126,9 @@ extension Store {
     }
 
     /// Notes that all records are done, in the audit log, too.
+    ///
+    /// - Throws: `conflict` when another process has gone on with the import or has ended it; `internal` when what is
+    ///   stored of it is something else than what is known of its records.
     package func finishImport(
         _ key: ImportKey,
         from source: String,
@@ -86,6 +137,11 @@ extension Store {
     ) async throws(Failure) {
         let tables = tables(of: key)
         try await transaction(in: tables) { connection in
+            let stored = try progress(
+                in: try await connection.query("select \(ImportProgress.columns(of: key)) for no key update")
+            )
+            guard let stored, !stored.isFinished else { throw Failure.importTaken }
+            guard stored.counts == counts, counts.areWhole else { throw Failure.sumsDisagree(stored.counts) }
             _ = try await connection.query(
                 "update federation.imports set finished = now() where \(key.condition)"
             )

@@ -15,26 +15,28 @@ extension Store {
     ///   - application: Whose users they become.
     ///   - hash: By what banned identities are known.
     /// - Returns: What became of the records.
-    /// - Throws: `conflict` when another process has gone on with the import; `store_unavailable` and its like. What
-    ///   was written until then is known to the import.
+    /// - Throws: `conflict` when another process has gone on with the import; `internal` when a record has no outcome;
+    ///   `store_unavailable` and its like. What was written until then is known to the import.
     package func write(
         _ batch: ImportBatch,
         of key: ImportKey,
         in application: Application,
         hashingBy hash: @escaping IdentityHasher
-    ) async throws(Failure) -> ImportCounts {
+    ) async throws(Failure) -> ImportOutcome {
         try await part(batch, in: application) { batch in
-            let verdicts = try await transaction(endingBy: "commit", of: application) { connection in
+            try await transaction(endingBy: "commit", of: application) { connection in
+                try await connection.take(key, at: batch)
                 let columns = try await connection.importColumns(of: application)
+                var imported = 0
                 for lacking in try await connection.stage(batch, columns, in: application, hashingBy: hash) {
-                    _ = try await connection.query(Self.insertion(lacking: lacking, in: application))
+                    let inserted = try await connection.query(Self.insertion(lacking: lacking, in: application))
+                    imported += inserted.affectedRows ?? 0
                 }
-                let verdicts = try await connection.verdicts()
-                try await connection.advance(key, over: batch, verdicts)
-                return verdicts
+                let outcome = try await connection.outcome(of: batch, imported: imported)
+                try await connection.advance(key, over: batch, outcome)
+                return outcome
             }
-            return (verdicts.counts(of: batch), [])
-        }.0
+        }
     }
 
     /// What would become of records, if they were written; nothing is.
@@ -43,15 +45,15 @@ extension Store {
     /// of a sequence is used up. Rules of the operator's own that need another row to be seen, such as unique columns, are
     /// not looked at, nor are triggers.
     ///
-    /// - Returns: The counts, and the records that would be refused.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Returns: What would become of the records.
+    /// - Throws: `internal` when a record has no outcome; `store_unavailable` and its like.
     package func check(
         _ batch: ImportBatch,
         in application: Application,
         hashingBy hash: @escaping IdentityHasher
-    ) async throws(Failure) -> (ImportCounts, [ImportRefusal]) {
+    ) async throws(Failure) -> ImportOutcome {
         try await part(batch, in: application) { batch in
-            let verdicts = try await transaction(endingBy: "rollback", of: application) { connection in
+            try await transaction(endingBy: "rollback", of: application) { connection in
                 let columns = try await connection.importColumns(of: application)
                 let lacks = try await connection.stage(batch, columns, in: application, hashingBy: hash)
                 let copy = try await connection.query(Self.definition(ofCopy: "import_check", in: application))
@@ -61,25 +63,32 @@ extension Store {
                         Self.insertionOfUsers(into: "import_check", columns.names, lacking: lacking, in: application)
                     )
                 }
-                _ = try await connection.query("update import_rows set verdict = 'imported' where verdict is null")
-                return try await connection.verdicts()
+                let fitting = try await connection.query(
+                    "update import_rows set verdict = 'imported' where verdict is null"
+                )
+                return try await connection.outcome(of: batch, imported: fitting.affectedRows ?? 0)
             }
-            return (verdicts.counts(of: batch), batch.refusals + verdicts.refusals)
         }
     }
 
     /// A transaction that takes as long as its batch needs: nobody waits for it but other writers of the same rows.
+    ///
+    /// It rests while its rows are made ready, which takes seconds where there are many and the machine is busy.
     private func transaction(
         endingBy end: String,
         of application: Application,
-        _ body: @Sendable (PostgresConnection) async throws -> ImportVerdicts
-    ) async throws -> ImportVerdicts {
+        _ body: @Sendable (PostgresConnection) async throws -> ImportOutcome
+    ) async throws -> ImportOutcome {
         try await tables(of: application).withConnection { connection in
-            try await connection.execute(script: "set statement_timeout = 0")
+            try await connection.execute(
+                script: """
+                    set statement_timeout = 0; set lock_timeout = '60s'; set idle_in_transaction_session_timeout = '60s'
+                    """
+            )
             _ = try await connection.query("begin")
-            let verdicts = try await body(connection)
+            let outcome = try await body(connection)
             _ = try await connection.query(Statement(sql: end))
-            return verdicts
+            return outcome
         }
     }
 
@@ -87,8 +96,8 @@ extension Store {
     private func part(
         _ batch: ImportBatch,
         in application: Application,
-        _ body: @Sendable (ImportBatch) async throws -> (ImportCounts, [ImportRefusal])
-    ) async throws(Failure) -> (ImportCounts, [ImportRefusal]) {
+        _ body: @Sendable (ImportBatch) async throws -> ImportOutcome
+    ) async throws(Failure) -> ImportOutcome {
         do {
             return try await body(batch)
         } catch let failure as Failure {
@@ -102,7 +111,7 @@ extension Store {
             }
             let done = try await part(first, in: application, body)
             let rest = try await part(second, in: application, body)
-            return (done.0 + rest.0, done.1 + rest.1)
+            return done + rest
         } catch {
             throw Failure(.internal, "The service could not use its database.", cause: "\(error)")
         }
@@ -269,6 +278,8 @@ extension PostgresConnection {
             into: "import_identities",
             columns: ["record", "provider", "provider_app", "subject", "created", "hash"]
         )
+        // Without statistics PostgreSQL takes the tables for small ones, and joins them row by row.
+        _ = try await query("analyze import_rows (record, object_id, lacks, verdict), import_identities (record)")
         let schema = Statement.quoted(identifier: application.schema)
         _ = try await query(
             """
@@ -300,44 +311,76 @@ extension PostgresConnection {
     }
 
     /// What has been said of the rows.
-    fileprivate func verdicts() async throws -> ImportVerdicts {
+    ///
+    /// - Throws: `internal` when the sums do not agree: then the batch is not committed.
+    fileprivate func outcome(of batch: ImportBatch, imported: Int) async throws -> ImportOutcome {
         let result = try await query(
             "select record, line, verdict from import_rows where verdict is distinct from 'imported' order by record"
         )
-        var verdicts = ImportVerdicts()
+        var outcome = ImportOutcome()
+        outcome.refusals = batch.refusals
         for row in result.rows {
+            let record = try row.decode(0, as: Int.self)
             let verdict = try row.decode(2, as: String?.self)
             if verdict == "existing" {
-                verdicts.existing += 1
+                outcome.existing.insert(record)
                 continue
             }
-            let (reason, message) = ImportVerdicts.refusal(verdict)
-            verdicts.refusals.append(
+            let (reason, message) = Self.refusal(verdict)
+            outcome.refusals.append(
                 ImportRefusal(
-                    record: try row.decode(0, as: Int.self),
+                    record: record,
                     line: try row.decode(1, as: Int.self),
                     reason: reason,
                     message: message
                 )
             )
         }
-        return verdicts
+        outcome.counts.records = batch.through - batch.before
+        outcome.counts.imported = imported
+        outcome.counts.existing = outcome.existing.count
+        outcome.counts.refused = outcome.refusals.count
+        guard outcome.counts.areWhole else { throw Failure.sumsDisagree(outcome.counts) }
+        return outcome
     }
 
-    /// Notes what is done, unless somebody else has done it.
-    fileprivate func advance(_ key: ImportKey, over batch: ImportBatch, _ verdicts: ImportVerdicts) async throws {
-        let counts = verdicts.counts(of: batch)
-        let advanced = try await query(
+    private static func refusal(_ verdict: String?) -> (reason: String, message: String) {
+        switch verdict {
+        case "loginTaken"?: ("loginTaken", "another user logs in with its login already")
+        case "identityTaken"?: ("identityTaken", "another user has one of its identities already")
+        case "identityBanned"?:
+            (
+                "identityBanned",
+                "one of its identities is banned: a disabled user was erased here; `ban lift` lets it in"
+            )
+        default: ("valueTaken", "another user has a value that only one may have")
+        }
+    }
+
+    /// Takes an import for a batch, until the end of the transaction, unless somebody else has done its records.
+    ///
+    /// Whoever goes on with an import waits for this lock: the process that had it may be dead while PostgreSQL is still
+    /// at its batch.
+    fileprivate func take(_ key: ImportKey, at batch: ImportBatch) async throws {
+        let taken = try await query(
             """
-            update federation.imports set records = \(batch.through), imported = imported + \(counts.imported),
-                existing = existing + \(counts.existing)
-            where \(key.condition) and records = \(batch.before) and finished is null
+            select from federation.imports
+            where \(key.condition) and records = \(batch.before) and finished is null for no key update
             """
         )
-        guard advanced.affectedRows == 1 else {
-            throw Failure(.conflict, "Another process goes on with this import, or has begun it anew.")
-        }
-        let refusals = batch.refusals + verdicts.refusals
+        guard taken.count == 1 else { throw Failure.importTaken }
+    }
+
+    /// Notes what is done.
+    fileprivate func advance(_ key: ImportKey, over batch: ImportBatch, _ outcome: ImportOutcome) async throws {
+        _ = try await query(
+            """
+            update federation.imports set records = \(batch.through), imported = imported + \(outcome.counts.imported),
+                existing = existing + \(outcome.counts.existing)
+            where \(key.condition)
+            """
+        )
+        let refusals = outcome.refusals
         guard !refusals.isEmpty else { return }
         let list = refusals.map { refusal in
             JSONValue.object([
@@ -362,33 +405,6 @@ private struct ImportColumns: Sendable {
     var names: [String: String] = [:]
     /// Those that get something where nothing is given.
     var withDefault: Set<String> = []
-}
-
-/// What the database says of the rows of a batch that it does not take.
-private struct ImportVerdicts: Sendable {
-    var existing = 0
-    var refusals: [ImportRefusal] = []
-
-    func counts(of batch: ImportBatch) -> ImportCounts {
-        var counts = ImportCounts()
-        counts.records = batch.through - batch.before
-        counts.existing = existing
-        counts.imported = batch.rows.count - existing - refusals.count
-        return counts
-    }
-
-    static func refusal(_ verdict: String?) -> (reason: String, message: String) {
-        switch verdict {
-        case "loginTaken"?: ("loginTaken", "another user logs in with its login already")
-        case "identityTaken"?: ("identityTaken", "another user has one of its identities already")
-        case "identityBanned"?:
-            (
-                "identityBanned",
-                "one of its identities is banned: a disabled user was erased here; `ban lift` lets it in"
-            )
-        default: ("valueTaken", "another user has a value that only one may have")
-        }
-    }
 }
 
 extension ImportRow {

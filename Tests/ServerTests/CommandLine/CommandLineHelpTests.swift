@@ -90,7 +90,7 @@ struct CommandLineHelpTests {
         let without = [
             "serve", "migrate", "check", "export", "adopt", "user export", "secrets rotate", "application delete",
             "key revoke", "user factor remove", "operator factor remove",
-            "provider remove", "property remove", "user unlink", "user erase", "session end", "ban lift",
+            "provider remove", "property remove", "user unlink", "session end", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
         ]
         for command in try await commands() {

@@ -1,0 +1,296 @@
+import Applications
+import Deletions
+import Import
+import Providers
+import Secrets
+import Store
+package import Vocabulary
+
+/// A list of people's ids at a provider whose data go, as providers send it to those who have their apps.
+package struct ErasureList: Sendable {
+    package let application: String
+    package let provider: ProviderName
+    /// The apps that the ids belong to; none where the provider has one app, or gives people one id in all apps.
+    package let apps: [String]
+    /// SHA-256 of the file: the same list again goes on where it was.
+    package let fileHash: [UInt8]
+    /// Why, for the audit log.
+    package let reason: String
+    /// An id each; of a line that is too long to be one, its beginning.
+    fileprivate let lines: [[UInt8]]
+
+    /// Takes a file with an id on each line, perhaps in quotation marks and with a comma behind it.
+    package init(
+        _ file: [UInt8],
+        of provider: ProviderName,
+        apps: [String],
+        in application: String,
+        reason: String
+    ) {
+        self.application = application
+        self.provider = provider
+        self.apps = apps
+        self.reason = reason
+        var digest = FileDigest()
+        digest.add(file)
+        fileHash = digest.bytes
+        let text = file.starts(with: [0xEF, 0xBB, 0xBF]) ? file.dropFirst(3) : file[...]
+        lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            let rest = line.drop { Self.around.contains($0) }
+            let end = rest.lastIndex { !Self.around.contains($0) } ?? rest.startIndex
+            return Array(rest.isEmpty ? [] : rest[...end].prefix(Self.mostBytes))
+        }
+    }
+
+    private static let around = Set(" \t\r\"',;".utf8)
+    /// More than any id has.
+    private static let mostBytes = 1024
+}
+
+/// What has become of an id of a list.
+package struct ErasedID: Sendable {
+    package enum Outcome: String, Sendable, CaseIterable {
+        /// The user is erased: no other login method led to it.
+        case user
+        /// The identity is gone, with its sessions; the user has another login method.
+        case identity
+        /// Nobody here has the id.
+        case nobody
+        /// The erasure is due after the days that the provider's option `eraseAfterDays` says.
+        case waiting
+        /// It was done by this list before.
+        case done
+        /// Something stands in the way; the service tries again every ten minutes.
+        case hindered
+    }
+
+    /// Of the list.
+    package let line: Int
+    package let app: ProviderAppID
+    package let outcome: Outcome
+    /// What the request for deletion is known by, as a person's who asks the provider; nil of a look.
+    package let code: String?
+    /// What stands in the way.
+    package let hindrance: String?
+}
+
+/// Erases the people of a list: each id becomes a request for deletion, as by the provider's callback.
+package struct ErasureLists: Sendable {
+    let store: Store
+    let masterKeys: MasterKeys
+    let kinds: ProviderKinds
+    let erasures: Erasures
+    let changes: ApplicationChanges
+    let clock: WallClock
+    let random: RandomSource
+
+    /// How many lines at fault a refusal names.
+    private static let mostProblems = 10
+
+    /// A list that has been checked.
+    private struct Checked {
+        let loaded: LoadedApplication
+        let apps: [ProviderAppID]
+        /// Each once, with its first line.
+        let subjects: [(line: Int, subject: Subject)]
+    }
+
+    /// How many ids a list has, each of them counted once.
+    ///
+    /// - Throws: `document_invalid` for a line that is no id, or an app that is none; `not_found`.
+    package func count(_ list: ErasureList) async throws(Failure) -> Int { try await checked(list).subjects.count }
+
+    /// Does what a list asks for, from its first id on.
+    ///
+    /// - Parameters:
+    ///   - list: The list; every line of it is looked at before anything is done.
+    ///   - isDryRun: Whether it is only said what would become of the ids.
+    ///   - actor: Who does it, for the audit log, which has the beginning with the reason, each erasure and the end.
+    ///   - tell: Hears what has become of each id at each app, in the order of the list.
+    /// - Returns: How many had which outcome.
+    /// - Throws: As `count`; `store_unavailable` and its like, and what `tell` throws: the same list again does the
+    ///   rest.
+    package func run(
+        _ list: ErasureList,
+        isDryRun: Bool,
+        by actor: Actor,
+        telling tell: (ErasedID) throws -> Void
+    ) async throws -> [ErasedID.Outcome: Int] {
+        let checked = try await checked(list)
+        var counts: [ErasedID.Outcome: Int] = [:]
+        if !isDryRun { try await note("begin", list, checked, nil, by: actor) }
+        for (line, subject) in checked.subjects {
+            for app in checked.apps {
+                let outcomes =
+                    isDryRun
+                    ? try await look(at: subject, of: app, list, checked)
+                    : try await erase(subject, of: app, list, checked, by: actor)
+                for (outcome, code, hindrance) in outcomes {
+                    counts[outcome, default: 0] += 1
+                    try tell(ErasedID(line: line, app: app, outcome: outcome, code: code, hindrance: hindrance))
+                }
+            }
+        }
+        if !isDryRun { try await note("end", list, checked, counts, by: actor) }
+        return counts
+    }
+
+    private typealias Outcomes = [(ErasedID.Outcome, code: String?, hindrance: String?)]
+
+    /// The identities that an id of a list is of: every instance of the provider's kind that has the app has people of
+    /// its own.
+    private func identities(
+        _ subject: Subject,
+        of app: ProviderAppID,
+        _ list: ErasureList,
+        _ checked: Checked
+    ) -> [IdentityKey] {
+        checked.loaded.names(havingApp: app, of: list.provider).map {
+            IdentityKey(provider: $0, app: app, subject: subject)
+        }
+    }
+
+    private func look(
+        at subject: Subject,
+        of app: ProviderAppID,
+        _ list: ErasureList,
+        _ checked: Checked
+    ) async throws(Failure) -> Outcomes {
+        var outcomes: Outcomes = []
+        for identity in identities(subject, of: app, list, checked) {
+            let isOnly = try await store.isOnlyLoginMethod(identity, of: checked.loaded.application)
+            let outcome: ErasedID.Outcome = isOnly.map { $0 ? .user : .identity } ?? .nobody
+            outcomes.append((outcome, nil, nil))
+        }
+        return outcomes
+    }
+
+    private func erase(
+        _ subject: Subject,
+        of app: ProviderAppID,
+        _ list: ErasureList,
+        _ checked: Checked,
+        by actor: Actor
+    ) async throws(Failure) -> Outcomes {
+        let loaded = checked.loaded
+        let all = identities(subject, of: app, list, checked)
+        // The same id of the same list is the same request for ever.
+        let call = Digest.sha256("list \(Hexadecimal.encode(list.fileHash)) \(app) \(subject)")
+        let requests = all.map { identity in
+            NewDeletionRequest(
+                of: identity,
+                in: call,
+                issued: clock.milliseconds / 1000,
+                days: loaded.eraseAfterDays(of: identity.provider) ?? 0,
+                random: random
+            )
+        }
+        var outcomes: Outcomes = []
+        for stored in try await store.openDeletions(requests, of: loaded.application) {
+            guard stored.done == nil else {
+                outcomes.append((.done, stored.code, nil))
+                continue
+            }
+            guard stored.due <= max(stored.requested, clock.milliseconds) else {
+                outcomes.append((.waiting, stored.code, nil))
+                continue
+            }
+            switch try await erasures.carryOut(code: stored.code, by: actor, of: loaded).erasure {
+            // Another process has just done it.
+            case .notOurs: outcomes.append((.done, stored.code, nil))
+            case .nobody: outcomes.append((.nobody, stored.code, nil))
+            case .identity: outcomes.append((.identity, stored.code, nil))
+            case .user: outcomes.append((.user, stored.code, nil))
+            case .hindered(let hindrance): outcomes.append((.hindered, stored.code, hindrance))
+            }
+        }
+        return outcomes
+    }
+
+    private func note(
+        _ step: String,
+        _ list: ErasureList,
+        _ checked: Checked,
+        _ counts: [ErasedID.Outcome: Int]?,
+        by actor: Actor
+    ) async throws(Failure) {
+        var details: JSONObject = [
+            "step": .string(step), "provider": .string(list.provider.text),
+            "apps": .array(checked.apps.map { .string($0.text) }),
+            "ids": .integer(Int64(checked.subjects.count)), "reason": .string(list.reason),
+            "file": .string(Hexadecimal.encode(list.fileHash)),
+        ]
+        for outcome in ErasedID.Outcome.allCases {
+            if let counts { details.append(outcome.rawValue, .integer(Int64(counts[outcome] ?? 0))) }
+        }
+        try await store.recordErasureList(details, of: checked.loaded.application, by: actor)
+    }
+
+    // MARK: Checks
+
+    private func checked(_ list: ErasureList) async throws(Failure) -> Checked {
+        let stored = try await changes.existing(list.application)
+        let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
+        guard let kind = stored.providerKinds[list.provider].flatMap(kinds.named) else {
+            throw Failure(.notFound, "\(stored.id) has no provider \(list.provider).")
+        }
+        let apps = try apps(list, of: stored, kind.subjects)
+        var (seen, subjects): (Set<Subject>, [(line: Int, subject: Subject)]) = ([], [])
+        var problems: [Int] = []
+        for (index, bytes) in list.lines.enumerated() where !bytes.isEmpty {
+            guard let subject = String(validating: bytes, as: UTF8.self).flatMap(kind.subjects.subject) else {
+                problems.append(index + 1)
+                continue
+            }
+            if seen.insert(subject).inserted { subjects.append((index + 1, subject)) }
+        }
+        guard problems.isEmpty else {
+            let lines = problems.prefix(Self.mostProblems).map { "\($0)" }.joined(separator: ", ")
+            throw Failure(
+                .documentInvalid,
+                """
+                \(problems.count == 1 ? "A line is" : "\(problems.count) lines are") no id of \(list.provider): \
+                \(lines)\(problems.count > Self.mostProblems ? ", …" : ""). The list has an id on each line, and \
+                nothing else; nothing was done.
+                """
+            )
+        }
+        guard !subjects.isEmpty else { throw Failure(.documentInvalid, "The list has no id.") }
+        return Checked(loaded: loaded, apps: apps, subjects: subjects)
+    }
+
+    private func apps(
+        _ list: ErasureList,
+        of stored: StoredApplication,
+        _ rule: SubjectRule
+    ) throws(Failure) -> [ProviderAppID] {
+        if rule.isGlobal {
+            guard list.apps.isEmpty else {
+                throw Failure(.documentInvalid, "An id at \(list.provider) is of no app: leave --app out.")
+            }
+            return [.global]
+        }
+        let known = stored.providers[list.provider]?.apps.map(\.id) ?? []
+        guard !list.apps.isEmpty else {
+            guard known.count == 1 else {
+                throw Failure(
+                    .documentInvalid,
+                    """
+                    Ids at \(list.provider) are of one app each, and \(stored.id) has \(known.count) there. Say by --app \
+                    of which the list is.
+                    """
+                )
+            }
+            return known
+        }
+        var apps: [ProviderAppID] = []
+        for text in list.apps {
+            // Of an app that the application has no longer there may still be identities.
+            guard let app = ProviderAppID(text) else {
+                throw Failure(.documentInvalid, "--app is the id of an app at \(list.provider).")
+            }
+            if !apps.contains(app) { apps.append(app) }
+        }
+        return apps
+    }
+}

@@ -1,0 +1,73 @@
+import Vocabulary
+
+/// What of a record looks like a way to log in: a credential, the hash of one, or an identity.
+///
+/// Sources have lists of the members that they take, and of those that nobody needs here. This is for all others: of an
+/// export in a form that a source does not know, people would arrive without what they log in by.
+enum Suspicion {
+    /// Parts of a word of a name.
+    private static let parts = [
+        "passw", "passphrase", "passcode", "credential", "secret", "totp", "webauthn", "passkey", "authenticator",
+        "multifactor", "federated", "identit",
+    ]
+    /// Whole words of a name.
+    private static let words: Set<String> = [
+        "pwd", "pw", "hash", "hashes", "hashed", "salt", "salts", "pepper", "otp", "hotp", "mfa", "2fa", "tfa", "u2f",
+        "fido", "fido2", "factor", "factors", "provider", "providers", "oauth", "oauth2", "openid", "oidc", "saml",
+        "sso",
+    ]
+    /// Words of a name one behind the other.
+    private static let pairs = [
+        "recovery_code", "backup_code", "auth_data", "linked_account", "social_account", "social_login",
+    ]
+    private static let providers: Set<String> = [
+        "facebook", "fb", "google", "apple", "twitter", "github", "microsoft", "linkedin", "amazon",
+    ]
+    private static let ids: Set<String> = ["id", "ids", "uid", "sub", "subject", "user"]
+    /// What such a name ends with that tells of a credential and is none.
+    private static let ends: Set<String> = ["at", "on", "date", "time", "count", "attempts", "failures"]
+
+    /// Whether suspicion falls on a member: by its name, or since its value looks like a hash.
+    static func falls(on member: JSONObject.Member) -> Bool {
+        guard !isEmpty(member.value) else { return false }
+        return looksLikeHash(member.value) || isOfCredentials(member.key)
+    }
+
+    private static func isOfCredentials(_ name: String) -> Bool {
+        let folded = FieldNames.folded(name)
+        let words = folded.split(separator: "_").map { String($0) }
+        guard let last = words.last, !ends.contains(last) else { return false }
+        return words.contains { word in
+            Self.words.contains(word) || word.hasPrefix("mfa") || parts.contains { word.contains($0) }
+        } || pairs.contains { folded.contains($0) }
+            || words.contains(where: providers.contains) && words.contains(where: ids.contains)
+    }
+
+    /// Whether a value says nothing: none, false, or a list or an object without anything else.
+    private static func isEmpty(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null: true
+        case .bool(let value): !value
+        case .number: false
+        case .string(let text):
+            text.isEmpty || SourceValue.bool(text) == false || ["[]", "{}"].contains(text) || text == "null"
+        case .array(let elements): elements.allSatisfy(isEmpty)
+        case .object(let object): object.members.allSatisfy { isEmpty($0.value) }
+        }
+    }
+
+    /// Whether a text begins as hashes do that say how they were made: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
+    private static func looksLikeHash(_ value: JSONValue) -> Bool {
+        guard case .string(let text) = value, (20...1024).contains(text.utf8.count) else { return false }
+        var rest = Array(text.utf8.prefix(24))[...]
+        let end: UInt8
+        switch rest.first {
+        case UInt8(ascii: "$"): (end, rest) = (UInt8(ascii: "$"), rest.dropFirst())
+        case UInt8(ascii: "{"): (end, rest) = (UInt8(ascii: "}"), rest.dropFirst())
+        case _ where ["pbkdf2", "bcrypt", "scrypt", "argon2"].contains { text.hasPrefix($0) }: end = UInt8(ascii: "$")
+        default: return false
+        }
+        let name = rest.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        return !name.isEmpty && rest.dropFirst(name.count).first == end
+    }
+}

@@ -1,0 +1,162 @@
+import Administration
+import ArgumentParser
+import Vocabulary
+
+struct UserEraseCommand: AdministrationCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Erase a user with identities and sessions, or all those of a list of a provider's ids.",
+        discussion: """
+            Nothing brings the user back. Whoever has one of its accounts at a provider becomes a new user at the next \
+            login, unless the user is disabled: then these accounts stay banned for the setting banDays, or until \
+            federation ban lift.
+
+            --ids takes a list as providers send it, an id on each line. Each id becomes a request for deletion, as by \
+            the provider's callback: a user with another login method loses the identity alone, the option \
+            eraseAfterDays counts, and the report has the confirmation code of each request, whose page tells how far it \
+            is. A command that was interrupted is repeated: the same list goes on where it was. It ends with 65 when \
+            something stands in the way of an erasure; the service tries that again every ten minutes.
+
+            Examples:
+              federation user erase demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
+                --confirm 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60
+              federation user erase demo --provider facebook --ids ids.txt \\
+                --reason "list of 27 November" --dry-run
+              federation user erase demo --provider facebook --ids ids.txt \\
+                --reason "list of 27 November" --report erased.ndjson --confirm demo
+            """
+    )
+
+    @OptionGroup var application: ApplicationArgument
+
+    @Argument(help: ArgumentHelp("The user's objectId; none with --ids.", valueName: "user"))
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp("A file with a provider's ids of people, one on each line.", valueName: "file"),
+        completion: .file()
+    )
+    var ids: String?
+
+    @Option(help: "The provider of the ids, as the application calls it.")
+    var provider: ProviderName?
+
+    @Option(
+        help: ArgumentHelp(
+            "The app at the provider that the ids belong to, where the application has several; may be repeated.",
+            valueName: "id"
+        )
+    )
+    var app: [String] = []
+
+    @Option(help: "Why the list is erased, for the audit log; 1 to 500 bytes.")
+    var reason: String?
+
+    @Flag(help: "Look at every id of the list, and erase nobody.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp("Write what becomes of each id to this file, one JSON object a line.", valueName: "file"),
+        completion: .file()
+    )
+    var report: String?
+
+    @OptionGroup var confirmation: ConfirmationOption
+    @OptionGroup var precondition: PreconditionOption
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (user == nil) != (ids == nil) else { throw ValidationError("Give a user, or a list by --ids.") }
+        guard ids != nil else {
+            guard provider == nil, app.isEmpty, reason == nil, report == nil, !dryRun, !output.json else {
+                throw ValidationError("--provider, --app, --reason, --dry-run, --report and --json go with --ids.")
+            }
+            return
+        }
+        guard provider != nil else { throw ValidationError("--ids needs --provider.") }
+        guard let reason, (1...500).contains(reason.utf8.count) else {
+            throw ValidationError("--ids needs --reason, of 1 to 500 bytes.")
+        }
+    }
+
+    func run(_ administration: Administration, by actor: Actor) async throws {
+        if let user { try await erase(user, administration, actor) }
+        if let ids, let provider { try await erase(listed: ids, at: provider, administration, actor) }
+    }
+
+    private func erase(_ user: String, _ administration: Administration, _ actor: Actor) async throws {
+        let application = application.id
+        try confirmation.require(user, losing: "the user \(user) of \(application) with identities and sessions")
+        let revocations = try await administration.users.erase(
+            user,
+            of: application,
+            confirmation: user,
+            if: precondition.precondition,
+            by: actor
+        )
+        try Terminal.report("The user \(user) of \(application) is erased.")
+        for warning in revocations.compactMap(\.warning) { Terminal.say(warning) }
+    }
+
+    // MARK: Lists
+
+    private func erase(
+        listed path: String,
+        at provider: ProviderName,
+        _ administration: Administration,
+        _ actor: Actor
+    ) async throws {
+        let file = try ImportFile(path)
+        let list = ErasureList(try file.whole(), of: provider, apps: app, in: application.id, reason: reason ?? "")
+        let lists = administration.erasureLists
+        let count = try await lists.count(list)
+        if !dryRun {
+            try confirmation.require(
+                application.id,
+                losing: "all users of \(application.id) whom \(count) ids of \(provider) lead to"
+            )
+        }
+        if let report, file.isFile(at: report) {
+            throw Exit.saying("\(report): is the list that is read; name another one", Exit.cannotCreate)
+        }
+        let told = try report.map { try NewFile($0, instead: "leave --report out") }
+        var progress = Progress("ids", isShown: true)
+        var done = 0
+        let counts: [ErasedID.Outcome: Int]
+        do {
+            counts = try await lists.run(list, isDryRun: dryRun, by: actor) { erased in
+                try told?.write(Self.line(erased) + "\n")
+                done += 1
+                progress.show(done)
+            }
+            progress.end()
+            try told?.keep()
+        } catch {
+            progress.end()
+            // What was erased stays so: what is known of it is kept.
+            if done > 0 { try told?.keep() } else { told?.discard() }
+            throw error
+        }
+        try show(counts, ids: count)
+        if let hindered = counts[.hindered], hindered > 0 { throw Exit.dataError }
+    }
+
+    /// What has become of an id, by its line: the report repeats no id.
+    private static func line(_ erased: ErasedID) -> String {
+        var object: JSONObject = [
+            "line": .integer(Int64(erased.line)), "appId": .string(erased.app.text),
+            "outcome": .string(erased.outcome.rawValue),
+        ]
+        if let code = erased.code { object.append("confirmationCode", .string(code)) }
+        if let hindrance = erased.hindrance { object.append("hindrance", .string(hindrance)) }
+        return JSONValue.object(object).text
+    }
+
+    private func show(_ counts: [ErasedID.Outcome: Int], ids: Int) throws {
+        var object: JSONObject = ["dryRun": .bool(dryRun), "ids": .integer(Int64(ids))]
+        for outcome in ErasedID.Outcome.allCases {
+            object.append(outcome.rawValue, .integer(Int64(counts[outcome] ?? 0)))
+        }
+        try output.show(.object(object), [])
+    }
+}
