@@ -17,8 +17,8 @@ package struct Mailbox: Sendable {
     package init(_ text: String) throws(MailboxProblem) {
         guard text.utf8.count <= 1000 else { throw .tooLong }
         var parser = MailboxParser(text)
-        let (words, address) = try parser.read()
-        guard let address = MailAddress(address) else { throw .noAddress }
+        let (words, written) = try parser.read()
+        guard let address = MailAddress(written) else { throw .noAddress }
         let name = words.joined(separator: " ")
         guard name.utf8.count <= Self.mostNameBytes else { throw .tooLong }
         guard !name.unicodeScalars.contains(where: \.isControlOrFormat) else { throw .control }
@@ -92,7 +92,7 @@ private struct MailboxParser {
         try skip()
         switch peek {
         case nil: return address
-        case ",", ";": throw .several
+        case ","?, ";"?: throw .several
         default: throw .trailingText
         }
     }

@@ -88,8 +88,8 @@ package struct ProfileFields: Sendable {
             names.append(known)
             shape = shape.member(known) ?? .unknown
         }
-        let nearest = names.joined(separator: ".")
-        return nearest.hasSameBytes(as: path.text) ? "" : " (did you mean \(nearest)?)"
+        let known = names.joined(separator: ".")
+        return known.hasSameBytes(as: path.text) ? "" : " (did you mean \(known)?)"
     }
 
     private func nearest(_ field: String) -> String? { synonyms[field] ?? NearestName.of(field, among: order) }
