@@ -435,7 +435,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", crypto, nioCore,
+                "Server", "ServerTestSupport", "TestSupport", "Vocabulary", "graph-simulator", argumentParser, crypto,
+                nioCore,
                 nioLocks,
                 nioPosix, nioSSL,
             ],

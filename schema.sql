@@ -33,15 +33,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 13 then
-            raise exception 'the database has version % of the schema, and this is version 13: use the newer one',
+        if federation.schema_version() > 14 then
+            raise exception 'the database has version % of the schema, and this is version 14: use the newer one',
                 federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 13';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 14';
 
 -- Adds a column, an index or a trigger unless it is there. IF NOT EXISTS and OR REPLACE lock the table before they
 -- look: -- logins would wait, and a transaction that has locked another table already would deadlock.
@@ -117,6 +117,10 @@ select federation.add_column(
     $$text collate "C"
         check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_')$$
 );
+
+-- The environment variables that a document named for keys and secrets, by their places, so that an export names them
+-- again; no value of any is here.
+alter table federation.applications add column if not exists variables jsonb not null default '{}';
 
 -- Which deployment this database is of. In an application's own database `main` is false and the id that of the
 -- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
@@ -1176,7 +1180,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 13 then
+            if federation.schema_version() <> 14 then
                 raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
@@ -1213,7 +1217,7 @@ set local lock_timeout = '60s';
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 do $body$
 begin
-    if federation.schema_version() <> 13 then
+    if federation.schema_version() <> 14 then
         raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
     end if;
 end
@@ -1335,7 +1339,7 @@ end
 $body$;
 
 insert into federation.schema_versions (version)
-values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13)
+values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14)
 on conflict do nothing;
 
 commit;

@@ -156,16 +156,17 @@ struct AdoptionReader {
         }
         guard !column.isGenerated else { return problem(name, "is generated, so no login could write it") }
         guard column.notNull == property.required else {
-            let (state, change) =
+            let problem =
                 column.notNull
-                ? ("is NOT NULL, and \(property.name) is not required", "--required")
-                : ("takes NULL, and \(property.name) is required", "--no-required")
-            return problem(
-                name,
+                ? """
+                is NOT NULL, and \(property.name) is not required: change the column, or: \
+                federation property change \(application.id) \(property.name) --required
                 """
-                \(state): change the column, or: federation property change \(application.id) \(property.name) \(change)
+                : """
+                takes NULL, and \(property.name) is required: change the column, or: \
+                federation property change \(application.id) \(property.name) --no-required
                 """
-            )
+            return self.problem(name, problem)
         }
         columns.append(Adoption.Column(property.name.text, is: name))
     }

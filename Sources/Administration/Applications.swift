@@ -17,14 +17,14 @@ package struct ApplicationAdministration: Sendable {
             after = id
         }
         let found = try await store.applications(after: after, limit: page.limit + 1)
-        return page.page(of: found, cursor: \.id.text) { .object($0.overview) }
+        return page.page(of: found, cursor: \.id.text) { .object($0.overview(kinds)) }
     }
 
     /// `{"application", "name", "schema", "database": {"env"} or null, "settings": {…all of them…}, "revision",
     /// "created", "updated", "warnings": [text]}`.
     package func read(_ id: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(id)
-        return stored.resource(.object(stored.overview))
+        return stored.resource(.object(stored.overview(kinds)))
     }
 
     /// Makes an application and its PostgreSQL schema from `{"application", "name"?, "schema"?, "database"?,
@@ -65,7 +65,7 @@ package struct ApplicationAdministration: Sendable {
         }
         guard let created else { throw .noSuchApplication }
         if let node { try await store.place(created, on: node) }
-        return created.resource(.object(created.overview))
+        return created.resource(.object(created.overview(kinds)))
     }
 
     /// Changes `name`, `database` and `settings` by a merge patch; a setting that is `null` returns to its default.
@@ -75,9 +75,10 @@ package struct ApplicationAdministration: Sendable {
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
+        let kinds = kinds
         let changed = try await changes.edit(id, if: precondition, by: actor) { desired, stored in
             var reader = DocumentReader(origin: .request)
-            let current = stored.overview
+            let current = stored.overview(kinds)
             let merged = reader.merge(
                 patch,
                 into: current,
@@ -87,7 +88,12 @@ package struct ApplicationAdministration: Sendable {
             // What is set to null is gone from the merged settings, known or not.
             for member in patch.object?["settings"]?.object?.members ?? [] where member.value.isNull {
                 guard current["settings"]?.object?[member.key] == nil else { continue }
-                reader.problems.add(settings / member.key, "is not a setting")
+                reader.problems.add(
+                    unknown: member.key,
+                    at: settings / member.key,
+                    among: SettingsDocument.names,
+                    "is not a setting"
+                )
             }
             desired.name = reader.text(merged["name"], at: JSONPointer() / "name") ?? stored.id.text
             let database = JSONPointer() / "database"
@@ -99,7 +105,7 @@ package struct ApplicationAdministration: Sendable {
             )
             try reader.check()
         }
-        return changed.resource(.object(changed.overview))
+        return changed.resource(.object(changed.overview(kinds)))
     }
 
     /// Removes an application with everything in it: its users, too.
@@ -152,14 +158,15 @@ extension DatabaseVariable {
 
 extension StoredApplication {
     /// As operators see the application as a whole.
-    var overview: JSONObject {
+    func overview(_ kinds: ProviderKinds) -> JSONObject {
         let settings = (try? SettingsDocument.parse(stored: settings)) ?? ApplicationSettings()
+        let mappingWarnings = kinds.mappingWarnings(mappings.mapValues(\.document)) { providers[$0]?.kind }
         return [
             "application": .string(id.text), "name": .string(name), "schema": .string(schema),
             "database": database?.json ?? .null,
             "settings": SettingsDocument.document(of: settings), "revision": .integer(revision),
             "created": .integer(created), "updated": updated.map(JSONValue.integer) ?? .null,
-            "warnings": .array(settings.warnings.map(JSONValue.string)),
+            "warnings": .array((settings.warnings + mappingWarnings).map(JSONValue.string)),
         ]
     }
 }

@@ -19,7 +19,8 @@ enum ApplicationSteps {
                 "name": .string(desired.name), "schema": .string(desired.schema), "settings": settings,
             ]
             if let database = desired.database { to.append("database", database.json) }
-            return [PlannedChange(create, action: "application.create", target: nil, from: nil, to: .object(to))]
+            let step = PlannedChange(create, action: "application.create", target: nil, from: nil, to: .object(to))
+            return [step] + variables(from: DocumentVariables(), to: desired)
         }
         var steps: [PlannedChange] = []
         if !stored.name.hasSameBytes(as: desired.name) {
@@ -60,7 +61,27 @@ enum ApplicationSteps {
                 )
             )
         }
-        return steps
+        return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
+    }
+
+    /// The step that notes names of variables, where an export would name others.
+    private static func variables(
+        from stored: DocumentVariables,
+        to desired: DesiredApplication
+    ) -> [PlannedChange] {
+        var former = desired
+        former.variables = stored
+        let (old, new) = (former.exportedVariables, desired.exportedVariables)
+        guard old != new else { return [] }
+        return [
+            PlannedChange(
+                .nameVariables(new.json),
+                action: "application.variables",
+                target: nil,
+                from: old.json.differing(from: new.json),
+                to: new.json.differing(from: old.json)
+            )
+        ]
     }
 }
 
@@ -153,6 +174,11 @@ enum MappingSteps {
 extension JSONValue {
     /// Shown wherever something secret is meant.
     package static let hidden = JSONValue.string("•••")
+
+    /// An object of the members that another one does not have like this.
+    fileprivate func differing(from other: JSONValue) -> JSONValue {
+        picking(memberNames.filter { object?[$0] != other.object?[$0] })
+    }
 
     /// An object of only those members.
     func picking(_ names: [String]) -> JSONValue {

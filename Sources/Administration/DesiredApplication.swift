@@ -22,6 +22,8 @@ package struct DesiredApplication: Sendable {
     private(set) var keepsUnreadableSettings = false
     /// Each is told by its hash: the same hash under another label is the same key, relabelled.
     package var keys: [Key]
+    /// How a document called the variables of keys and secrets.
+    var variables = DocumentVariables()
     package var providers: [ProviderName: Provider]
     /// Built-in properties in front, then the declared ones in their order.
     ///
@@ -119,6 +121,7 @@ package struct DesiredApplication: Sendable {
             keepsUnreadableSettings = true
         }
         keys = stored.keys.map { Key(label: $0.label, hash: $0.hash, server: $0.server) }
+        variables = DocumentVariables(stored: stored.variables)
         for (name, settings) in stored.providers {
             providers[name] = Provider(
                 kind: settings.kind,
@@ -129,6 +132,12 @@ package struct DesiredApplication: Sendable {
         }
         mappings = stored.mappings.mapValues(\.document)
         properties = stored.properties
+    }
+
+    /// What an operator should know about the settings and the mappings.
+    var warnings: [String] {
+        settings.warnings
+            + kinds.mappingWarnings(mappings) { name in providers[name]?.kind }
     }
 
     /// Gives a property another name: its values stay, and the entries of mappings that write it follow.

@@ -79,6 +79,40 @@ package struct DocumentAdministration: Sendable {
         return plan
     }
 
+    /// Asks providers whether they have the fields that the document's mappings read.
+    ///
+    /// - Returns: What each enabled provider says, by its name for people; problems have their place in the document.
+    /// - Throws: `DocumentProblems` or `Failure`.
+    package func checkFields(
+        of document: ApplicationDocument,
+        environment: @escaping @Sendable (String) -> String?
+    ) async throws -> [(title: String, check: FieldCheck)] {
+        let stored = try await store.application(document.id)
+        var secrets = DocumentSecrets(
+            of: document.id,
+            stored: stored,
+            masterKeys: masterKeys,
+            clock: clock,
+            environment: environment
+        )
+        let desired = DesiredApplication(document, stored: stored, secrets: &secrets)
+        var checks: [(title: String, check: FieldCheck)] = []
+        for (name, settings) in desired.providers.sorted(by: { $0.key.text < $1.key.text }) where settings.enabled {
+            let setup = ProviderSetup(
+                name: name,
+                application: document.id,
+                isEnabled: true,
+                apps: masterKeys.apps(of: settings, at: name, in: document.id, stored: stored),
+                options: settings.options
+            )
+            guard let mapping = desired.mappings[name], let kind = kinds.named(settings.kind),
+                let provider = try? kind.provider(setup)
+            else { continue }
+            checks.append((provider.title, await store.check(fieldsOf: mapping, at: provider, in: stored?.place)))
+        }
+        return checks
+    }
+
     /// Makes an application what its document says, in one transaction; what is so already is left alone.
     ///
     /// - Throws: `DocumentProblems` with everything that is wrong, or `Failure`; nothing has changed then.
@@ -129,7 +163,7 @@ package struct DocumentAdministration: Sendable {
             application: document.id,
             changes: try ConfigurationDifference.changes(from: stored, to: desired, columns: columns),
             undeclared: document.undeclared(in: stored).map(\.name),
-            warnings: desired.settings.warnings + desired.endings(on: clock.today)
+            warnings: desired.warnings + desired.endings(on: clock.today)
         )
     }
 }
@@ -148,8 +182,29 @@ extension DesiredApplication {
             let place = JSONPointer() / "providers" / name.text
             providers[name] = secrets.provider(provider, named: name, document.kinds, at: place)
         }
+        variables = secrets.variables
         properties = document.properties + document.undeclared(in: stored)
         mappings = document.mappings
+    }
+}
+
+extension MasterKeys {
+    /// The apps that an application shall have at a provider, whose secrets open.
+    fileprivate func apps(
+        of provider: DesiredApplication.Provider,
+        at name: ProviderName,
+        in application: ApplicationID,
+        stored: StoredApplication?
+    ) -> [ProviderApp] {
+        provider.apps.compactMap { app in
+            let sealed: SealedSecret? =
+                switch app.secret {
+                case .sealed(let secret): secret
+                case .unchanged: stored?.providers[name]?.apps.first { $0.id == app.id }?.secret
+                }
+            let place = MasterKey.Place.appSecret(application: application, provider: name, app: app.id)
+            return sealed.flatMap { open($0, at: place) }.map { ProviderApp(id: app.id, secret: $0) }
+        }
     }
 }
 

@@ -58,6 +58,8 @@ package struct KeyAdministration: Sendable {
             try reader.check()
             guard !new.hasSameBytes(as: label) else { return }
             try stored.checkFree(new)
+            desired.variables[DocumentVariables.key(new)] = desired.variables[DocumentVariables.key(label)]
+            desired.variables[DocumentVariables.key(label)] = nil
             desired.keys = desired.keys.map {
                 $0.hash == key.hash ? .init(label: new, hash: key.hash, server: key.server) : $0
             }

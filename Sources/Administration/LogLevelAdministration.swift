@@ -50,7 +50,7 @@ package struct LogLevelAdministration: Sendable {
                 if !(1...Self.mostSeconds).contains(seconds) {
                     problems.add(place, "must be a whole number from 1 to \(Self.mostSeconds)")
                 }
-            default: problems.add(place, "is not known here; known are level, seconds")
+            default: problems.add(unknown: member.key, at: place, among: ["level", "seconds"])
             }
         }
         if wanted == nil, problems.isEmpty {

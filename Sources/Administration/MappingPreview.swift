@@ -27,10 +27,10 @@ package struct MappingPreviews: Sendable {
     /// Takes `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`, and optionally `mapping` (a
     /// candidate for the stored one), `fieldsMapping` (the client's) and `user` (objectId of an existing user; with an
     /// access token the one whom it stands for unless another is named). Answers `{"graphFields", "missingPermissions",
-    /// "refusal"?: {"reason", "message", …}, "created": bool,
+    /// "refusal"?: {"reason", "message", …}, "warnings": [text], "created": bool,
     ///   "entries": [{"mapping": "stored"|"client", "position", "from", "to", "type", "sync", "outcome", "value"?,
     ///   "current"?,
-    ///     "why", "field"?, "permission"?, "leftOut"?}]}`
+    ///     "why", "field"?, "permission"?, "leftOut"?, "warning"?}]}`
     /// with the outcomes `written`, `unchanged`, `defaulted`, `cleared`, `skipped`, `missing`, `leftOut` and `refused`.
     /// `refusal` is what the login would be answered; `entries` is empty when it comes before there is a profile.
     /// Entries of a client's mapping that cannot be read are told in the refusal only.
@@ -185,6 +185,7 @@ extension MappingTracer {
             ]
             answer.append("refusal", .object(JSONObject(reason.members + refusal.details.members)))
         }
+        answer.append("warnings", .array(mapping.warnings.map(JSONValue.string)))
         answer.append("created", .bool(created))
         answer.append("entries", .array((trace?.entries ?? []).map(\.json)))
         return .object(answer)

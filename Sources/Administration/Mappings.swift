@@ -9,8 +9,8 @@ package struct MappingAdministration: Sendable {
     let kinds: ProviderKinds
     let changes: ApplicationChanges
 
-    /// The active mapping: `{"revision", "entries": [entry], "created", "author"}`, tagged with the application's
-    /// revision.
+    /// The active mapping: `{"revision", "entries": [entry], "created", "author", "warnings": [text]}`, tagged with the
+    /// application's revision.
     ///
     /// - Throws: `not_found` while there is none.
     package func read(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
@@ -19,11 +19,20 @@ package struct MappingAdministration: Sendable {
 
     /// Makes a new revision of a list of entries, a plain dictionary, or an object with either under `entries`.
     ///
+    /// - Parameters:
+    ///   - provider: Whose fields it reads.
+    ///   - application: Whose mapping it is.
+    ///   - document: The mapping.
+    ///   - isStrict: Whether a field that the provider is not known to have is a problem, and not a warning.
+    ///   - precondition: What the application must still be.
+    ///   - actor: Who does it.
+    /// - Returns: The mapping, as `read` gives it.
     /// - Throws: `document_invalid` with every problem: its pointer, the entry and its position.
     package func put(
         for provider: ProviderName,
         of application: String,
         _ document: JSONValue,
+        strictly isStrict: Bool = false,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
@@ -34,6 +43,7 @@ package struct MappingAdministration: Sendable {
             at: submitted.place,
             for: provider,
             of: application,
+            strictly: isStrict,
             if: precondition,
             by: actor
         )
@@ -133,6 +143,7 @@ package struct MappingAdministration: Sendable {
         at place: JSONPointer,
         for provider: ProviderName,
         of application: String,
+        strictly isStrict: Bool = false,
         if precondition: Precondition,
         by actor: Actor
     ) async throws(Failure) -> Resource {
@@ -140,6 +151,11 @@ package struct MappingAdministration: Sendable {
         let changed = try await changes.change(application, if: precondition, by: actor) { stored, columns in
             var desired = DesiredApplication(stored, kinds: kinds)
             desired.mappings[provider] = mapping
+            if isStrict {
+                var doubts = DocumentProblems()
+                doubts.add(stored.doubts(of: mapping, for: provider, kinds), ofMappingAt: place)
+                guard doubts.isEmpty else { throw doubts }
+            }
             return try desired.steps(from: stored, columns: columns, part: part, at: place)
         }
         guard let changed else { throw .noSuchApplication }
@@ -154,10 +170,12 @@ package struct MappingAdministration: Sendable {
             throw Failure(.notFound, "The application has no mapping. Without one a login writes no properties.")
         }
         let active = try await self.revision(revision, for: provider, of: stored.id)
+        let warnings = stored.doubts(of: active.document, for: provider, kinds).map(\.message)
         return stored.resource(
             .object([
                 "revision": .integer(active.revision), "entries": active.listed, "created": .integer(active.created),
                 "author": active.author.map(JSONValue.string) ?? .null,
+                "warnings": .array(warnings.map(JSONValue.string)),
             ])
         )
     }
@@ -171,6 +189,18 @@ package struct MappingAdministration: Sendable {
             throw Failure(.notFound, "The mapping has no such revision.")
         }
         return found
+    }
+}
+
+extension StoredApplication {
+    /// Entries of a mapping that read fields which the provider is not known to have.
+    fileprivate func doubts(
+        of mapping: JSONValue,
+        for provider: ProviderName,
+        _ kinds: ProviderKinds
+    ) -> [MappingProblem] {
+        let kind = kinds.named(providers[provider]?.kind ?? provider)
+        return kind.map { MappingCheck.warnings(of: mapping, fields: $0.fields) } ?? []
     }
 }
 
@@ -195,7 +225,7 @@ private struct SubmittedMapping {
             return
         }
         var reader = DocumentReader(origin: .request)
-        let known = ["revision", "active", "entries", "created", "author"]
+        let known = ["revision", "active", "entries", "created", "author", "warnings"]
         _ = reader.object(document, at: JSONPointer(), known: known)
         try reader.check()
         mapping = entries

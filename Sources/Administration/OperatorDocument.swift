@@ -54,10 +54,7 @@ struct OperatorDocument {
         }
         self.object = object
         for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            problems.add(
-                JSONPointer() / member.key,
-                "is not known here; known are \(known.joined(separator: ", "))"
-            )
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: known)
         }
     }
 

@@ -98,8 +98,9 @@ package struct OperatorFactorAdministration: Sendable {
     private static func body(_ document: JSONValue, known: [String]) throws(Failure) -> JSONObject {
         guard let body = document.object else { throw DocumentProblems(JSONPointer(), "must be an object").failure }
         for member in body.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            let rule = "is not known here; known are \(known.joined(separator: ", "))"
-            throw DocumentProblems(JSONPointer() / member.key, rule).failure
+            var problems = DocumentProblems()
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: known)
+            throw problems.failure
         }
         return body
     }

@@ -1,13 +1,15 @@
 import Applications
 import FoundationEssentials
+import Mapping
 import Providers
 import Secrets
 import Store
 package import Vocabulary
 
 extension ProviderAdministration {
-    /// Checks id and secret of every app against the provider:
-    /// `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "warnings": [text]}`.
+    /// Checks id and secret of every app, and the fields that the mapping reads, against the provider:
+    /// `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "problems": [text], "warnings":
+    /// [text]}`.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
@@ -31,7 +33,17 @@ extension ProviderAdministration {
             )
         }
         warnings += verdicts.flatMap(\.warnings)
-        return .object(["apps": .array(apps), "warnings": .array(warnings.map(JSONValue.string))])
+        let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
+        var problems: [String] = []
+        if let mapping = stored.mappings[provider]?.document, let configured = loaded.configured(provider),
+            case .asked(let found) = await store.check(fieldsOf: mapping, at: configured, in: stored.place)
+        {
+            problems = found.map(\.message)
+        }
+        return .object([
+            "apps": .array(apps), "problems": .array(problems.map(JSONValue.string)),
+            "warnings": .array(warnings.map(JSONValue.string)),
+        ])
     }
 
     private static let checksAtOnce = 8

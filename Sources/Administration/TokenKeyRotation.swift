@@ -59,7 +59,7 @@ package struct TokenKeyRotation: Sendable {
                 }
                 if named == nil { problems.add(place, "must be the id of an application that there is") }
             case "atOnce": problems.take(member.value, at: place, into: &atOnce)
-            default: problems.add(place, "is not known here")
+            default: problems.add(unknown: member.key, at: place, among: ["application", "atOnce"])
             }
         }
         guard problems.isEmpty else { throw problems.failure }

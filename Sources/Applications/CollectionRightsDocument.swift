@@ -14,8 +14,8 @@ extension CollectionRights {
         for member in object.members {
             let place = place / member.key
             guard let right = Right.allCases.first(where: { $0.rawValue.hasSameBytes(as: member.key) }) else {
-                let known = Right.allCases.map(\.rawValue).joined(separator: ", ")
-                problems.add(place, "is no right in the users collection; known are \(known)")
+                let known = Right.allCases.map(\.rawValue)
+                problems.add(unknown: member.key, at: place, among: known, "is no right in the users collection")
                 continue
             }
             let names = problems.texts(member.value, at: place, most: Self.mostGrantees) { text in

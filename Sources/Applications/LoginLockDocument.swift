@@ -19,7 +19,9 @@ extension LoginLock {
             switch member.key {
             case "failures": problems.take(member.value, at: place, into: &failures, Self.someFailures, "failures")
             case "seconds": problems.take(member.value, at: place, into: &seconds, Self.someSeconds, "seconds")
-            default: problems.add(place, "is not a setting of lock; known are failures, seconds")
+            default:
+                let known = LoginLock().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of lock")
             }
         }
     }

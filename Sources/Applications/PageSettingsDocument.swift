@@ -33,7 +33,9 @@ extension PageSettings {
                 } else {
                     problems.add(place, "must be true or false: whether users have a page of their account")
                 }
-            default: problems.add(place, "is not a setting of pages; known are color, logo, account")
+            default:
+                let known = PageSettings().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of pages")
             }
         }
     }

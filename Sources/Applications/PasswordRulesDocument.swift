@@ -16,7 +16,9 @@ extension PasswordRules {
             switch member.key {
             case "fewestCharacters":
                 problems.take(member.value, at: place, into: &fewestCharacters, Self.fewest, "characters")
-            default: problems.add(place, "is not a setting of passwords; known is fewestCharacters")
+            default:
+                let known = PasswordRules().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of passwords")
             }
         }
     }

@@ -37,7 +37,9 @@ extension SecondFactorPolicy {
                 problems.take(value, at: place, into: &trustedDeviceDays, Self.trustedDays, "days")
             case "passkeys": passkeys = PasskeyPolicy(value, at: place, problems: &problems)
             case "sms": sms = SMSPolicy(value, at: place, problems: &problems)
-            default: problems.add(place, "is not a setting of secondFactor")
+            default:
+                let known = SecondFactorPolicy().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of secondFactor")
             }
         }
     }
@@ -100,7 +102,9 @@ extension PasskeyPolicy {
                 }
             case "userVerification": problems.take(value, at: place, into: &userVerification)
             case "login": problems.take(value, at: place, into: &isLoginMethod)
-            default: problems.add(place, "is not a setting of passkeys")
+            default:
+                let known = PasskeyPolicy().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of passkeys")
             }
         }
     }
@@ -141,7 +145,9 @@ extension SMSPolicy {
             case "mostPerNumber": problems.take(value, at: place, into: &mostPerNumber, Self.counts, "messages")
             case "mostPerSource": problems.take(value, at: place, into: &mostPerSource, Self.counts, "messages")
             case "mostPerDay": problems.take(value, at: place, into: &mostPerDay, Self.counts, "messages")
-            default: problems.add(place, "is not a setting of sms")
+            default:
+                let known = SMSPolicy().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of sms")
             }
         }
     }

@@ -95,7 +95,7 @@ package enum SettingsDocument {
             case "collection": settings.collection = CollectionRights(value, at: place, problems: &problems)
             case "secondFactor": settings.secondFactor = SecondFactorPolicy(value, at: place, problems: &problems)
             case "pages": settings.pages = PageSettings(value, at: place, problems: &problems)
-            default: problems.add(place, "is not a setting")
+            default: problems.add(unknown: member.key, at: place, among: names, "is not a setting")
             }
         }
         settings.collection.check(roles: settings.roles, at: place / "collection", problems: &problems)
@@ -105,6 +105,9 @@ package enum SettingsDocument {
         }
         return settings
     }
+
+    /// The names of all settings.
+    package static let names = document(of: ApplicationSettings()).memberNames
 
     /// The settings as they are stored and exported: all of them.
     package static func document(of settings: ApplicationSettings) -> JSONValue {
@@ -162,10 +165,8 @@ package enum SettingsDocument {
             case "mostPerHourInAll":
                 problems.take(member.value, at: place, into: &registration.mostPerHourInAll, 1...1_000_000, "accounts")
             default:
-                problems.add(
-                    place,
-                    "is not a setting of registration; known are enabled, confirmEmail, mostPerHour, mostPerHourInAll"
-                )
+                let known = Self.document(of: ApplicationSettings()).object?["registration"]?.memberNames ?? []
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of registration")
             }
         }
         return registration

@@ -27,7 +27,9 @@ extension TokenSettings {
                         "must be 1 to \(Self.mostAudienceBytes) printable ASCII characters without spaces"
                     )
                 }
-            default: problems.add(place, "is not a setting of tokens")
+            default:
+                let known = TokenSettings().document.memberNames
+                problems.add(unknown: member.key, at: place, among: known, "is not a setting of tokens")
             }
         }
     }

@@ -30,7 +30,7 @@ enum SignInPage {
                     "Token of an operator",
                     type: "password",
                     hint:
-                        "federation operator token NAME makes one; federation console NAME makes a link in its place.",
+                        "Made by: federation operator token NAME; a link in its place by: federation console NAME",
                     attributes: "autocomplete=\"current-password\" required autofocus spellcheck=\"false\""
                 )
             }

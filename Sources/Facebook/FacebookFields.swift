@@ -69,6 +69,8 @@ extension ProfileFields {
                     ])
                 ])
             ]),
-        ]
+        ],
+        synonyms: IDTokenProfile.fields,
+        refusesUnknownFields: true
     )
 }

@@ -2,7 +2,7 @@ package import Providers
 import SignedTokens
 package import Vocabulary
 
-extension FacebookProvider: SettingsReviewing, AppChecking {
+extension FacebookProvider: SettingsReviewing, AppChecking, FieldChecking {
     package func endings(on day: CalendarDate) -> [String] {
         GraphVersions.ending(of: settings.graphVersion, today: day).map { [$0] } ?? []
     }
@@ -44,5 +44,22 @@ extension FacebookProvider: SettingsReviewing, AppChecking {
         case .unknown(let failure): verdict.problem = (failure.message, failure.reason)
         }
         return verdict
+    }
+
+    package func unknownFields(
+        among fields: String,
+        of subject: Subject,
+        asking app: ProviderApp,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> [String] {
+        try await graph.unknownFields(
+            among: fields,
+            of: subject,
+            app: app,
+            settings: settings,
+            application: application,
+            deadline: deadline,
+            now: clock.seconds
+        )
     }
 }

@@ -2,7 +2,8 @@ import HTTPTypes
 package import Hummingbird
 import Vocabulary
 
-/// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not.
+/// Answers `method_not_allowed`, with the methods that would do, where a path exists and the method does not; and where
+/// a segment is nearly that of another path, it says which.
 ///
 /// It has to be added behind all routes: then the router asks it for requests that match none of them, and only for
 /// those.
@@ -12,6 +13,8 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         let path: [RouterPath.Element]
         let isFixed: Bool
         let methods: String
+        /// As the documents write it.
+        let text: String
     }
 
     // Strangers can ask for what there is not as often as they like, so nothing is made out again for each of them.
@@ -33,7 +36,8 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
             Entry(
                 path: Array(path),
                 isFixed: path.first.map { !$0.description.hasPrefix("{") } ?? false,
-                methods: methods.sorted().joined(separator: ", ")
+                methods: methods.sorted().joined(separator: ", "),
+                text: path.description
             )
         }
         beginnings = entries.reduce(into: []) { beginnings, entry in
@@ -51,11 +55,37 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         // Below a fixed first segment the router looks at no other, so that a protocol's paths are no other protocol's.
         let isBelowFixed = segments.first.map { first in beginnings.contains { $0 ~= first } } ?? false
         let fitting = entries.first { ($0.isFixed || !isBelowFixed) && Self.fits($0.path, segments) }
+        let hint = nearest(to: segments, for: request.method.rawValue).map { " Did you mean \($0)?" } ?? ""
         guard let methods = fitting?.methods else {
-            return try await next(request, context)
+            guard !hint.isEmpty else { return try await next(request, context) }
+            throw Failure(.notFound, "There is nothing at this path." + hint)
         }
-        throw Failure(.methodNotAllowed, "This path takes \(methods) only.", details: ["allow": .string(methods)])
+        throw Failure(
+            .methodNotAllowed,
+            "This path takes \(methods) only." + hint,
+            details: ["allow": .string(methods)]
+        )
     }
+
+    /// The path that the client means, if all of its segments but one fit and that one nearly does.
+    private func nearest(to segments: [Substring], for method: String) -> String? {
+        guard segments.count <= Self.mostSegments else { return nil }
+        // What could stand in place of each segment, if it alone is wrong.
+        var choices = [[String: Entry]](repeating: [:], count: segments.count)
+        for entry in entries where entry.path.count == segments.count && entry.methods.contains(method) {
+            let wrong = entry.path.indices.filter { !(entry.path[$0] ~= segments[$0]) }
+            guard let index = wrong.first, wrong.count == 1 else { continue }
+            let name = entry.path[index].description
+            // Of two paths the one that leaves less open comes first, and counts.
+            if choices[index][name] == nil { choices[index][name] = entry }
+        }
+        for (segment, choices) in zip(segments, choices).reversed() {
+            if let name = NearestName.of(segment, among: choices.keys.sorted()) { return choices[name]?.text }
+        }
+        return nil
+    }
+
+    private static var mostSegments: Int { 12 }
 
     private static func fits(_ path: [RouterPath.Element], _ segments: [Substring]) -> Bool {
         path.count == segments.count && zip(path, segments).allSatisfy { $0 ~= $1 }

@@ -46,34 +46,3 @@ extension MailAddress: CustomStringConvertible, CustomReflectable {
     package var description: String { "•••" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
-
-/// Who a mail comes from.
-package struct MailSender: Sendable {
-    package let address: MailAddress
-    /// Shown beside the address; nil shows the name of the application.
-    package let name: String?
-
-    /// Reads `no-reply@shop.example` or `The Shop <no-reply@shop.example>`; nil for anything else.
-    package init?(_ text: String) {
-        guard text.utf8.last == UInt8(ascii: ">"), let open = text.utf8.lastIndex(of: UInt8(ascii: "<")) else {
-            guard let address = MailAddress(text) else { return nil }
-            self.address = address
-            name = nil
-            return
-        }
-        let name = text[..<open].trimmingSuffix { $0 == " " }
-        guard let address = MailAddress(String(text[text.utf8.index(after: open)...].dropLast())),
-            !name.isEmpty, name.utf8.count <= 200, !name.unicodeScalars.contains(where: \.isControlOrFormat)
-        else { return nil }
-        self.address = address
-        self.name = String(name)
-    }
-}
-
-extension Substring {
-    fileprivate func trimmingSuffix(while condition: (Character) -> Bool) -> Substring {
-        var text = self
-        while let last = text.last, condition(last) { text.removeLast() }
-        return text
-    }
-}

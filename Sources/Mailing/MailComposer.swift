@@ -31,7 +31,7 @@ package struct WrittenMail: Sendable {
 /// Writes mails: headers, and the same text plain and as HTML (RFC 5322, RFC 2045–2047).
 struct MailComposer: Sendable {
     let templates: MailTemplates
-    let sender: MailSender
+    let sender: Mailbox
     /// For readers whose language has no templates.
     let language: String
 

@@ -12,7 +12,7 @@ package struct Mailer: Sendable {
     ///   - sender: Who they come from.
     ///   - language: One in which `templates` are complete, for readers whose language has none.
     ///   - carrier: How they get away.
-    package init(templates: MailTemplates, sender: MailSender, language: String, carrier: MailCarrier) {
+    package init(templates: MailTemplates, sender: Mailbox, language: String, carrier: MailCarrier) {
         composer = MailComposer(templates: templates, sender: sender, language: language)
         self.carrier = carrier
     }

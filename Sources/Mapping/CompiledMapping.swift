@@ -91,6 +91,9 @@ package struct CompiledMapping: Sendable {
         return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
+    /// What is doubtful about the fields that entries read, a sentence for each entry.
+    package var warnings: [String] { plans.compactMap(\.doubt) }
+
     /// The failure for a field that the provider does not know, with the entry that asked for it.
     ///
     /// - Parameter field: The name in the provider's error; it is not repeated unless an entry asked for it.
@@ -102,7 +105,10 @@ package struct CompiledMapping: Sendable {
         let problem = MappingProblem(
             .mappingInvalid,
             plan.reference,
-            "\(plan.provider) does not know this field of a person; check its spelling and the version of its API"
+            """
+            \(plan.provider) does not know this field of a person\(plan.hint(forUnknownField: field)); check its spelling and the \
+            version of its API
+            """
         )
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
     }

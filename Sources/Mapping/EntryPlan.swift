@@ -13,8 +13,8 @@ final class EntryPlan: Sendable {
     private let clearing: Clearing
     /// The top-level fields that the entry reads, each once, with the permission it needs.
     let fields: [RequestedField]
-    /// The provider's name for people.
-    let provider: String
+    /// What the provider knows of a person.
+    private let catalogue: ProfileFields
 
     /// Plans an entry for a place in the users table.
     init(
@@ -72,7 +72,24 @@ final class EntryPlan: Sendable {
         self.target = target
         self.type = type
         fields = RequestedField.list(of: entry.from.paths, in: catalogue)
-        provider = catalogue.provider
+        self.catalogue = catalogue
+    }
+
+    /// The provider's name for people.
+    var provider: String { catalogue.provider }
+
+    /// What is doubtful about the fields that the entry reads, in a sentence with the entry in front; nil when nothing.
+    ///
+    /// Looked for when somebody asks, since a login need not know.
+    var doubt: String? {
+        let doubts = entry.from.paths.compactMap(catalogue.doubt)
+        guard !doubts.isEmpty else { return nil }
+        return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
+    }
+
+    /// What stands behind a message about a field that the provider does not know: the nearest one that it does.
+    func hint(forUnknownField field: String) -> String {
+        entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
 
     /// What the entry makes of a profile, without its default.

@@ -48,8 +48,9 @@ struct EntryReader {
             return nil
         }
         for member in object.members where !Self.keys.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            let hint = NearestName.hint(for: member.key, among: Self.keys)
             invalid(
-                "an entry has the keys \(Self.keys.joined(separator: ", ")) and no others",
+                "an entry has the keys \(Self.keys.joined(separator: ", ")) and no others\(hint)",
                 in: JSONPointer() / member.key
             )
         }

@@ -31,7 +31,8 @@ extension EntryPlan {
                 why: why,
                 field: omission?.field ?? lacking?.field,
                 permission: lacking?.permission,
-                leftOut: omission?.reason
+                leftOut: omission?.reason,
+                warning: doubt
             )
         }
         let lacks = lacks(in: profile.fields, grantedScopes: grantedScopes)

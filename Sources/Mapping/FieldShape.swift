@@ -33,6 +33,15 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
+    /// The names that are known to stand in it; nil where any name may, or none can.
+    var knownMembers: [String]? {
+        switch self {
+        case .object(let members): members.keys.sorted()
+        case .list(let element): element.knownMembers
+        case .unknown, .text, .prose, .email, .url, .digits, .day, .integer, .boolean, .constants: nil
+        }
+    }
+
     /// What a transform makes of it; nil when it always fails.
     func after(_ transform: Transform) -> FieldShape? {
         switch transform {

@@ -34,6 +34,41 @@ package enum MappingCheck {
         return problems + unfilled(filled, properties, columns)
     }
 
+    /// What an operator should know of a mapping that can be saved: fields that the provider is not known to have.
+    ///
+    /// - Parameters:
+    ///   - document: The mapping in either form.
+    ///   - fields: What the provider knows of a person.
+    /// - Returns: A problem for each doubtful path, in the order of the entries.
+    package static func warnings(of document: JSONValue, fields: ProfileFields) -> [MappingProblem] {
+        MappingDocument(document, origin: .stored).entries.flatMap { entry, reference in
+            entry.from.paths.compactMap(fields.doubt).map {
+                MappingProblem(.mappingInvalid, reference, in: .source, $0)
+            }
+        }
+    }
+
+    /// The top-level fields that a mapping reads, as a provider is asked for them; none when it cannot be read.
+    package static func fields(of document: JSONValue) -> String {
+        let names = MappingDocument(document, origin: .stored).entries.flatMap { $0.entry.from.paths.map(\.field) }
+        return names.enumerated().filter { !names[..<$0.offset].contains($0.element) }.map(\.element)
+            .joined(separator: ",")
+    }
+
+    /// The entries of a mapping that read fields which the provider says it does not have.
+    package static func problems(
+        of document: JSONValue,
+        unknown: [String],
+        fields: ProfileFields
+    ) -> [MappingProblem] {
+        MappingDocument(document, origin: .stored).entries.flatMap { entry, reference in
+            entry.from.paths.filter { path in unknown.contains { $0.hasSameBytes(as: path.field) } }.map { path in
+                let what = "\(fields.provider) has no field \(path.field)\(fields.hint(for: path))"
+                return MappingProblem(.mappingInvalid, reference, in: .source, "\(what): every login is refused")
+            }
+        }
+    }
+
     private static func checkShape(_ plan: EntryPlan, by fields: ProfileFields) throws(MappingProblem) {
         func invalid(_ text: String, in place: JSONPointer = .source) -> MappingProblem {
             MappingProblem(.mappingInvalid, plan.reference, in: place, text)

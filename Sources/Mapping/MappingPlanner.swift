@@ -137,7 +137,10 @@ extension EntryPlan {
                 .mappingTargetNotAllowed,
                 reference,
                 in: .target,
-                "the application has no such property; declare it under \"properties\""
+                """
+                the application has no such property\(NearestName.hint(for: entry.to.text, among: properties.map(\.name.text))); \
+                declare it under "properties"
+                """
             )
         }
         try self.init(entry, reference, into: .column(property), from: fields)

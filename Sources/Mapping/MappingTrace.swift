@@ -53,6 +53,8 @@ package struct TracedEntry: Sendable {
     package let permission: String?
     /// Why what the profile has is left out.
     package let leftOut: Omission.Reason?
+    /// What is doubtful about the fields that the entry reads.
+    package let warning: String?
 
     /// As replies carry it.
     package var json: JSONValue {
@@ -67,6 +69,7 @@ package struct TracedEntry: Sendable {
         if let field { object.append("field", .string(field)) }
         if let permission { object.append("permission", .string(permission)) }
         if let leftOut { object.append("leftOut", .string(leftOut.rawValue)) }
+        if let warning { object.append("warning", .string(warning)) }
         return .object(object)
     }
 }

@@ -126,7 +126,8 @@ package struct MappingTracer: Sendable {
             why: why,
             field: nil,
             permission: nil,
-            leftOut: nil
+            leftOut: nil,
+            warning: nil
         )
     }
 }

@@ -195,6 +195,25 @@ package protocol AppChecking: Provider {
     func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict
 }
 
+/// A provider that can be asked whether it has the fields that a mapping reads.
+package protocol FieldChecking: Provider {
+    /// Asks for fields of somebody who has logged in by an app; what the fields hold is thrown away.
+    ///
+    /// - Parameters:
+    ///   - fields: As `ProviderQuestion` has them.
+    ///   - subject: Somebody whom the app knows.
+    ///   - app: As whom the provider is asked.
+    ///   - deadline: When the answer is worth nothing any more.
+    /// - Returns: Those that the provider says it does not have.
+    /// - Throws: Why it cannot be told.
+    func unknownFields(
+        among fields: String,
+        of subject: Subject,
+        asking app: ProviderApp,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> [String]
+}
+
 /// What a provider says of an app's id and secret.
 package struct AppVerdict: Sendable {
     package var name: String?

@@ -56,18 +56,17 @@ extension ConfigurationReader {
         }
     }
 
-    private mutating func mailSender(isNeeded: Bool) -> MailSender? {
+    private mutating func mailSender(isNeeded: Bool) -> Mailbox? {
         guard let text = text("mail.from") else {
             if isNeeded {
                 problem("mail.from", "is not set; mails need a sender, like: The Shop <no-reply@shop.example>")
             }
-            return MailSender("no-reply@localhost")
+            return try? Mailbox("no-reply@localhost")
         }
-        guard let sender = MailSender(text) else {
-            problem("mail.from", "must be an address, or a name and an address: The Shop <no-reply@shop.example>")
+        do { return try Mailbox(text) } catch {
+            problem("mail.from", "\(error)")
             return nil
         }
-        return sender
     }
 
     private mutating func mailTemplates() -> MailTemplates? {

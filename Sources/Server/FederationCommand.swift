@@ -22,9 +22,10 @@ struct FederationCommand: AsyncParsableCommand {
 
             A first set-up, from an empty database to a running service:
 
+              federation init shop --app-id 1234567890 -o shop.json
+              federation check shop.json
               federation migrate
-              federation check mappings/demo.json
-              federation apply mappings/demo.json
+              federation apply shop.json
               federation serve
 
             federation help COMMAND shows a command with examples. What commands print is for people; --json prints what the \
@@ -66,7 +67,9 @@ struct FederationCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Document",
-                subcommands: [CheckCommand.self, DiffCommand.self, ApplyCommand.self, ExportCommand.self]
+                subcommands: [
+                    InitCommand.self, CheckCommand.self, DiffCommand.self, ApplyCommand.self, ExportCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Application",
@@ -86,6 +89,25 @@ struct FederationCommand: AsyncParsableCommand {
         ]
     )
 
+    /// What is wrong with a word that should be a command and is none; nil where nothing is.
+    static func unknownCommand(in arguments: [String]) -> String? {
+        var command: any ParsableCommand.Type = FederationCommand.self
+        var path = ""
+        for word in arguments {
+            let below = command.configuration.subcommands
+            guard !below.isEmpty, !word.hasPrefix("-") else { return nil }
+            guard let next = below.first(where: { $0._commandName == word }) else {
+                guard word != "help" else { return nil }
+                let names = below.map { $0._commandName }
+                let hint = NearestName.hint(for: word, among: names)
+                return "there is no command\(path) \(word)\(hint); federation help\(path) lists those that there are"
+            }
+            command = next
+            path += " \(word)"
+        }
+        return nil
+    }
+
     /// Runs the command, says what became of it as ArgumentParser would, and ends the process.
     ///
     /// It ends without exit handlers: those of libpq's and libcurl's libraries free what their threads, which are not
@@ -93,6 +115,9 @@ struct FederationCommand: AsyncParsableCommand {
     static func main() async {
         var code = ExitCode.success
         do {
+            if let problem = unknownCommand(in: Array(CommandLine.arguments.dropFirst())) {
+                throw Exit.refusing(problem)
+            }
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -12,7 +12,7 @@ struct MailConfiguration: Sendable {
 
     var destination: Destination
     var templates: MailTemplates
-    var sender: MailSender
+    var sender: Mailbox
     /// For readers whose language has no templates.
     var language: String
     var limits: MailLimits

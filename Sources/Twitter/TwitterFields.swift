@@ -24,8 +24,12 @@ extension ProfileFields {
             "followers_count": (nil, .integer),
             "friends_count": (nil, .integer),
             "statuses_count": (nil, .integer),
+            "listed_count": (nil, .integer),
+            "favourites_count": (nil, .integer),
             "profile_image_url_https": (nil, .url),
             "profile_banner_url": (nil, .url),
+            "default_profile": (nil, .boolean),
+            "default_profile_image": (nil, .boolean),
         ],
         sample: [
             "id": .integer(1_234_567_890_123), "id_str": .string("1234567890123"), "name": .string("Nora Nordmann"),
@@ -34,8 +38,11 @@ extension ProfileFields {
             "created_at": .string("Wed May 06 07:08:09 +0000 2015"), "verified": .bool(false),
             "protected": .bool(false),
             "followers_count": .integer(137), "friends_count": .integer(42), "statuses_count": .integer(1001),
+            "listed_count": .integer(3), "favourites_count": .integer(256),
             "profile_image_url_https": .string("https://example.com/nora.jpg"),
             "profile_banner_url": .string("https://example.com/nora-banner.jpg"),
-        ]
+            "default_profile": .bool(false), "default_profile_image": .bool(false),
+        ],
+        synonyms: ["username": "screen_name"]
     )
 }

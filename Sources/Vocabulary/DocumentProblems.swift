@@ -24,6 +24,26 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         problems.append(Problem(pointer: pointer, message: message, entry: entry))
     }
 
+    /// Adds that a member is not known, with the nearest one that is.
+    ///
+    /// - Parameters:
+    ///   - key: The name of the member.
+    ///   - pointer: Where it stands.
+    ///   - known: The names that may stand there.
+    ///   - text: What it is not.
+    package mutating func add(
+        unknown key: String,
+        at pointer: JSONPointer,
+        among known: [String],
+        _ text: String = "is not known here"
+    ) {
+        // Names are compared for a few only, whatever is sent.
+        let hint = problems.count < Self.mostHints ? NearestName.hint(for: key, among: known) : ""
+        add(pointer, "\(text)\(hint); known are \(known.joined(separator: ", "))")
+    }
+
+    private static let mostHints = 20
+
     package mutating func add(_ others: DocumentProblems) {
         problems += others.problems
     }
@@ -60,9 +80,9 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     }
 
     /// A line for each: `/pointer: message`.
-    package var description: String {
-        problems.map(Self.line).joined(separator: "\n")
-    }
+    package var lines: [String] { problems.map(Self.line) }
+
+    package var description: String { lines.joined(separator: "\n") }
 
     /// Names come from the document, and a terminal or a log shows them: control characters are escaped as in JSON.
     private static func line(_ problem: Problem) -> String {

@@ -40,6 +40,16 @@ struct DocumentFileTests {
         #expect(try DocumentFiles.text("README.md").contains("[\(name)](\(name))"))
     }
 
+    @Test("mappings/demo.json has the values that the doctor takes for the demo's")
+    func demoValues() throws {
+        let text = try DocumentFiles.text("demo.json")
+        let document = try json(text).object
+        for (place, value) in DemoValues.settings {
+            #expect(place.reduce(document?["settings"]) { $0?.object?[$1] } == value, "\(place)")
+        }
+        for value in DemoValues.apps + [DemoValues.returnURL] { #expect(text.contains("\"\(value)\""), "\(value)") }
+    }
+
     @Test("the full Graph user has every field of the catalogue")
     func fullUser() throws {
         let document = try ApplicationDocument(

@@ -252,7 +252,7 @@ private struct PostOffice {
         get throws {
             Mailer(
                 templates: try .shipped(),
-                sender: try #require(MailSender("no-reply@shop.example")),
+                sender: try Mailbox("no-reply@shop.example"),
                 language: "en",
                 carrier: .server(
                     try SMTPServer(url: server.plainURL),

@@ -300,8 +300,8 @@ struct ProviderInstanceTests {
             let elsewhere = exported.text.replacing(#""demo""#, with: #""other""#)
             #expect(
                 try await file(elsewhere) == [
-                    "application.create", "provider.facebook.set", "provider.facebook.apps", "provider.staff.set",
-                    "provider.staff.apps", "mapping.facebook.set", "mapping.staff.set",
+                    "application.create", "application.variables", "provider.facebook.set", "provider.facebook.apps",
+                    "provider.staff.set", "provider.staff.apps", "mapping.facebook.set", "mapping.staff.set",
                 ]
             )
         }

@@ -221,19 +221,25 @@ struct SecretOptionTests {
             guard secrets.problems.isEmpty else { throw secrets.problems }
             return try ConfigurationDifference.changes(from: stored, to: desired, columns: []).map(\.line)
         }
-        let variable = #","webhookVerifyToken":{"env":"TOKEN"}"#
-        #expect(try actions(variable, ["TOKEN": Self.token]) == [])
+        let name = "DEMO_FACEBOOK_WEBHOOK_VERIFY_TOKEN"
+        let variable = #","webhookVerifyToken":{"env":"\#(name)"}"#
+        #expect(try actions(variable, [name: Self.token]) == [])
+        let place = "/providers/facebook/webhookVerifyToken"
+        #expect(
+            try actions(#","webhookVerifyToken":{"env":"TOKEN"}"#, ["TOKEN": Self.token])
+                == [#"application.variables : {"\#(place)":"\#(name)"} -> {"\#(place)":"TOKEN"}"#]
+        )
         #expect(try actions(#","webhookVerifyToken":"\#(Self.token)""#) == [])
         let hidden = #"{"enabled":false,"webhookVerifyToken":"•••"}"#
         #expect(
-            try actions(variable, ["TOKEN": "CANARY-another-token"])
+            try actions(variable, [name: "CANARY-another-token"])
                 == ["provider.facebook.set facebook: \(hidden) -> \(hidden)"]
         )
         let gone = #"{"enabled":false,"webhookVerifyToken":null}"#
         for given in ["", #","webhookVerifyToken":null"#] {
             #expect(try actions(given) == ["provider.facebook.set facebook: \(hidden) -> \(gone)"])
         }
-        for environment in [[:], ["TOKEN": "CANARY short"], ["TOKEN": String(repeating: "CANARY", count: 30)]] {
+        for environment in [[:], [name: "CANARY short"], [name: String(repeating: "CANARY", count: 30)]] {
             let problems = #expect(throws: DocumentProblems.self) { try actions(variable, environment) }
             #expect(problems?.problems.map(\.pointer.text) == ["/providers/facebook/webhookVerifyToken/env"])
             #expect(problems?.description.contains("CANARY") == false)

@@ -28,7 +28,7 @@ enum Sample {
     ) throws -> String {
         let mailer = Mailer(
             templates: try templates ?? .shipped(),
-            sender: try #require(MailSender(sender)),
+            sender: try Mailbox(sender),
             language: "en",
             carrier: .folder(MailFolder(path: "/nonexistent", clock: WallClock { 0 }, random: RandomSource { _ in [] }))
         )

@@ -36,6 +36,55 @@ struct MappingCheckTests {
         #expect(try Self.check(mapping, properties).isEmpty, "before the table exists")
     }
 
+    @Test(
+        "a field that the provider is not known to have is a warning, with the nearest one that it has",
+        arguments: [
+            (
+                #"{"locaton.nam": "city"}"#,
+                #"mapping[0] ("locaton.nam" to "city"): locaton is no known field of Facebook (did you mean location.name?): every login is refused if Facebook does not have it."#
+            ),
+            (
+                #"{"location.nam": "city"}"#,
+                #"mapping[0] ("location.nam" to "city"): nothing is known to be called nam in location of Facebook (did you mean location.name?)."#
+            ),
+            (#"{"given_name": "city"}"#, "(did you mean first_name?)"), (#"{"user_birthday": "city"}"#, "birthday?"),
+            (#"[{"from": "Hi {first_nam}", "to": "city"}]"#, "(did you mean first_name?)"),
+            (#"{"friends.data.nme": "city"}"#, "(did you mean friends.data.name?)"),
+            (#"{"picture.dta.url": "city"}"#, "(did you mean picture.data.url?)"),
+            (#"{"xyzzy": "city"}"#, "xyzzy is no"),
+        ]
+    )
+    func doubtful(mapping: String, text: String) throws {
+        let properties = try Property.builtIn + [.closed("city", .json)]
+        #expect(try Self.check(mapping, properties).isEmpty, "it can be saved")
+        let warnings = MappingCheck.warnings(of: try Scenario.parse(mapping), fields: .facebook)
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.message.contains(text) == true, "\(warnings)")
+    }
+
+    @Test("fields of the catalogue, and of a provider of which nothing is known, are no warning")
+    func known() throws {
+        for mapping in [
+            #"{"email": "email", "picture.data.url": "a", "friends.data.name": "b", "location.id": "c"}"#,
+            #"[{"from": "{first_name} {last_name}", "to": "name"}]"#, "[]",
+        ] {
+            #expect(MappingCheck.warnings(of: try Scenario.parse(mapping), fields: .facebook) == [])
+            #expect(MappingCheck.warnings(of: try Scenario.parse(mapping), fields: .none) == [])
+        }
+    }
+
+    @Test("what the provider says it does not have is a problem of each entry that reads it")
+    func unknownFields() throws {
+        let mapping = try Scenario.parse(
+            #"[{"from": "{locaton} {email}", "to": "name"}, {"from": "locaton.x", "to": "a"}]"#
+        )
+        #expect(MappingCheck.fields(of: mapping) == "locaton,email")
+        let problems = MappingCheck.problems(of: mapping, unknown: ["locaton"], fields: .facebook)
+        #expect(problems.map(\.position) == [0, 1])
+        #expect(problems.allSatisfy { $0.message.contains("Facebook has no field locaton (did you mean location") })
+        #expect(MappingCheck.problems(of: mapping, unknown: [], fields: .facebook) == [])
+    }
+
     @Test("everything that is wrong is told at once")
     func everything() throws {
         let properties = try [

@@ -307,8 +307,10 @@ struct JSONParserTests {
     @Test(
         "errors say where, and repeat nothing of the text",
         arguments: [
-            (#"{"password":"hunter""#, 20, "the text is not JSON (at byte 20)"),
-            (#"{"secret":1,"secret":2}"#, 12, "the text names a key twice in one object (at byte 12)"),
+            (#"{"password":"hunter""#, 20, "the text is not JSON (at line 1, column 21)"),
+            (#"{"secret":1,"secret":2}"#, 12, "the text names a key twice in one object (at line 1, column 13)"),
+            ("{\n  \"é\": 1,\n  \"ü\": tru\n}", 24, "the text is not JSON (at line 3, column 11)"),
+            ("\r\n[1 2]", 5, "the text is not JSON (at line 2, column 4)"),
         ]
     )
     func errorsRepeatNothing(text: String, offset: Int, description: String) {

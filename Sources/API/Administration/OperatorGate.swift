@@ -128,7 +128,7 @@ struct OperatorGate: RouterMiddleware {
     static let refusal = Failure(
         .operatorTokenInvalid,
         """
-        This needs the token of an operator, sent as Authorization: Bearer fedop_…; federation operator create makes one.
+        This needs the token of an operator, sent as Authorization: Bearer fedop_…; `federation operator create NAME --role viewer` makes one.
         """
     )
 }

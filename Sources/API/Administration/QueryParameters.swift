@@ -21,7 +21,8 @@ struct QueryParameters {
             guard let text = pair.name, let name = known.first(where: { $0.hasSameBytes(as: text) })
             else {
                 let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-                throw Failure(.malformedRequest, "A query parameter is not known here. Known: \(names).")
+                let hint = pair.name.map { NearestName.hint(for: $0, among: known) } ?? ""
+                throw Failure(.malformedRequest, "A query parameter is not known here\(hint). Known: \(names).")
             }
             guard values[name] == nil else {
                 throw Failure(.malformedRequest, "The query parameter \(name) is there twice. Send it once.")

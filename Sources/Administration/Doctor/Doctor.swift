@@ -51,7 +51,8 @@ package struct Doctor: Sendable {
                     .warning,
                     .mail,
                     "No mails are sent: nobody can restore a password or confirm an address.",
-                    advice: "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM; then try federation mail test."
+                    advice:
+                        "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM; then try: federation mail test --to you@example.com"
                 )
             )
         }
@@ -240,11 +241,23 @@ package struct Doctor: Sendable {
                     .application,
                     of: id,
                     "It has no API key: nobody can call it.",
-                    advice: "federation key create \(id)"
+                    advice: "federation key create \(id) ios"
                 )
             )
         }
-        let warnings = application.overview["warnings"]?.array?.compactMap(\.string) ?? []
+        let demo = DemoValues.places(in: application)
+        if !demo.isEmpty {
+            findings.append(
+                Finding(
+                    .warning,
+                    .application,
+                    of: id,
+                    "It has values of mappings/demo.json, which are for a try-out on one machine: \(demo.joined(separator: ", ")).",
+                    advice: "Set your own in its document, or take them out, and apply it."
+                )
+            )
+        }
+        let warnings = application.overview(providers.kinds)["warnings"]?.array?.compactMap(\.string) ?? []
         findings += warnings.map { Finding(.warning, .application, of: id, $0) }
         if let variable = application.database,
             let problem = await store.problem(at: variable, with: application)
@@ -295,14 +308,18 @@ package struct Doctor: Sendable {
         do throws(Failure) {
             let check = try await providers.check(provider, of: application)
             let apps = (check.object?["apps"]?.array ?? []).compactMap(\.object)
-            let problems = apps.compactMap { $0["problem"]?.string }
+            let texts =
+                apps.compactMap { $0["problem"]?.string }
+                + (check.object?["problems"]?.array ?? []).compactMap(\.string)
+            let problems =
+                texts
                 .map {
                     Finding(
                         .error,
                         .provider,
                         of: name,
                         $0,
-                        advice: "federation provider check \(application) \(provider)"
+                        advice: "federation provider check \(application) --provider \(provider)"
                     )
                 }
             let warnings = (check.object?["warnings"]?.array ?? []).compactMap(\.string)

@@ -81,16 +81,16 @@ package struct ApplicationDocument: Sendable {
         /// In the environment variable of that name.
         case variable(String)
         case value(Secret)
-        /// Not at all: what is stored stays.
-        case stored
+        /// Not at all, but perhaps by the variable that it was in once: what is stored stays.
+        case stored(variable: String? = nil)
         /// Not at all, and what is stored goes.
         case removed
         /// In a form that cannot be read, which has been reported.
         case unreadable
     }
 
-    /// What an operator should know about the settings.
-    package var warnings: [String] { settings.warnings }
+    /// What an operator should know about the settings and the mappings.
+    package var warnings: [String] { DesiredApplication(self).warnings }
 
     /// How many entries the mappings have.
     package var mappingEntryCount: Int {

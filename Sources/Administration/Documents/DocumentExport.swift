@@ -6,11 +6,12 @@ import Vocabulary
 
 /// Writes an application as the document that `apply` takes back.
 ///
+/// Keys and secrets are under the variables that a document named for them; what came by other ways gets a name here.
 /// Settings are complete, so that a later default changes nothing; elsewhere what equals its default is left out.
 enum DocumentExport {
     static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)
-        var names = VariableNames(of: application.id)
+        let variables = application.exportedVariables
         var document: JSONObject = ["application": .string(application.id.text), "name": .string(application.name)]
         if !application.schema.hasSameBytes(as: application.id.text) {
             document.append("schema", .string(application.schema))
@@ -18,15 +19,17 @@ enum DocumentExport {
         if let database = application.database { document.append("database", database.json) }
         document.append("settings", SettingsDocument.document(of: application.settings))
         let keys = application.keys.map { key -> JSONValue in
-            var document: JSONObject = [
-                "label": .string(key.label), "key": .object(["env": .string(names.next(key.label, "API_KEY"))]),
-            ]
+            let name = variables.named(DocumentVariables.key(key.label))
+            var document: JSONObject = ["label": .string(key.label), "key": name]
             if key.server { document.append("server", .bool(true)) }
             return JSONValue.object(document)
         }
         document.append("keys", .array(keys))
         let providers = application.providers.sorted { $0.key.text < $1.key.text }.map { name, settings in
-            JSONObject.Member(name.text, provider(settings, named: name, of: kinds.named(settings.kind), &names))
+            JSONObject.Member(
+                name.text,
+                provider(settings, named: name, of: kinds.named(settings.kind), variables)
+            )
         }
         if !providers.isEmpty { document.append("providers", .object(JSONObject(providers))) }
         document.append("properties", properties(application.properties))
@@ -45,16 +48,15 @@ enum DocumentExport {
         _ provider: DesiredApplication.Provider,
         named instance: ProviderName,
         of kind: (any ProviderKind)?,
-        _ names: inout VariableNames
+        _ variables: DocumentVariables
     ) -> JSONValue {
         guard let kind else {
             return .object(["kind": .string(provider.kind.text), "enabled": .bool(provider.enabled)])
         }
         let terms = kind.appTerms
-        let apps = provider.apps.enumerated().map { index, app in
-            let part = index == 0 ? instance.text : "\(instance)_\(app.id)"
-            let name = names.next(part, "APP_SECRET")
-            var written: JSONObject = [terms.id: .string(app.id.text), terms.secret: .object(["env": .string(name)])]
+        let apps = provider.apps.map { app in
+            let secret = variables.named(DocumentVariables.app(app.id, at: instance))
+            var written: JSONObject = [terms.id: .string(app.id.text), terms.secret: secret]
             terms.write(configID: app.configID, into: &written)
             return JSONValue.object(written)
         }
@@ -68,7 +70,7 @@ enum DocumentExport {
         settings.append("enabled", .bool(provider.enabled))
         settings.append("apps", .array(apps))
         let shown = kind.members(of: .object(JSONObject(exported))) { option, _ in
-            .object(["env": .string(names.next(instance.text, option.variable))])
+            variables.named(DocumentVariables.option(option, of: instance))
         }
         return .object(JSONObject(settings.members + shown))
     }
@@ -92,21 +94,48 @@ enum DocumentExport {
     }
 }
 
+extension DesiredApplication {
+    /// The variables of all keys and secrets, as an export names them: as a document did, or by names made here.
+    var exportedVariables: DocumentVariables {
+        var names = VariableNames(of: id, taken: variables.all)
+        var exported = DocumentVariables()
+        func name(_ place: JSONPointer, _ part: String, _ suffix: String) {
+            exported[place] = variables[place] ?? names.next(part, suffix)
+        }
+        for key in keys { name(DocumentVariables.key(key.label), key.label, "API_KEY") }
+        for (instance, provider) in providers.sorted(by: { $0.key.text < $1.key.text }) {
+            for (index, app) in provider.apps.enumerated() {
+                let part = index == 0 ? instance.text : "\(instance)_\(app.id)"
+                name(DocumentVariables.app(app.id, at: instance), part, "APP_SECRET")
+            }
+            for option in kinds.named(provider.kind)?.secretOptions ?? []
+            where StoredSecretOption(provider.options.object?[option.name]) != nil {
+                name(DocumentVariables.option(option, of: instance), instance.text, option.variable)
+            }
+        }
+        return exported
+    }
+}
+
 /// Names of environment variables for the keys and secrets of one application, no name twice.
-private struct VariableNames {
+struct VariableNames {
     private let application: String
-    private var taken: Set<String> = []
+    private var taken: Set<String>
     /// What a document may name.
     private static let mostBytes = 128
 
-    init(of application: ApplicationID) {
+    init(of application: ApplicationID, taken: Set<String> = []) {
+        self.taken = taken
         let name = Self.shellName(application.text)
         // A shell takes no variable that begins with a digit.
         self.application = name.utf8.first?.isASCIIDigit == true ? "_" + name : name
     }
 
     mutating func next(_ part: String, _ suffix: String) -> String {
-        let start = String("\(application)_\(Self.shellName(part))".prefix(Self.mostBytes - suffix.utf8.count - 5))
+        // A key that is called as its application is: one name says both.
+        let part = Self.shellName(part)
+        let whole = part == application ? application : "\(application)_\(part)"
+        let start = String(whole.prefix(Self.mostBytes - suffix.utf8.count - 5))
         var name = "\(start)_\(suffix)"
         var count = 2
         while !taken.insert(name).inserted {

@@ -72,12 +72,14 @@ struct DocumentReader {
         let given = value.object?["kind"]
         let kind = given == nil ? kinds.named(name) : given?.string.flatMap(ProviderName.init).flatMap(kinds.named)
         guard let kind else {
-            let known = kinds.names.map(\.text).joined(separator: ", ")
+            let known = kinds.names.map(\.text)
+            let names = known.joined(separator: ", ")
+            let hint = NearestName.hint(for: given?.string ?? name.text, among: known)
             problems.add(
                 given == nil ? place : place / "kind",
                 given == nil
-                    ? "is not known here; known are \(known), or give the kind of the provider as kind"
-                    : "must be one of \(known)"
+                    ? "is not known here\(hint); known are \(names), or give the kind of the provider as kind"
+                    : "must be one of \(names)\(hint)"
             )
             return nil
         }
@@ -203,7 +205,7 @@ struct DocumentReader {
             return nil
         }
         for member in object.members where !known.contains(where: { $0.hasSameBytes(as: member.key) }) {
-            problems.add(place / member.key, "is not known here; known are \(known.joined(separator: ", "))")
+            problems.add(unknown: member.key, at: place / member.key, among: known)
         }
         return object
     }
@@ -250,24 +252,25 @@ struct DocumentReader {
         case .file:
             let rule = "must be {\"env\": \"NAME\"}, the environment variable that holds the secret"
             let name = value?.object?.members.count == 1 ? value?.object?["env"]?.string : nil
-            return required(name.flatMap(Self.variable), at: place, rule)
+            return required(name.flatMap(Self.variable).map { .variable($0) }, at: place, rule)
         case .request:
-            guard let value, !value.isNull else { return .stored }
+            guard let value, !value.isNull else { return .stored() }
             if let text = value.string ?? value.object?["value"]?.string { return .value(Secret(text)) }
             // What was read is sent back: the name of a variable, or that the secret is set.
+            let variable = value.object?["env"]?.string.flatMap(Self.variable)
             let isAsRead = value.object?["env"] != nil || value.object?["set"] != nil
             return required(
-                isAsRead ? .stored : nil,
+                isAsRead ? .stored(variable: variable) : nil,
                 at: place,
                 "must be a text or {\"value\": \"…\"}; leave it out to keep what is stored"
             )
         }
     }
 
-    private static func variable(_ name: String) -> ApplicationDocument.GivenSecret? {
+    private static func variable(_ name: String) -> String? {
         guard (1...128).contains(name.utf8.count),
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") })
         else { return nil }
-        return .variable(name)
+        return name
     }
 }

@@ -13,6 +13,8 @@ struct DocumentSecrets {
     let clock: WallClock
     let environment: @Sendable (String) -> String?
     var problems = DocumentProblems()
+    /// The variables that the document names; where it names none, that which was named before.
+    private(set) var variables = DocumentVariables()
 
     init(
         of application: ApplicationID,
@@ -30,7 +32,8 @@ struct DocumentSecrets {
 
     mutating func keys(_ keys: [ApplicationDocument.Key], at place: JSONPointer) -> [DesiredApplication.Key] {
         keys.enumerated().map { index, key in
-            DesiredApplication.Key(
+            note(key.key, at: DocumentVariables.key(key.label))
+            return DesiredApplication.Key(
                 label: key.label,
                 hash: hash(of: key, at: place / index / "key"),
                 server: key.server
@@ -46,11 +49,15 @@ struct DocumentSecrets {
     ) -> DesiredApplication.Provider? {
         guard let kind = kinds.named(provider.kind) else { return nil }
         let apps = provider.apps.enumerated().map { index, app in
+            note(app.secret, at: DocumentVariables.app(app.id, at: name))
             let secret = appSecret(of: app, at: name, kind, place / "apps" / index / kind.appTerms.secret)
             return DesiredApplication.App(id: app.id, secret: secret, configID: app.configID)
         }
         let options = kind.options(provider.options) { option in
-            self.option(option, given: provider.secrets[option.name], at: name, place / option.name)?.json
+            if let given = provider.secrets[option.name] {
+                note(given, at: DocumentVariables.option(option, of: name))
+            }
+            return self.option(option, given: provider.secrets[option.name], at: name, place / option.name)?.json
         }
         return DesiredApplication.Provider(
             kind: kind.name,
@@ -58,6 +65,17 @@ struct DocumentSecrets {
             options: options,
             apps: apps
         )
+    }
+
+    /// Notes which variable a key or a secret has, by the place of it.
+    private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
+        let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
+        switch given {
+        case .variable(let name): variables[place] = name
+        case .stored(let variable): variables[place] = variable ?? former
+        case .value: variables[place] = former
+        case .removed, .unreadable: break
+        }
     }
 
     /// What is wrong with the text of an API key, for people; nil when nothing is.

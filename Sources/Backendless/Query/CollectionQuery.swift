@@ -54,6 +54,10 @@ struct CollectionQuery {
         try self.init(parameters, columns: columns, isCount: isCount)
     }
 
+    private static let known = [
+        "where", "pageSize", "offset", "sortBy", "props", "property", "excludeProps", "distinct", "loadRoles",
+    ]
+
     private init(
         _ parameters: [(name: String, texts: [String])],
         columns: CollectionColumns,
@@ -88,10 +92,9 @@ struct CollectionQuery {
                     "\(name) cannot be honoured here: this service knows users, and no relations, groups or files."
                 )
             default:
-                throw Failure(
-                    .malformedRequest,
-                    "A parameter is not known here. Known are where, pageSize, offset, sortBy, props, property, excludeProps, distinct and loadRoles."
-                )
+                let known = Self.known.joined(separator: ", ")
+                let hint = NearestName.hint(for: name, among: Self.known)
+                throw Failure(.malformedRequest, "A parameter is not known here\(hint). Known are \(known).")
             }
         }
         projection = try Projection(included: included, excluded: excluded, columns: columns)

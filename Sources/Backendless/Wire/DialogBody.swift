@@ -56,7 +56,8 @@ struct DialogBody {
         throw Failure(
             .malformedRequest,
             """
-            Not known here: \(unknown.prefix(mostNamed).joined(separator: ", ")). Leave them out; known are \
+            Not known here: \(unknown.prefix(mostNamed).joined(separator: ", "))\
+            \(unknown.first.map { NearestName.hint(for: $0, among: known) } ?? ""). Leave them out; known are \
             \(known.joined(separator: ", ")).
             """
         )

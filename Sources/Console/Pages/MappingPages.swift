@@ -49,6 +49,8 @@ extension Console {
         let tag: String
         /// The stored revision; nil while there is none.
         let revision: Int64?
+        /// What should be looked at in the stored mapping.
+        let warnings: [String]
 
         init(_ place: ProviderPlace, _ visit: Visit) async throws {
             async let offered = visit.read(place.call + ["fields"]).object
@@ -69,6 +71,7 @@ extension Console {
             tag = stored?.tag ?? application ?? ""
             entries = stored?.body?.object?["entries"]?.array?.compactMap(\.object) ?? []
             revision = stored?.body?.object?["revision"]?.integer
+            warnings = stored?.body?.object?["warnings"]?.array?.compactMap(\.string) ?? []
         }
     }
 
@@ -110,6 +113,7 @@ extension Console {
             trail: Self.trail(of: place.application),
             content: """
                 \(isOutdated ? Self.conflict(entries, sides.entries) : "")
+                \(draft.preview == nil ? HTML.warnings(sides.warnings) : "")
                 \(Self.views(of: place, isJSON: draft.isJSON))
                 \(editor)
                 <h2>Revisions</h2>
@@ -124,7 +128,7 @@ extension Console {
                     ]
                 }, ifEmpty: "None: without a mapping a login writes no properties."))
                 """,
-            command: "federation mapping show \(place.application) \(place.provider)",
+            command: "federation mapping show \(place.application) --provider \(place.provider)",
             call: "PUT /admin/v1/applications/\(place.application)/mappings/\(place.provider)",
             scripts: [Assets.mapping]
         )
@@ -238,6 +242,7 @@ extension Console {
         let entries = preview["entries"]?.array?.compactMap(\.object) ?? []
         let isCreated = preview["created"]?.bool ?? false
         return """
+            \(HTML.warnings(preview["warnings"]?.array?.compactMap(\.string) ?? []))
             \(refusal.map { "<div class=\"alert\"><p>The login would be refused: \($0)</p></div>" } ?? "" as HTML)
             \("<p>This login would create the user.</p>", if: isCreated && refusal == nil)
             \("<p>Permissions that are missing: \(missing.joined(separator: ", "))</p>", if: !missing.isEmpty)
@@ -300,7 +305,7 @@ extension Console {
                 <h2>Entries</h2>
                 <pre>\(HTML.json(revision?["entries"] ?? .null))</pre>
                 """,
-            command: "federation mapping diff \(place.application) \(place.provider) \(active) \(number)",
+            command: "federation mapping diff \(place.application) \(active) \(number) --provider \(place.provider)",
             call: "POST /admin/v1/applications/\(place.application)/mappings/\(place.provider)/rollback"
         )
     }

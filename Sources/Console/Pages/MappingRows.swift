@@ -125,7 +125,8 @@ struct MappingRows {
         let value = outcome["value"].map { "<bdi>\(Self.typed($0))</bdi>" as HTML } ?? ""
         let former = outcome["current"].map { " <small>now \(Self.typed($0))</small>" as HTML } ?? ""
         return """
-            <span class="tag \(kind)">\(kind)</span> \(value)\(former) <small>\(outcome["why"]?.string ?? "")</small>
+            <span class="tag \(kind)">\(kind)</span> \(value)\(former) <small>\(outcome["why"]?.string ?? "")</small>\
+            \(outcome["warning"]?.string.map { "<p class=\"problem\">\($0)</p>" } ?? "" as HTML)
             """
     }
 

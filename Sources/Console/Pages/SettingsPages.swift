@@ -291,7 +291,7 @@ extension Console {
                 \(checking, if: stored != nil && visit.role >= .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
                 """,
-            command: "federation provider check \(place.application) \(place.provider)",
+            command: "federation provider check \(place.application) --provider \(place.provider)",
             call: "PATCH /admin/v1/applications/\(place.application)/providers/\(place.provider)"
         )
         return page.answering(refusal)
@@ -326,7 +326,7 @@ extension Console {
         }
         return """
             <section aria-labelledby="verdict"><h2 id="verdict">What the provider says</h2>
-            \(HTML.warnings(check["warnings"]?.array?.compactMap(\.string) ?? []))
+            \(HTML.warnings(["problems", "warnings"].flatMap { check[$0]?.array?.compactMap(\.string) ?? [] }))
             \(HTML.table("Apps", ["App", "Name", "State", "What to do"], rows, ifEmpty: "There is no app yet."))</section>
             """
     }

@@ -50,6 +50,9 @@ struct IDTokenProfile {
         Claim(name: "user_link", field: "link", scope: "user_link"),
     ]
 
+    /// The names of claims, and of the fields that they become.
+    static let fields = Dictionary(uniqueKeysWithValues: claims.map { ($0.name, $0.field) })
+
     private static func text(_ value: JSONValue) -> JSONValue? {
         guard let text = value.string, !text.utf8.isEmpty else { return nil }
         return value

@@ -7,6 +7,7 @@ extension ProviderCall {
     static let debugToken = ProviderCall("facebook", "debug_token")
     static let me = ProviderCall("facebook", "me")
     static let app = ProviderCall("facebook", "app")
+    static let fields = ProviderCall("facebook", "fields")
     static let codeExchange = ProviderCall("facebook", "code_exchange")
     static let tokenExchange = ProviderCall("facebook", "token_exchange")
     static let permissionRemoval = ProviderCall("facebook", "permission_removal")

@@ -9,8 +9,26 @@ extension World {
         switch try authorize(request, now: now, missing: name == "me" ? .missingToken : .tokenRequired) {
         case .app(let app):
             if name == "me" { throw .missingToken }
-            guard name == "app" || name == app.id else { throw .unsupported("get", object: name) }
-            return GraphReply(try appNode(app, edge: edge, request: request))
+            if name == "app" || name == app.id {
+                return GraphReply(try appNode(app, edge: edge, request: request))
+            }
+            guard let person = people.first(where: { $0.id(for: app.id).utf8.elementsEqual(name.utf8) }) else {
+                throw .unsupported("get", object: name)
+            }
+            // What everybody shows an app; fields that do not exist are refused as they are to a person's token.
+            let token = Token(
+                text: "",
+                kind: .app,
+                app: app.id,
+                person: person.key,
+                scopes: ["public_profile"],
+                issuedAt: now,
+                expiresAt: 0,
+                dataAccessExpiresAt: 0
+            )
+            let version = GraphVersion.answering(request.version, now: now)
+            let user = UserNode(world: self, person: person, token: token, now: now, version: version)
+            return try userReply(user, edge: edge, request: request)
         case .issued(let token, let app):
             if name == "app" || name == app.id {
                 return GraphReply(try appNode(app, edge: edge, request: request))

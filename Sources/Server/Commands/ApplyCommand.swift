@@ -25,13 +25,15 @@ struct ApplyCommand: AdministrationCommand {
     @Flag(help: "Print what would change, and change nothing.")
     var dryRun = false
 
+    @OptionGroup var strictness: StrictOption
     @OptionGroup var precondition: PreconditionOption
     @OptionGroup var output: OutputOptions
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
-        if !output.json { try plan.show() }
+        if !output.json { try plan.show() } else { plan.sayWarnings() }
+        try strictness.check(plan.warnings)
         guard !dryRun else {
             return output.json ? try output.print(plan.json) : try Self.report(plan, "Nothing is changed: --dry-run.")
         }

@@ -8,28 +8,40 @@ struct CheckCommand: AsyncParsableCommand {
         discussion: """
             Says everything that is wrong, each on a line with file and JSON pointer, and ends with 65; says what the \
             documents hold and ends with 0 when nothing is. Needs no configuration unless --live is given: then the documents \
-            are held against the database as well, with the secrets of the environment variables that they name.
+            are held against the database as well, with the secrets of the environment variables that they name, and providers \
+            are asked whether they have the fields that the mappings read, once somebody has logged in by them.
 
             Examples:
               federation check mappings/demo.json
               federation check --live mappings/*.json
+              federation check --strict mappings/demo.json
             """
     )
 
     @Argument(help: "Application documents, or - for standard input.", completion: .file(extensions: ["json"]))
     var files: [String]
 
-    @Flag(help: "Check against the database as well.")
+    @Flag(help: "Check against the database and providers as well.")
     var live = false
 
+    @OptionGroup var strictness: StrictOption
+
     func run() async throws {
-        let files = files
-        guard live else { return try await Self.forEach(files) { try Self.report(DocumentFile($0)) } }
+        let (files, strictness) = (files, strictness)
+        guard live else {
+            return try await Self.forEach(files) { path in
+                let file = try DocumentFile(path)
+                try Self.report(file)
+                try strictness.check(file.document.warnings)
+            }
+        }
         try await AdministrationTask.run { administration, _ in
             try await Self.forEach(files) { path in
                 let file = try DocumentFile(path)
                 let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
-                try Self.report(file, changes: plan.changes.count)
+                try Self.report(file, plan)
+                try await file.checkFields { try await administration.documents.checkFields(of: $0, environment: $1) }
+                try strictness.check(plan.warnings)
             }
         }
     }
@@ -43,13 +55,13 @@ struct CheckCommand: AsyncParsableCommand {
         if let wrong { throw wrong }
     }
 
-    private static func report(_ file: DocumentFile, changes: Int? = nil) throws {
+    private static func report(_ file: DocumentFile, _ plan: ApplicationPlan? = nil) throws {
         let document = file.document
         try Terminal.report(
             "\(InputFile.name(file.path)): application \(document.id), \(document.properties.count) properties, "
                 + "\(document.mappingEntryCount) mapping entries: right"
-                + (changes.map { "; applying it makes \($0) changes" } ?? "")
+                + (plan.map { "; applying it makes \($0.changes.count) changes" } ?? "")
         )
-        for warning in document.warnings { Terminal.say("warning: \(warning)") }
+        for warning in plan?.warnings ?? document.warnings { Terminal.say("warning: \(warning)") }
     }
 }

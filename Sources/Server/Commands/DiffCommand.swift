@@ -17,12 +17,19 @@ struct DiffCommand: AdministrationCommand {
     )
 
     @OptionGroup var document: DocumentArgument
+    @OptionGroup var strictness: StrictOption
     @OptionGroup var output: OutputOptions
 
     func run(_ administration: Administration, by actor: Actor) async throws {
         let file = try DocumentFile(document.file)
         let plan = try await file.plan { try await administration.documents.plan($0, environment: $1) }
-        if output.json { try output.print(plan.json) } else { try plan.show() }
+        if output.json {
+            try output.print(plan.json)
+            plan.sayWarnings()
+        } else {
+            try plan.show()
+        }
+        try strictness.check(plan.warnings)
         if !plan.changes.isEmpty { throw Exit.difference }
     }
 }

@@ -38,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 .error,
                 .configuration,
                 $0,
-                advice: "federation serve does not start like this: docs/configuration.md."
+                advice: "`federation serve` does not start like this: docs/configuration.md."
             )
         }
         try await AdministrationTask.run { administration, _ in

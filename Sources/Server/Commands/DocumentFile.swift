@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import FoundationEssentials
+import Mapping
 import Providers
 import Vocabulary
 
@@ -35,6 +36,27 @@ struct DocumentFile: Sendable {
         }
     }
 
+    /// Has providers say whether they have the fields that the document's mappings read.
+    ///
+    /// - Throws: An exit code after saying which they do not have, or what the use case throws.
+    func checkFields(
+        _ useCase: (ApplicationDocument, @escaping @Sendable (String) -> String?) async throws
+            -> [(title: String, check: FieldCheck)]
+    ) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        var problems: [String] = []
+        for (title, check) in try await useCase(document, { environment[$0] }) {
+            switch check {
+            case .asked(let found) where found.isEmpty:
+                try Terminal.report("\(InputFile.name(path)): \(title) has all fields of its mapping")
+            case .asked(let found): problems += found.map { "\(InputFile.name(path)): \($0.message)" }
+            case .notAsked(let reason):
+                try Terminal.report("\(InputFile.name(path)): fields were not asked for: \(reason)")
+            }
+        }
+        guard problems.isEmpty else { throw Exit.saying(problems.joined(separator: "\n"), Exit.dataError) }
+    }
+
     private static func saying(_ problems: DocumentProblems, of path: String) -> ExitCode {
         let lines = problems.description.split(separator: "\n").map { "\(InputFile.name(path)): \($0)" }
         return Exit.saying(lines.joined(separator: "\n"), Exit.dataError)
@@ -47,6 +69,18 @@ struct DocumentArgument: ParsableArguments {
     var file: String
 }
 
+/// Whether what is only a warning keeps a command from going on.
+struct StrictOption: ParsableArguments {
+    @Flag(help: "Take warnings for errors, such as a field that the provider is not known to have.")
+    var strict = false
+
+    /// Ends the command when it is to be strict and there are warnings, which have been said.
+    func check(_ warnings: [String]) throws {
+        guard strict, !warnings.isEmpty else { return }
+        throw Exit.saying("federation: with --strict a warning is an error; nothing is changed", Exit.dataError)
+    }
+}
+
 extension ApplicationPlan {
     /// Shows what is to be done.
     func show() throws {
@@ -55,6 +89,11 @@ extension ApplicationPlan {
             let names = undeclared.map(\.text).joined(separator: ", ")
             Terminal.say("These properties are not in the document and stay: \(names)")
         }
+        sayWarnings()
+    }
+
+    /// Says what somebody should know who did not ask.
+    func sayWarnings() {
         for warning in warnings { Terminal.say("warning: \(warning)") }
     }
 }

@@ -28,7 +28,7 @@ struct MailCommand: ParsableCommand {
         var locale: String?
 
         func validate() throws {
-            guard MailAddress(to) != nil else { throw ValidationError("--to is no e-mail address.") }
+            do { _ = try Mailbox(to) } catch { throw ValidationError("--to \(error).") }
         }
 
         func run() async throws {
@@ -46,7 +46,7 @@ struct MailCommand: ParsableCommand {
             do { mailer = try configuration.mailer() } catch {
                 throw Exit.saying("federation: \(error)", Exit.software)
             }
-            guard let recipient = MailAddress(to),
+            guard let recipient = try? Mailbox(to).address,
                 let (mail, _) = mailer.compose(
                     .test,
                     to: recipient,

@@ -55,7 +55,8 @@ struct MappingCommand: ParsableCommand {
             discussion: """
                 The file has a list of entries, a plain dictionary, or an object with either under "entries", as \
                 mapping show --json prints it. It is checked against the live users table first; everything that is wrong is \
-                said at once, and nothing changes then.
+                said at once, and nothing changes then. A field that the provider is not known to have is a warning, and with \
+                --strict an error.
 
                 Examples:
                   federation mapping put demo mapping.json
@@ -69,6 +70,7 @@ struct MappingCommand: ParsableCommand {
         @Argument(help: "A JSON file, or - for standard input.", completion: .file(extensions: ["json"]))
         var file: String
 
+        @OptionGroup var strictness: StrictOption
         @OptionGroup var precondition: PreconditionOption
         @OptionGroup var output: OutputOptions
 
@@ -77,6 +79,7 @@ struct MappingCommand: ParsableCommand {
                 for: provider.name,
                 of: application.id,
                 try InputFile.json(file),
+                strictly: strictness.strict,
                 if: precondition.precondition,
                 by: actor
             )

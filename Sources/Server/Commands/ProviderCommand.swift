@@ -52,9 +52,10 @@ struct ProviderCommand: ParsableCommand {
 
     struct Check: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check app ids and secrets against the provider.",
+            abstract: "Check app ids, secrets and the fields of the mapping against the provider.",
             discussion: """
-                Ends with 65 when the provider refuses an app, and with 69 when it could not be asked.
+                Ends with 65 when the provider refuses an app or does not have a field, and with 69 when it could not be asked. \
+                About fields the provider is asked once somebody has logged in by it.
 
                 Example:
                   federation provider check demo
@@ -86,6 +87,7 @@ struct ProviderCommand: ParsableCommand {
 
         /// What the operator can repair counts more than what time may repair.
         private static func exitCode(of result: JSONValue) -> ExitCode? {
+            guard result.object?["problems"]?.array?.isEmpty != false else { return Exit.dataError }
             let apps = result.object?["apps"]?.array?.compactMap(\.object) ?? []
             let codes = apps.filter { $0["ok"]?.bool != true }.map { app in
                 app["reason"]?.string.flatMap(Failure.Reason.init(rawValue:)).map(Exit.code) == Exit.unavailable
@@ -99,7 +101,7 @@ struct ProviderCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a provider from an application, with its app secrets.",
             discussion: """
-                Users and their identities stay. To stop logins for a while use: federation provider set APP --disable
+                Users and their identities stay. To stop logins for a while use: federation provider set demo --disable
 
                 Example:
                   federation provider remove demo --confirm demo

@@ -10,7 +10,7 @@ struct UserExportCommand: AdministrationCommand {
             With a user, as JSON: the user, its identities with what the mapping wrote, what it logs in with by password, \
             its roles, its sessions, and the entries of the audit log that name it.
 
-            Without one, all users, with their properties, roles and logins. NDJSON is what federation user import reads \
+            Without one, all users, with their properties, roles and logins. NDJSON is what `federation user import` reads \
             back; CSV is for spreadsheets: a text that one of them would take for a formula gets an apostrophe in front.
 
             Examples:

@@ -25,7 +25,7 @@ extension StoredApplication {
         a.created, a.updated,
         (select coalesce(jsonb_agg(jsonb_build_array(k.provider, k.kind)), '[]')
             from federation.provider_kinds k where k.application_id = a.id) as provider_kinds,
-        a.database
+        a.database, a.variables
         """
 
     /// The question for one application.
@@ -56,7 +56,7 @@ extension StoredApplication {
             }
         }
         let (settings, keys, providers) = (try json(4), try json(5), try json(6))
-        let (mappings, properties) = (try json(7), try json(8))
+        let (mappings, properties, variables) = (try json(7), try json(8), try json(14))
         let variable = try row.decode(13, as: String?.self)
         let database = variable.flatMap(DatabaseVariable.init)
         if variable != nil, database == nil { unreadable.append("database") }
@@ -75,7 +75,8 @@ extension StoredApplication {
             dynamicNames: Set(try row.decode(9, as: [String].self).compactMap { PropertyName($0) }),
             created: try row.decode(10, as: Timestamp.self).milliseconds,
             updated: try row.decode(11, as: Timestamp?.self)?.milliseconds,
-            unreadable: unreadable
+            unreadable: unreadable,
+            variables: variables
         )
     }
 

@@ -72,6 +72,13 @@ extension ChangeTransaction {
         )
     }
 
+    func nameVariables(_ names: JSONValue) async throws {
+        try await expectOne(
+            "update federation.applications set variables = \(JSONText(names.text)) where id = \(application.text)",
+            "application"
+        )
+    }
+
     /// Removes the application with its users and everything that others have made of their tables.
     mutating func delete(_ place: ApplicationPlace) async throws {
         // First the row, which all that belongs to the application goes with; logins wait from the second statement on.

@@ -349,6 +349,7 @@ struct ChangeTransaction {
         case .create: break
         case .rename(let name): try await rename(to: name)
         case .changeSettings(let settings): try await changeSettings(settings)
+        case .nameVariables(let names): try await nameVariables(names)
         case .move(let database): try await move(to: database, from: users)
         case .delete: try await delete(users.place)
         case .addKey(let label, let hash, let server): try await addKey(label: label, hash: hash, server: server)

@@ -6,6 +6,8 @@ package enum ConfigurationChange: Sendable {
     case create(name: String, schema: String, database: DatabaseVariable? = nil, settings: JSONValue)
     case rename(String)
     case changeSettings(JSONValue)
+    /// Notes which environment variables a document named for keys and secrets.
+    case nameVariables(JSONValue)
     /// Has the application's users in another database, which they have been copied to; nil for the main one.
     case move(to: DatabaseVariable?)
     /// Removes the application, its PostgreSQL schema and everything in it. Stands alone.
@@ -68,7 +70,8 @@ extension ConfigurationChange {
             true
         // Only by another identity property: it is asked whether anybody has a password.
         case .changeSettings(let settings): stored?.hasOtherIdentityProperty(than: settings) ?? true
-        case .rename, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider, .setProviderApps,
+        case .rename, .nameVariables, .addKey, .replaceKey, .relabelKey, .changeKey, .revokeKey, .setProvider,
+            .setProviderApps,
             .removeProvider, .indexProperty, .orderProperties, .setMapping:
             false
         }

@@ -23,6 +23,32 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
     package let rule: Rule
     /// Offset in bytes from the start of the text.
     package let offset: Int
+    /// Where that is as editors count: line and character of the line, each from 1; nil for a text that is too large.
+    package private(set) var place: Place?
+
+    package struct Place: Sendable, Equatable {
+        package let line: Int
+        package let column: Int
+    }
+
+    package init(rule: Rule, offset: Int) {
+        self.rule = rule
+        self.offset = offset
+    }
+
+    /// The same with the place in its text.
+    func placed(in bytes: [UInt8]) -> JSONError {
+        var placed = self
+        let before = bytes.prefix(offset)
+        let lineBreak = UInt8(ascii: "\n")
+        let line = before.suffix(from: before.lastIndex(of: lineBreak).map { $0 + 1 } ?? 0)
+        placed.place = Place(
+            line: before.count { $0 == lineBreak } + 1,
+            // Bytes that go on with a character of UTF-8 are none of their own.
+            column: line.count { $0 & 0xC0 != 0x80 } + 1
+        )
+        return placed
+    }
 
     package var description: String {
         let text =
@@ -42,6 +68,7 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
             case .numberTooLong: "has a number of too many digits"
             case .numberOutOfRange: "has a number that is no finite double"
             }
-        return "the text \(text) (at byte \(offset))"
+        let at = place.map { "line \($0.line), column \($0.column)" } ?? "byte \(offset)"
+        return "the text \(text) (at \(at))"
     }
 }

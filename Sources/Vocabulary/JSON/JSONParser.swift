@@ -16,6 +16,10 @@ package struct JSONParser {
     /// - Throws: `JSONError` with the broken rule and its place.
     package static func parse(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) -> JSONValue {
         guard bytes.count <= limits.bytes else { throw JSONError(rule: .tooLarge, offset: limits.bytes) }
+        do throws(JSONError) { return try whole(bytes, limits: limits) } catch { throw error.placed(in: bytes) }
+    }
+
+    private static func whole(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) -> JSONValue {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw JSONError(rule: .byteOrderMark, offset: 0) }
         var parser = JSONParser(bytes: bytes, limits: limits)
         parser.skipWhitespace()

@@ -55,6 +55,9 @@ extension JSONValue {
         return number.integer
     }
 
+    /// The names of an object's members in their order; none of anything else.
+    package var memberNames: [String] { object?.members.map(\.key) ?? [] }
+
     /// Whether this is the literal `null`.
     package var isNull: Bool {
         guard case .null = self else { return false }

@@ -124,6 +124,75 @@ struct CommandLineDocumentTests {
         }
     }
 
+    @Test("what is exported has the variables of the document, of each kind of secret, until others are named")
+    func exportKeepsVariables() async throws {
+        let text = """
+            {"application": "demo", "keys": [{"label": "demo", "key": {"env": "MY_KEY"}},
+              {"label": "back", "key": {"env": "BACKEND"}, "server": true}],
+             "providers": {
+              "facebook": {"apps": [{"appId": "1", "appSecret": {"env": "FIRST"}}, {"appId": "2", "appSecret": {"env": "SECOND"}}],
+               "webhookVerifyToken": {"env": "HOOK"}},
+              "staff": {"kind": "facebook", "apps": [{"appId": "1", "appSecret": {"env": "FIRST"}}]},
+              "twitter": {"apps": [{"consumerKey": "k", "consumerSecret": {"env": "BIRD"}}]}}}
+            """
+        let names = ["MY_KEY", "BACKEND", "FIRST", "SECOND", "HOOK", "BIRD"]
+        try await withOperator { ann, database in
+            var ann = ann
+            for name in names { ann.environment[name] = "canary-0123456789-\(name.lowercased())" }
+            try await ann.succeed("apply -", input: text)
+            let exported = try await ann.succeed("export demo")
+            func variables(_ text: String) -> [String] {
+                text.matches(of: /"env": "([A-Z_0-9]+)"/).map { String($0.output.1) }
+            }
+            #expect(
+                variables(exported) == ["BACKEND", "MY_KEY", "FIRST", "SECOND", "HOOK", "FIRST", "BIRD"],
+                "\(exported)"
+            )
+            try await ann.succeed("diff -", input: exported)
+            try await ann.succeed("diff -", input: text)
+
+            // Made anew from the export it is the same, and whatever else changes, too.
+            try await ann.succeed("application delete demo --confirm demo")
+            try await ann.succeed("apply -", input: exported)
+            #expect(try await ann.succeed("export demo") == exported)
+            try await ann.succeed("key label demo demo phone")
+            try await ann.succeed("key create demo tv")
+            let later = variables(try await ann.succeed("export demo"))
+            #expect(
+                later == ["BACKEND", "MY_KEY", "DEMO_TV_API_KEY", "FIRST", "SECOND", "HOOK", "FIRST", "BIRD"],
+                "\(later)"
+            )
+
+            // Another name is a change, which says what was and what is, and no value.
+            ann.environment["OTHER"] = ann.environment["SECOND"]
+            ann.environment["DEMO_TV_API_KEY"] = "canary-0123456789-tv"
+            let renamed = exported.replacing("\"SECOND\"", with: "\"OTHER\"")
+            let diff = try await ann.run("diff - --json", input: renamed)
+            #expect(diff.standardOutput.contains(#""action": "application.variables""#), "\(diff.standardOutput)")
+            #expect(diff.standardOutput.contains(#""/providers/facebook/apps/2": "OTHER""#), "\(diff.standardOutput)")
+            #expect(!diff.standardOutput.contains("canary"))
+            try await ann.succeed("apply -", input: renamed)
+            #expect(variables(try await ann.succeed("export demo")).contains("OTHER"))
+            let rows = try await database.psql("select variables from federation.applications where id = 'demo'")
+            #expect(rows.first?.first.flatMap(\.self)?.contains("canary") == false)
+        }
+    }
+
+    @Test(
+        "what was made without a document is exported with names that say what they are, and is the same when applied"
+    )
+    func exportOfOthers() async throws {
+        try await withOperator { ann, _ in
+            var ann = ann
+            try await ann.succeed("application create demo")
+            try await ann.succeed("key create demo demo --key-stdin", input: Canary.apiKey)
+            let exported = try await ann.succeed("export demo")
+            #expect(exported.contains(#"{"env": "DEMO_API_KEY"}"#), "\(exported)")
+            ann.environment["DEMO_API_KEY"] = Canary.apiKey
+            try await ann.succeed("diff -", input: exported)
+        }
+    }
+
     @Test("check --live holds documents against the database, and goes on behind one that is wrong")
     func check() async throws {
         try await withOperator { ann, database in

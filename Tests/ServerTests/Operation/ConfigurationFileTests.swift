@@ -39,7 +39,7 @@ struct ConfigurationFileTests {
     @Test(
         "what is no such file is said, with the place",
         arguments: [
-            ("{", "is not JSON (at byte 1)"), ("[]", "must hold an object"),
+            ("{", "is not JSON (at line 1, column 2)"), ("[]", "must hold an object"),
             (#"{"federation": {"listen": ["127.0.0.1:8080"]}}"#, "federation.listen must be a text, a number"),
             (#"{"federation.log": {"level": null}}"#, "federation.log.level must be a text, a number"),
         ]

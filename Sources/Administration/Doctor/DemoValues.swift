@@ -1,0 +1,32 @@
+import Applications
+import Store
+import Vocabulary
+
+/// Values of mappings/demo.json that no other application means, each by its place in a document.
+enum DemoValues {
+    /// Those of the settings; a list counts when it is the same.
+    static let settings: [(place: [String], value: JSONValue)] = [
+        (["tokens", "audience"], .string("orders")),
+        (["secondFactor", "passkeys", "rpId"], .string("localhost")),
+        (["secondFactor", "passkeys", "origins"], .array([.string("http://localhost:3000")])),
+        (["secondFactor", "sms", "countries"], .array([.string("+41"), .string("+49")])),
+    ]
+    /// Ids of apps at providers.
+    static let apps = ["demoConsumerKey"]
+    static let returnURL = "http://localhost:3000/done"
+
+    /// The places of an application at which such a value stands.
+    static func places(in application: StoredApplication) -> [String] {
+        let parsed = try? SettingsDocument.parse(stored: application.settings)
+        let document = parsed.map { SettingsDocument.document(of: $0) }
+        let settings = settings.filter { entry in
+            entry.place.reduce(document) { value, name in value?.object?[name] } == entry.value
+        }.map { "settings." + $0.place.joined(separator: ".") }
+        let providers = application.providers.sorted { $0.key.text < $1.key.text }.flatMap { name, provider in
+            let urls = provider.options.object?["returnUrls"]?.array ?? []
+            return (provider.apps.contains { apps.contains($0.id.text) } ? ["providers.\(name).apps"] : [])
+                + (urls.contains(.string(returnURL)) ? ["providers.\(name).returnUrls"] : [])
+        }
+        return settings + providers
+    }
+}

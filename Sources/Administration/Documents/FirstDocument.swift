@@ -1,0 +1,39 @@
+import Mapping
+package import Providers
+package import Vocabulary
+
+/// The smallest document by which people log in: an API key, an app at one provider, and a mapping of two fields that
+/// every provider has.
+package struct FirstDocument: Sendable {
+    package let application: ApplicationID
+    package let json: JSONValue
+    /// The environment variables that the document names: the key's, and the app secret's.
+    package let variables: (key: String, secret: String)
+
+    /// - Throws: What is wrong with the id of the app.
+    package init(
+        of application: ApplicationID,
+        with app: String,
+        at kind: any ProviderKind
+    ) throws(DocumentProblems) {
+        let terms = kind.appTerms
+        guard terms.isID(app) else { throw DocumentProblems(JSONPointer(), "the id of the app \(terms.idRule)") }
+        var names = VariableNames(of: application)
+        variables = (names.next(application.text, "API_KEY"), names.next(kind.name.text, "APP_SECRET"))
+        func variable(_ name: String) -> JSONValue { .object(["env": .string(name)]) }
+        let mapped = ["email", "name"].filter(kind.fields.names.contains)
+        self.application = application
+        json = .object([
+            "application": .string(application.text),
+            "keys": .array([.object(["label": .string("app"), "key": variable(variables.key)])]),
+            "providers": .object([
+                kind.name.text: .object([
+                    "apps": .array([.object([terms.id: .string(app), terms.secret: variable(variables.secret)])])
+                ])
+            ]),
+            "mapping": .object([
+                kind.name.text: .object(JSONObject(mapped.map { JSONObject.Member($0, .string($0)) }))
+            ]),
+        ])
+    }
+}

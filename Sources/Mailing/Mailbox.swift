@@ -1,0 +1,151 @@
+import Vocabulary
+
+/// An address with the name that is shown beside it, as it stands in a header: the `mailbox` of RFC 5322 §3.4, with
+/// letters beyond ASCII in names (RFC 6532).
+package struct Mailbox: Sendable {
+    package let address: MailAddress
+    /// Nil where there is none.
+    package let name: String?
+
+    private static let mostNameBytes = 200
+
+    /// Reads `no-reply@shop.example`, `The Shop <no-reply@shop.example>` or `"Shop, The" <no-reply@shop.example>`.
+    ///
+    /// Comments, which stand in brackets, say nothing. A list and a group are more than one mailbox.
+    ///
+    /// - Throws: What is wrong with the text.
+    package init(_ text: String) throws(MailboxProblem) {
+        guard text.utf8.count <= 1000 else { throw .tooLong }
+        var parser = MailboxParser(text)
+        let (words, written) = try parser.read()
+        guard let address = MailAddress(written) else { throw .noAddress }
+        let name = words.joined(separator: " ")
+        guard name.utf8.count <= Self.mostNameBytes else { throw .tooLong }
+        guard !name.unicodeScalars.contains(where: \.isControlOrFormat) else { throw .control }
+        self.address = address
+        self.name = name.isEmpty ? nil : name
+    }
+}
+
+/// Why a text is no mailbox; a part of a sentence that repeats nothing of the text.
+package enum MailboxProblem: String, Error, CustomStringConvertible {
+    case noAddress = "must be an address, or a name and an address: The Shop <no-reply@shop.example>"
+    case several =
+        "must be one address; a name with a comma needs quotation marks: \"Shop, The\" <no-reply@shop.example>"
+    case group = "must be one address; a name with a colon needs quotation marks: \"The: Shop\" <no-reply@shop.example>"
+    case special = "has a sign in the name that needs quotation marks: \"Shop @ Home\" <no-reply@shop.example>"
+    case openQuote = "has a quotation mark that is not closed"
+    case openComment = "has a bracket that is not closed, or closed and not open"
+    case trailingText = "has text behind the address, which ends with >"
+    case tooLong = "is too long: a name has at most 200 bytes"
+    case control = "has a character in the name that cannot be seen, or a line break"
+
+    package var description: String { rawValue }
+}
+
+private struct MailboxParser {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+
+    init(_ text: String) {
+        scalars = Array(text.unicodeScalars)
+    }
+
+    /// The words of the name, and the address.
+    mutating func read() throws(MailboxProblem) -> (words: [String], address: String) {
+        var words: [String] = []
+        // Whether a word cannot be in a name as it is; it may be the address alone.
+        var hasAt = false
+        var hasQuotes = false
+        try skip()
+        while let next = peek {
+            switch next {
+            case "<":
+                guard !hasAt else { throw .special }
+                let address = try angleAddress()
+                return (words, address)
+            case "\"":
+                words.append(try quoted())
+                hasQuotes = true
+            default:
+                let word = try atom()
+                if word.contains("@") { hasAt = true }
+                words.append(word)
+            }
+            try skip()
+        }
+        guard words.count == 1, let address = words.first, !hasQuotes else { throw .noAddress }
+        return ([], address)
+    }
+
+    private var peek: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    /// What stands between `<` and `>`, after which there is nothing.
+    private mutating func angleAddress() throws(MailboxProblem) -> String {
+        position += 1
+        try skip()
+        // In one piece: what stands between the parts of an address other parsers read in other ways (T-39).
+        let address = try atom()
+        try skip()
+        guard peek == ">" else { throw .noAddress }
+        position += 1
+        try skip()
+        switch peek {
+        case nil: return address
+        case ","?, ";"?: throw .several
+        default: throw .trailingText
+        }
+    }
+
+    /// A run of characters without space, quotation mark, comment and angle.
+    private mutating func atom() throws(MailboxProblem) -> String {
+        var text = String.UnicodeScalarView()
+        scan: while let next = peek {
+            switch next {
+            case " ", "\t", "(", "\"", "<", ">": break scan
+            case ",", ";": throw .several
+            case ":": throw .group
+            case ")": throw .openComment
+            case "[", "]", "\\": throw .special
+            default: text.append(next)
+            }
+            position += 1
+        }
+        guard !text.isEmpty else { throw .noAddress }
+        return String(text)
+    }
+
+    /// The text of a quoted string, without its marks and the backslashes before what is meant as it is.
+    private mutating func quoted() throws(MailboxProblem) -> String {
+        position += 1
+        var text = String.UnicodeScalarView()
+        while let next = peek {
+            position += 1
+            switch next {
+            case "\"": return String(text)
+            case "\\":
+                guard let meant = peek else { throw .openQuote }
+                text.append(meant)
+                position += 1
+            default: text.append(next)
+            }
+        }
+        throw .openQuote
+    }
+
+    /// Passes over space and comments, which may stand within each other.
+    private mutating func skip() throws(MailboxProblem) {
+        var depth = 0
+        while let next = peek {
+            switch next {
+            case " ", "\t": break
+            case "(": depth += 1
+            case ")" where depth > 0: depth -= 1
+            case "\\" where depth > 0: position += 1
+            default: if depth == 0 { return }
+            }
+            position += 1
+        }
+        guard depth == 0 else { throw .openComment }
+    }
+}

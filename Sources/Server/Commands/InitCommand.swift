@@ -1,0 +1,63 @@
+import Administration
+import ArgumentParser
+import FoundationEssentials
+import Providers
+import Vocabulary
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Write a first document for an application.",
+        discussion: """
+            The document has a key, one app at the provider and a mapping of e-mail address and name: enough to log people in, \
+            and nothing of the demo. Needs no configuration. What is to be done next goes to standard error.
+
+            Examples:
+              federation init shop --app-id 1234567890 -o shop.json
+              federation init shop --app-id shopWeb4Kx7Qm2Tz9 --provider twitter
+            """
+    )
+
+    @OptionGroup var application: ApplicationArgument
+
+    @Option(help: ArgumentHelp("The app at the provider: Facebook's app id, Twitter's consumer key.", valueName: "id"))
+    var appID: String
+
+    @Option(help: "The kind of provider.")
+    var provider = ProviderName(known: "facebook")
+
+    @OptionGroup var file: OutputFileOption
+
+    func run() async throws {
+        guard let id = ApplicationID(application.id) else {
+            throw Exit.refusing(
+                "an application's id is 1 to 63 letters, digits, _ or -, beginning with a letter or digit"
+            )
+        }
+        let kinds: ProviderKinds
+        do { kinds = try .forDocuments() } catch { throw Exit.saying("federation: \(error)", Exit.software) }
+        guard let kind = kinds.named(provider) else {
+            let hint = NearestName.hint(for: provider.text, among: kinds.names.map(\.text))
+            let known = kinds.names.map(\.text).joined(separator: ", ")
+            throw Exit.refusing("there is no such kind of provider\(hint); known are \(known)")
+        }
+        let document: FirstDocument
+        do { document = try FirstDocument(of: id, with: appID, at: kind) } catch { throw Exit.refusing("\(error)") }
+        if let path = file.path, FileManager.default.fileExists(atPath: path) {
+            throw Exit.saying("federation: \(path) is there already, and nothing is written over it", Exit.cannotCreate)
+        }
+        try file.write(document.json.indented)
+        let name = file.path ?? "\(id).json"
+        Terminal.say(
+            """
+            Give these their values, then check, apply and serve:
+              export \(document.variables.key)=$(openssl rand -hex 20)
+              export \(document.variables.secret)=…     # from the settings of the app at \(kind.title)
+              federation check \(name)
+              federation migrate
+              federation apply \(name)
+              federation serve
+            """
+        )
+    }
+}

@@ -1,0 +1,120 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+@Suite(
+    "A mapping that reads a field which Facebook does not have",
+    .serialized,
+    .deployed(
+        Document(properties: #"{"city": {"type": "STRING"}}"#, mapping: #"{"email": "email"}"#),
+        Document(application: "fresh", properties: #"{"city": {"type": "STRING"}}"#, mapping: #"{"email": "email"}"#)
+    )
+)
+struct UnknownFieldTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    private static let warning =
+        #"/mapping/facebook/1/from: mapping[1] ("locaton.nam" to "city"): locaton is no known field of Facebook (did you mean location.name?)"#
+
+    private func document(_ application: String) -> Document {
+        Document(
+            application: application,
+            properties: #"{"city": {"type": "STRING"}}"#,
+            mapping: #"[{"from": "email", "to": "email"}, {"from": "locaton.nam", "to": "city"}]"#
+        )
+    }
+
+    private var ann: CommandLineOperator {
+        var ann = CommandLineOperator(database: deployment.database)
+        ann.environment.merge(document("demo").environment(database: deployment.database)) { $1 }
+        ann.environment.merge(deployment.simulator.environment) { $1 }
+        return ann
+    }
+
+    @Test("is told by check, diff and apply, and with --strict an error that changes nothing")
+    func documents() async throws {
+        let text = document("fresh").text
+        for command in ["check -", "check --live -", "diff -", "apply - --dry-run", "apply - --dry-run --json"] {
+            let run = try await ann.run(command, input: text)
+            #expect(run.exitStatus == .exited(command == "diff -" ? 1 : 0), "\(command): \(run.standardError)")
+            #expect(run.standardError.contains("warning: \(Self.warning)"), "\(command): \(run.standardError)")
+            let strict = try await ann.run(command + " --strict", input: text)
+            #expect(strict.exitStatus == .exited(65), "\(command): \(strict.standardError)")
+            #expect(strict.standardError.contains("a warning is an error"), "\(command)")
+        }
+        let strict = try await ann.run("apply - --strict", input: text)
+        #expect(strict.exitStatus == .exited(65))
+        #expect(try await ann.json("mapping show fresh")["entries"]?.array?.count == 1, "nothing is applied")
+        let right = try await ann.run("check --strict -", input: deployment.documents[0].text)
+        #expect(right.exitStatus == .exited(0), "\(right.standardError)")
+    }
+
+    @Test("is told by mapping put, by REST, by the doctor and in a preview")
+    func mappings() async throws {
+        let mapping = #"[{"from": "email", "to": "email"}, {"from": "locaton.nam", "to": "city"}]"#
+        let strict = try await ann.fail("mapping put fresh - --strict", with: 65, input: mapping)
+        #expect(strict.contains("/1/from: mapping[1]"), "\(strict)")
+        let put = try await ann.run("mapping put fresh -", input: mapping)
+        #expect(put.exitStatus == .exited(0))
+        #expect(put.standardError.contains("warning: mapping[1] (\"locaton.nam\" to \"city\")"), "\(put.standardError)")
+
+        let admin = try await deployment.admin()
+        let path = "applications/fresh/mappings/facebook"
+        let shown = try await admin.get(path)
+        #expect(shown["warnings"]?.array?.first?.string?.contains("did you mean location.name?") == true, "\(shown)")
+        try await admin.ask("PUT", path, JSONValue.object(shown).text)
+        let application = try await admin.get("applications/fresh")
+        #expect(application["warnings"]?.array?.contains { $0.string?.hasPrefix(Self.warning) == true } == true)
+        let doctor = try await ann.run("doctor --offline --application fresh --json")
+        let findings = JSON.object(doctor.standardOutput)?["findings"]?.array?.compactMap(\.object) ?? []
+        let found = findings.first { $0["text"]?.string?.hasPrefix(Self.warning) == true }
+        #expect(found?["severity"]?.string == "warning", "\(doctor.standardOutput)")
+
+        let profile = #"{"profile": {"id": "1", "email": "a@example.com"}, "fieldsMapping": {"emial": "city"}}"#
+        let preview = try await admin.ask("POST", "\(path)/preview", profile)
+        let warnings = preview["warnings"]?.array?.compactMap(\.string) ?? []
+        #expect(warnings.contains { $0.contains("locaton is no known field") }, "\(preview)")
+        let entry = preview["entries"]?.array?.compactMap(\.object).first { $0["from"]?.string == "locaton.nam" }
+        #expect(entry?["warning"]?.string?.contains("did you mean location.name?") == true)
+        try await ann.succeed("mapping rollback fresh 1")
+        #expect(try await admin.get(path)["warnings"] == .array([]))
+    }
+
+    @Test("is found by asking Facebook, once somebody has logged in, and the login that fails names the right one")
+    func live() async throws {
+        let text = document("demo").text
+        let nobody = try await ann.run("check --live -", input: document("fresh").text)
+        #expect(
+            nobody.standardOutput.contains("fields were not asked for: nobody has logged in"),
+            "\(nobody.standardOutput)"
+        )
+
+        let visitor = try await deployment.newcomer(#"{"email": "live@example.com"}"#)
+        _ = try await deployment.signIn(visitor)
+        let right = try await ann.run("check --live -", input: deployment.documents[0].text)
+        #expect(right.standardOutput.contains("Facebook has all fields of its mapping"), "\(right.standardOutput)")
+        let checked = try await ann.run("check --live -", input: text)
+        #expect(checked.exitStatus == .exited(65), "\(checked.standardError)")
+        #expect(
+            checked.standardError.contains(
+                #"mapping[1] ("locaton.nam" to "city"): Facebook has no field locaton (did you mean location.name?): every login is refused"#
+            ),
+            "\(checked.standardError)"
+        )
+
+        try await ann.succeed("apply -", input: text)
+        let refused = try await deployment.login(visitor)
+        #expect(refused.status == 400 && refused.text.contains("did you mean location.name?"), "\(refused.text)")
+        let check = try await ann.run("provider check demo --json")
+        #expect(check.exitStatus == .exited(65))
+        #expect(JSON.object(check.standardOutput)?["problems"]?.array?.count == 1, "\(check.standardOutput)")
+        let doctor = try await ann.run("doctor --application demo")
+        #expect(doctor.standardOutput.contains("error  provider demo facebook: mapping[1]"), "\(doctor.standardOutput)")
+        try await ann.succeed("mapping rollback demo 1")
+        #expect(try await ann.run("provider check demo").exitStatus == .exited(0))
+    }
+}
