@@ -28,9 +28,7 @@ struct PublishedKeys {
         let keys = try await tokens.tokenKeySet(of: application)
         writer.value(keys.set)
         var response = Response.json(writer)
-        // The first key signs at once: whoever kept the empty set would refuse what it signs.
-        response.headers[.cacheControl] =
-            keys.isEmpty ? "no-store" : "public, max-age=\(TokenIssuer.tokenKeySetSeconds)"
+        response.headers[.cacheControl] = keys.seconds == 0 ? "no-store" : "public, max-age=\(keys.seconds)"
         return response
     }
 }

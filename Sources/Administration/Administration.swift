@@ -168,7 +168,7 @@ package struct Administration: Sendable {
         )
         mails = MailAdministration(mailer: mailer)
         background = BackgroundWork(store: store, rounds: rounds)
-        tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys)
+        tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys, directory: directory)
         self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)
         self.instance = instance
         doctor = Doctor(

@@ -7,6 +7,8 @@ package import Vocabulary
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
+    /// What this process serves by; nil in one that serves nobody.
+    let directory: ApplicationDirectory?
 
     /// `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`: the keys of signed
     /// tokens, the newest first; a key of the time when applications had one together has the application null.
@@ -36,6 +38,8 @@ package struct TokenKeyRotation: Sendable {
 
     /// Makes new keys of signed tokens; the ones before them sign until the new ones are known everywhere.
     ///
+    /// This process goes by the new ones before anybody is told of them.
+    ///
     /// - Parameters:
     ///   - document: `{"application"?, "atOnce"?}`: without an application, one for each that gives out signed tokens
     ///     or has a key; `atOnce` removes all former keys, so that no token of theirs counts any more.
@@ -64,6 +68,8 @@ package struct TokenKeyRotation: Sendable {
         }
         guard problems.isEmpty else { throw problems.failure }
         let applications = if let named { [named] } else { try await applicationsWithTokens() }
+        // Whatever becomes of the rest, and of a reply that was lost on the way.
+        defer { directory?.tokenKeys.forget() }
         var items: [JSONValue] = []
         for application in applications {
             let key = TokenKey()

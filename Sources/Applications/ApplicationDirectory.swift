@@ -19,6 +19,7 @@ package final class ApplicationDirectory: Sendable {
     private let clock: WallClock
     private let logger: Logger
     package let banKey: BanKey
+    package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
     private let looks = Looks<Sight>()
     /// When the copy was last known to be what the database has.
@@ -56,6 +57,7 @@ package final class ApplicationDirectory: Sendable {
         self.clock = clock
         self.logger = logger
         banKey = BanKey(store: store, masterKeys: masterKeys, random: random)
+        tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 
     /// The application that the first two segments of a public path name, or two headers, and which of its keys that
@@ -161,6 +163,8 @@ package final class ApplicationDirectory: Sendable {
     /// While it cannot be read the application is not served, since what has been forbidden must not be allowed any
     /// longer.
     package func follow(changeOf id: ApplicationID) async {
+        // With an application its keys are gone.
+        tokenKeys.forget()
         guard await !look(until: .now + Self.patience) else { return }
         memory.withLockedValue { $0.suspend(id) }
         due.continuation.yield()

@@ -6,8 +6,11 @@ package import Store
 /// to know it; its predecessor signs meanwhile. The first key of all signs at once, since there is no other, and nobody
 /// keeps the empty set of before. A key that applications have in common is the predecessor of each one's own.
 package enum TokenKeyRing {
-    /// Seconds for which others may keep the published keys.
+    /// Seconds for which others may keep the published keys at most.
     package static let publishedSeconds = 300
+    /// Seconds for which they may keep them while a rotation is under way: whoever got them just before a key was
+    /// removed forgets that key the sooner.
+    package static let changingSeconds = 60
     /// Seconds after which a new key signs: twice that, for clocks and copies on the way.
     package static let overlapSeconds = 600
     /// Seconds for which a retired key is published: it signs during the overlap, and what it has signed then lives for
@@ -19,6 +22,13 @@ package enum TokenKeyRing {
         let keys = published(among: keys)
         let known = keys.filter { $0.age >= Double(overlapSeconds) }
         return known.min { $0.age < $1.age } ?? keys.max { $0.age < $1.age }
+    }
+
+    /// Seconds for which others may keep these published keys: none while there is no key, since the first one signs
+    /// at once.
+    package static func cacheSeconds(of published: [StoredTokenKey]) -> Int {
+        guard let youngest = published.map(\.age).min() else { return 0 }
+        return youngest < Double(overlapSeconds) ? changingSeconds : publishedSeconds
     }
 
     /// The keys that are published, the oldest first.

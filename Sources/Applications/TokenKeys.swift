@@ -3,7 +3,8 @@ package import Secrets
 package import Store
 package import Vocabulary
 
-/// The keys of signed tokens, as an instance knows them: a copy that is at most some seconds old.
+/// The keys of signed tokens, as an instance knows them: a copy that is at most a second old, and that is never older
+/// than a change which this process has made itself.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -11,13 +12,19 @@ package final class TokenKeys: Sendable {
         let read: ContinuousClock.Instant
     }
 
+    private struct State {
+        /// By the application; those of all together under nil.
+        var copies: [ApplicationID?: Copy] = [:]
+        /// When this process last changed a key: what was read before does not count.
+        var changed: ContinuousClock.Instant?
+    }
+
     private let store: Store
     private let masterKeys: MasterKeys
-    /// By the application; those of all together under nil.
-    private let copies = NIOLockedValueBox<[ApplicationID?: Copy]>([:])
+    private let state = NIOLockedValueBox(State())
 
-    /// How old the copy may be: then a rotation counts on every instance.
-    private static let freshness: Duration = .seconds(5)
+    /// How old a copy may be: when this is over a change counts on every instance.
+    private static let freshness: Duration = .seconds(1)
 
     package init(store: Store, masterKeys: MasterKeys) {
         self.store = store
@@ -54,13 +61,22 @@ package final class TokenKeys: Sendable {
         do throws(Failure) {
             return TokenKeyRing.published(among: try await fresh(application).keys)
         } catch {
-            guard let known = copies.withLockedValue({ $0[application] }) else { throw error }
+            guard let known = state.withLockedValue({ $0.copies[application] }) else { throw error }
             return TokenKeyRing.published(among: known.keys)
         }
     }
 
+    /// Forgets all copies, after a change that this process has made: whoever asks from then on is answered by it.
+    ///
+    /// Keys that have been removed do not come back while the database cannot be asked.
+    package func forget() {
+        state.withLockedValue { $0 = State(changed: .now) }
+    }
+
     private func fresh(_ application: ApplicationID?) async throws(Failure) -> Copy {
-        if let known = copies.withLockedValue({ $0[application] }), .now - known.read < Self.freshness { return known }
+        if let known = state.withLockedValue({ $0.copies[application] }), .now - known.read < Self.freshness {
+            return known
+        }
         return try await read(application)
     }
 
@@ -72,9 +88,10 @@ package final class TokenKeys: Sendable {
             signing = TokenKeyRing.signing(among: keys).flatMap { TokenKey($0, masterKeys: masterKeys) }
         }
         let read = Copy(keys: keys, signing: signing, read: asked)
-        copies.withLockedValue { copies in
-            // What was asked later knows more.
-            if copies[application].map({ $0.read < asked }) ?? true { copies[application] = read }
+        state.withLockedValue { state in
+            // What was asked later knows more, and what was asked before a change may not know of the change.
+            let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()
+            if latest.map({ $0 < asked }) ?? true { state.copies[application] = read }
         }
         return read
     }

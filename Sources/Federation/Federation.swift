@@ -270,7 +270,7 @@ package struct Federation: Sendable {
         tokens = TokenIssuer(
             store: store,
             sessions: sessions,
-            tokenKeys: TokenKeys(store: store, masterKeys: masterKeys),
+            tokenKeys: directory.tokenKeys,
             address: address,
             clock: clock,
             random: random

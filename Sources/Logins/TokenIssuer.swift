@@ -80,11 +80,13 @@ package struct TokenIssuer: Sendable {
         return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
     }
 
-    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and whether there is none yet.
+    /// The key set by which signed tokens are checked: `{"keys": [JWK]}` (RFC 7517 §5), and for how many seconds others
+    /// may keep it.
     ///
     /// Those of all applications where none is given.
-    package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, isEmpty: Bool) {
-        let keys = try await tokenKeys.published(of: loaded?.application.id).map { key in
+    package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, seconds: Int) {
+        let published = try await tokenKeys.published(of: loaded?.application.id)
+        let keys = published.map { key in
             JSONValue.object(
                 JSONObject(
                     key.publicKey.members + [
@@ -93,11 +95,8 @@ package struct TokenIssuer: Sendable {
                 )
             )
         }
-        return (.object(["keys": .array(keys)]), keys.isEmpty)
+        return (.object(["keys": .array(keys)]), TokenKeyRing.cacheSeconds(of: published))
     }
-
-    /// Seconds for which the key set may be kept.
-    package static var tokenKeySetSeconds: Int { TokenKeyRing.publishedSeconds }
 }
 
 /// What a signed token says (RFC 7519 §4).

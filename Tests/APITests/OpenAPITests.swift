@@ -98,6 +98,38 @@ struct OpenAPITests {
         for reference in references { #expect(document.has(reference), "\(reference)") }
     }
 
+    @Test("generators of clients can make a type of each schema", arguments: ["public", "management"])
+    func schemas(name: String) throws {
+        let objects = try OpenAPIDocument(name).objects
+        #expect(objects.count > 1000)
+        for (place, object) in objects {
+            let isAlternative = ["oneOf", "anyOf"].contains(place.dropLast().last)
+            let types = object["type"]?.array?.compactMap(\.string) ?? object["type"]?.string.map { [$0] } ?? []
+            #expect(isAlternative || types != ["null"], "\(place) is always null")
+            #expect(types.count { $0 != "null" } <= 1, "\(place) has several types")
+            #expect(!types.contains("array") || object["items"] != nil, "\(place) is a list of unknown elements")
+            if object["enum"]?.array != nil { #expect(!types.isEmpty, "\(place) has values and no type") }
+            if isAlternative { #expect(object["$ref"] != nil || !types.isEmpty, "\(place) has no type") }
+            if place.last == "properties" {
+                // In most languages names have neither hyphens nor underscores, and begin with a small letter.
+                let names = object.members.map { $0.key.lowercased().filter { $0.isLetter || $0.isNumber } }
+                #expect(Set(names).count == names.count, "\(place) has names that become one")
+            }
+            // openapi-python-client makes code that does not run where a body has more.
+            if place.suffix(2) == ["requestBody", "content"] { #expect(object.members.count == 1, "\(place)") }
+        }
+    }
+
+    @Test("users keep the properties that operators declare", arguments: ["public", "management"])
+    func users(name: String) throws {
+        let schemas = try OpenAPIDocument(name).json["components"]?.object?["schemas"]?.object
+        for schema in ["User"] + (name == "public" ? ["UserRecord"] : []) {
+            let members = schemas?[schema]?.object
+            #expect(members?["additionalProperties"]?.bool == true, "\(schema)")
+            #expect(members?["properties"]?.object?["name"] != nil, "\(schema)")
+        }
+    }
+
     @Test("the reasons of failures are those of the code, in both", arguments: ["public", "management"])
     func reasons(name: String) throws {
         let schemas = try OpenAPIDocument(name).json["components"]?.object?["schemas"]?.object
@@ -188,6 +220,21 @@ private struct OpenAPIDocument {
             }
         }
         return operations
+    }
+
+    /// Every object, but those in examples, by the keys and places that lead to it.
+    var objects: [(place: [String], object: JSONObject)] {
+        var found: [(place: [String], object: JSONObject)] = []
+        var rest: [([String], JSONValue)] = [([], .object(json))]
+        while let (place, value) = rest.popLast() {
+            for (index, element) in (value.array ?? []).enumerated() { rest.append((place + ["\(index)"], element)) }
+            guard let object = value.object else { continue }
+            found.append((place, object))
+            for member in object.members where !["example", "examples", "default"].contains(member.key) {
+                rest.append((place + [member.key], member.value))
+            }
+        }
+        return found
     }
 
     /// Where every `$ref` leads, such as `#/components/headers/RequestId`.

@@ -60,6 +60,15 @@ struct TokenKeyTests {
         #expect(TokenKeyRing.overlapSeconds >= 2 * TokenKeyRing.publishedSeconds)
     }
 
+    @Test("others keep the keys for a shorter time while one is new, and an empty set not at all")
+    func cacheSeconds() {
+        func seconds(_ keys: StoredTokenKey...) -> Int { TokenKeyRing.cacheSeconds(of: keys) }
+        #expect(seconds() == 0)
+        #expect(seconds(Self.key("a", age: 0)) == 60)
+        #expect(seconds(Self.key("a", age: 5000, retired: 599), Self.key("b", age: 599)) == 60)
+        #expect(seconds(Self.key("a", age: 5000, retired: 600), Self.key("b", age: 600)) == 300)
+    }
+
     @Test("a stored key opens under its master key, in its own row, for its own application, and nowhere else")
     func storage() throws {
         let master = MasterKeys(

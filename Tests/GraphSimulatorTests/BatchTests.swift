@@ -52,6 +52,19 @@ struct BatchTests {
         }
     }
 
+    @Test("an operation's name is a text, or its number in the list, as SDKs have it", arguments: [#""first""#, "0"])
+    func names(_ name: String) async throws {
+        try await SampleWorld.run { simulator in
+            let token = try simulator.mint(.long, person: "ann").text
+            func reply(_ name: String) async throws -> Wire.Reply {
+                let batch = #"[{"method":"GET","relative_url":"me?fields=id","name":\#(name)}]"#
+                return try await Wire.post(simulator, "/", form: Self.form(batch, "&access_token=\(token)"))
+            }
+            #expect(try Self.elements(try await reply(name)).map { $0["body"] } == [#"{"id":"123"}"#])
+            #expect(try await reply("[0]").text.contains("expected a string or a number"))
+        }
+    }
+
     @Test("a token, with its proof, counts for those that bring none; each may bring its own")
     func tokens() async throws {
         try await SampleWorld.run { simulator in

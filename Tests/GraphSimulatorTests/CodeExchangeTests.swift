@@ -62,6 +62,41 @@ struct CodeExchangeTests {
         }
     }
 
+    @Test("a server gets a code for its client, which exchanges it without the secret")
+    func clientCode() async throws {
+        try await SampleWorld.run { simulator in
+            let token = try simulator.mint(.long, person: "ann", scopes: ["email"]).text
+            let form = "\(Self.client)&redirect_uri=\(Wire.encoded(Self.redirectURI))&access_token="
+            let made = try await Wire.get(simulator, "/v25.0/oauth/client_code?\(form)\(token)")
+            let code = try #require(try GraphSimulator.JSON(parsing: made.body)["code"]?.string, "\(made.text)")
+            let exchanged = try await Self.exchange(
+                simulator,
+                Self.form(code, client: "client_id=\(SampleWorld.app)&machine_id=m")
+            )
+            let given = try #require(try GraphSimulator.JSON(parsing: exchanged.body)["access_token"]?.string)
+            #expect(given != token)
+            #expect(
+                try await Wire.get(simulator, "/me?fields=email,birthday&access_token=\(given)").text
+                    == #"{"email":"ann\u0040example.com","id":"123"}"#
+            )
+
+            for (path, text) in [
+                ("client_id=\(SampleWorld.app)&redirect_uri=x&access_token=\(token)", "client secret"),
+                ("\(Self.client)&access_token=\(token)", "Missing redirect_uri"),
+                ("\(form)\(SampleWorld.encodedAppToken)", "Invalid OAuth access token"),
+                ("\(Self.client)&redirect_uri=x", "access token is required"),
+            ] {
+                let reply = try await Wire.get(simulator, "/oauth/client_code?\(path)")
+                #expect(reply.status == 400, "\(reply.text)")
+                #expect(reply.text.contains(text), "\(reply.text)")
+            }
+            // A code of the dialog is none of these.
+            let other = try simulator.code(redirectURI: Self.redirectURI)
+            let reply = try await Self.exchange(simulator, Self.form(other, client: "client_id=\(SampleWorld.app)"))
+            #expect(!reply.text.contains("access_token\""))
+        }
+    }
+
     @Test("access_token_info tells an app the end and the nonce of a token of its own")
     func info() async throws {
         try await SampleWorld.run { simulator in

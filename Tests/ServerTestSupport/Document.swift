@@ -8,6 +8,8 @@ import Testing
 struct Document: Sendable {
     /// Its id, and its PostgreSQL schema.
     var application = "demo"
+    /// What people call it; its id without one.
+    var name: String?
     /// The environment variable that leads to a database of its own.
     var database: String?
     /// Ids of its apps at Facebook; the secret of each is ``Canary/appSecret(of:)``.
@@ -42,7 +44,9 @@ struct Document: Sendable {
             """
     }
 
-    private var place: String { database.map { #""database": {"env": "\#($0)"}, "# } ?? "" }
+    private var place: String {
+        (name.map { #""name": "\#($0)", "# } ?? "") + (database.map { #""database": {"env": "\#($0)"}, "# } ?? "")
+    }
 
     private var twitter: String {
         let apps = consumers.map { #"{"consumerKey": "\#($0)", "consumerSecret": {"env": "SECRET_\#($0)"}}"# }

@@ -43,6 +43,8 @@ prometheus has_command:prometheus
 debootstrap has_command:debootstrap
 lintian has_command:lintian
 man-db has_command:man
+default-jre-headless has_command:java
+node-typescript has_command:tsc
 strace has_command:strace'
     local runtime='ca-certificates has_file:/etc/ssl/certs/ca-certificates.crt
 libpq5 has_shared_library:libpq.so.5

@@ -1,4 +1,4 @@
-/// `/oauth/access_token`: which app asks, whether it may, and for what.
+/// `/oauth/access_token` and `/oauth/client_code`: which app asks, whether it may, and for what.
 extension World {
     /// The app that a request names as the one that asks.
     func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
@@ -16,8 +16,9 @@ extension World {
     mutating func issueToken(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         let code = request.parameter("code")
-        // Facebook's own SDKs exchange a code by its verifier alone.
-        let isPublicClient = code != nil && request.parameter("code_verifier") != nil
+        // Facebook's own SDKs exchange a code by its verifier alone, and clients one that was made for them.
+        let isPublicClient =
+            code.map { request.parameter("code_verifier") != nil || self.code($0)?.isForClient ?? false } ?? false
         if request.client.secret != nil || !isPublicClient { try Self.authenticate(app, request) }
 
         let grant = request.parameter("grant_type") ?? (code == nil ? "" : "authorization_code")
@@ -31,6 +32,27 @@ extension World {
             code: 100,
             message: "Invalid grant_type: '\(grant)'. Supported types: authorization_code, client_credentials"
         )
+    }
+
+    /// `/oauth/client_code`: for a person's token, which a server holds, a code for a client, which holds no secret.
+    mutating func clientCode(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
+        let app = try requestingApp(request)
+        try Self.authenticate(app, request)
+        guard let redirectURI = request.parameter("redirect_uri") else {
+            throw GraphError(code: 191, message: "Missing redirect_uri parameter.")
+        }
+        guard case .issued(let token, let issuer) = try authorize(request, now: now, missing: .tokenRequired),
+            token.kind != .page, let person = token.person
+        else {
+            throw GraphError(code: 190, message: "Invalid OAuth access token.")
+        }
+        guard issuer.id == app.id else { throw .notIssued(for: app) }
+        let wish = CodeRequest(person: person, app: app.id, redirectURI: redirectURI, scopes: token.scopes)
+        do {
+            return ["code": .string(try self.code(wish, isForClient: true, now: now))]
+        } catch {
+            throw GraphError(code: 190, message: "Error validating access token: \(error)")
+        }
     }
 
     private static func authenticate(_ app: App, _ request: GraphRequest) throws(GraphError) {

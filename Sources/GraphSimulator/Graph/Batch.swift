@@ -64,7 +64,8 @@ private struct BatchOperation {
             throw reader.failure("relative_url", "is missing")
         }
         let body = try reader.string("body")
-        _ = try reader.string("name")
+        // SDKs number the operations of a list.
+        _ = try reader.read("name", "a string or a number") { $0.string ?? $0.integer.map(String.init) }
         omitsSuccess = try reader.bool("omit_response_on_success") ?? false
         var headers = HTTPHeaders()
         for entry in try reader.list("headers") {

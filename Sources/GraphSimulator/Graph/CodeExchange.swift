@@ -25,7 +25,7 @@ extension World {
             )
         }
         // Without a secret nothing but the verifier speaks for the caller.
-        guard code.challenge != nil || request.client.secret != nil else { throw .badClientSecret }
+        guard code.challenge != nil || code.isForClient || request.client.secret != nil else { throw .badClientSecret }
         guard code.challenge != nil || request.parameter("code_verifier") == nil else {
             throw GraphError(
                 code: 1,

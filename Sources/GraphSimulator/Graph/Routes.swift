@@ -44,6 +44,8 @@ extension World {
             return GraphReply(try issueToken(request, now: now))
         case ("oauth", 2) where components[1] == "access_token_info" && request.method == "GET":
             return GraphReply(try accessTokenInfo(request, now: now))
+        case ("oauth", 2) where components[1] == "client_code":
+            return GraphReply(try clientCode(request, now: now))
         case ("dialog", 2) where components[1] == "oauth": return loginDialog(request, now: now)
         case (".well-known", _) where request.method == "GET" && request.version == nil:
             guard let document = openIDDocument(request) else { throw .unknownPath(components) }

@@ -86,7 +86,7 @@ struct JSONReader {
         path.isEmpty ? name : "\(path).\(name)"
     }
 
-    private mutating func read<Value>(
+    mutating func read<Value>(
         _ name: String,
         _ expected: String,
         _ convert: (JSON) -> Value?

@@ -84,6 +84,8 @@ struct AuthorizationCode: Sendable {
     let challenge: (text: String, method: CodeChallengeMethod)?
     /// The token's, which repeats what the dialog was asked for.
     let metadata: JSON?
+    /// Whether a server has asked for it for a client, which exchanges it without a secret.
+    let isForClient: Bool
     let issuedAt: Int
     var isUsed = false
 
@@ -104,7 +106,12 @@ extension World {
     /// Makes a code as wished.
     /// - Returns: The code's text.
     /// - Throws: ``DataError`` when the person or app does not exist.
-    mutating func code(_ request: CodeRequest, metadata: JSON? = nil, now: Int) throws(DataError) -> String {
+    mutating func code(
+        _ request: CodeRequest,
+        metadata: JSON? = nil,
+        isForClient: Bool = false,
+        now: Int
+    ) throws(DataError) -> String {
         let app = try requireApp(request.app)
         let person = try requirePerson(request.person)
         let text = TokenText.code(using: &generator)
@@ -116,6 +123,7 @@ extension World {
             nonce: request.nonce,
             challenge: app.dropChallenge ? nil : request.codeChallenge.map { ($0, request.codeChallengeMethod) },
             metadata: metadata,
+            isForClient: isForClient,
             issuedAt: now
         )
         return text

@@ -51,8 +51,9 @@ struct TokenKeyCommand: ParsableCommand {
                 No token is refused meanwhile: services that follow the published keys learn the new key before it signs, and the former \
                 ones are published until their last token has ended.
 
-                When a key may be known to others, --at-once removes all former keys. Tokens of theirs are refused as soon as services \
-                have fetched the keys again; users get new ones with their next request.
+                When a key may be known to others, --at-once removes all former keys: within one second no instance signs with them \
+                or publishes them. Tokens of theirs are refused as soon as services have fetched the keys again, which they do after \
+                five minutes at the latest; users get new ones with their next request.
 
                 Examples:
                   federation token-key rotate

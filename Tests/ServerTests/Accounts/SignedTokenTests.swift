@@ -32,8 +32,9 @@ struct SignedTokenTests {
         let reply = try await (client ?? deployment.client).get(application + "/.well-known/jwks.json")
         #expect(reply.status == 200)
         let keys = try #require(JSON.object(reply.text)?["keys"]?.array).compactMap(\.object)
-        // The first key signs at once, so nobody may keep the empty set.
-        #expect(reply.header("Cache-Control") == (keys.isEmpty ? "no-store" : "public, max-age=300"))
+        // The first key signs at once, so nobody may keep the empty set. The others are young, unless a test ages them.
+        let kept = keys.isEmpty ? ["no-store"] : ["public, max-age=60", "public, max-age=300"]
+        #expect(kept.contains(reply.header("Cache-Control") ?? ""))
         return keys
     }
 
@@ -232,6 +233,11 @@ struct SignedTokenTests {
             #expect(seen.map { $0["kid"]?.string } == keys.map { $0["kid"]?.string })
         }
 
+        try await eventually("the set may be kept for its usual time again") {
+            try await deployment.client.get("/demo/.well-known/jwks.json").header("Cache-Control")
+                == "public, max-age=300"
+        }
+
         // When the last token of the former key has ended.
         _ = try await deployment.database.psql(
             "update federation.token_keys set retired = retired - interval '70 min' where retired is not null"
@@ -255,6 +261,58 @@ struct SignedTokenTests {
         try await eventually("tokens are of the new key") {
             try await isSigned(try await self.token(of: session), by: try await keySet())
         }
+    }
+
+    /// Whether an instance publishes a key, or signs with it.
+    private func goes(by key: String, at client: HTTPClient, _ session: SignedIn) async throws -> Bool {
+        let published = try await keySet(from: client) + keySet(of: "", from: client)
+        if published.contains(where: { $0["kid"]?.string == key }) { return true }
+        let reply = try await client.get(deployment.path("users/token"), headers: [("user-token", session.token)])
+        return try keyID(try #require(JSON.object(reply.text)?["token"]?.string, "\(reply.text)")) == key
+    }
+
+    @Test("no instance goes by a key that an answered rotation has removed: here at once, elsewhere within a second")
+    func answeredRotation() async throws {
+        let owner = try await deployment.admin()
+        let session = try await deployment.signIn(try await deployment.newcomer())
+        let wish = #"{"application": "demo", "atOnce": true}"#
+        try await withSecondInstance(of: deployment) { second in
+            for _ in 0..<5 {
+                // Both have the former key in memory.
+                let former = try keyID(try await token(of: session))
+                #expect(try await goes(by: former, at: deployment.client, session))
+                #expect(try await goes(by: former, at: second, session))
+                let made = try await owner.ask("POST", "token-keys/rotate", wish)
+                let answered = ContinuousClock.now
+                #expect(made["items"]?.array?.first?.object?["signsInSeconds"]?.integer == 0)
+                #expect(try await !goes(by: former, at: deployment.client, session))
+                let reply = try await deployment.client.get("/demo/.well-known/jwks.json")
+                #expect(reply.header("Cache-Control") == "public, max-age=60")
+                var asked = answered
+                while asked - answered <= .seconds(1) {
+                    asked = .now
+                    let isLate = asked - answered > .seconds(1)
+                    let isUsed = try await goes(by: former, at: second, session)
+                    #expect(!(isLate && isUsed))
+                }
+            }
+        }
+    }
+
+    @Test("the keys of an application that has been removed are published no more")
+    func removedApplication() async throws {
+        let owner = try await deployment.admin()
+        var published = 0
+        for round in 0..<5 {
+            let name = "gone\(round)"
+            try await owner.ask("POST", "applications", #"{"application": "\#(name)"}"#)
+            let made = try await owner.ask("POST", "token-keys/rotate", #"{"application": "\#(name)"}"#)
+            let id = try #require(made["items"]?.array?.first?.object?["id"]?.string)
+            #expect(try await keySet(of: "").contains { $0["kid"]?.string == id })
+            try await owner.ask("DELETE", "applications/\(name)?confirm=\(name)")
+            if try await keySet(of: "").contains(where: { $0["kid"]?.string == id }) { published += 1 }
+        }
+        #expect(published == 0)
     }
 
     @Test("T-110: private keys are sealed in their own row, counted, and sealed anew with the master key")

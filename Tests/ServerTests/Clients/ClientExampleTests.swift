@@ -11,7 +11,9 @@ private let mails = MailsFolder()
     "The client examples",
     .serialized,
     .deployed(
+        // Mails of an application of this name are quoted-printable.
         Document(
+            name: "Démo",
             consumers: ["demoConsumerKey"],
             options: #""returnUrls": ["com.example.app:/done"]"#,
             settings: #"""

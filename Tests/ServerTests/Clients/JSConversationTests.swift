@@ -250,8 +250,9 @@ struct JSConversationTests {
         #expect(removed?.object?["deletionTime"]?.integer != nil)
         let token = sdk.userToken ?? ""
         #expect(try JSClient.value(try await sdk.send("GET", "users/isvalidusertoken/\(token)")) == .bool(false))
-        try await sdk.logOut()
-        #expect(sdk.userToken == nil, "3064 is a logout to the SDK")
+        let refusal = await #expect(throws: JSClient.Fault.self) { try await sdk.logOut() }
+        #expect(refusal?.code == 3064)
+        #expect(sdk.userToken == nil, "3064 is a logout to the SDK, which still throws")
     }
 
     @Test("what the SDK asks before anybody has logged in")

@@ -63,13 +63,14 @@ struct JSClient {
         return user
     }
 
-    /// Forgets the session, as the SDK does after a logout, whatever that was answered among the codes that it
-    /// forgives.
+    /// Forgets the session after a logout, as the SDK does, and after the faults that tell that there is no session any
+    /// more; it throws these, too.
     mutating func logOut() async throws {
         do {
             _ = try Self.value(try await send("GET", "users/logout"))
         } catch let fault as Fault {
-            guard [3023, 3064, 3090, 3091].contains(fault.code) else { throw fault }
+            if [3023, 3064, 3090, 3091].contains(fault.code) { (userToken, objectID) = (nil, nil) }
+            throw fault
         }
         (userToken, objectID) = (nil, nil)
     }
