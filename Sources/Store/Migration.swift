@@ -4,7 +4,7 @@ package import Vocabulary
 
 extension Store {
     /// The version of schema.sql that this binary was built with.
-    package static let expectedSchemaVersion = 13
+    package static let expectedSchemaVersion = 14
 
     /// What in schema.sql divides statements that must not be sent together.
     private static let divider = "\n-- by itself\n"
