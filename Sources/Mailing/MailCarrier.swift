@@ -92,15 +92,25 @@ package struct MailFolder: Sendable {
         self.random = random
     }
 
+    /// Whether mails can be written there; the folder is made if it is not there.
+    package var isWritable: Bool {
+        do { try make() } catch { return false }
+        return FileManager.default.isWritableFile(atPath: path)
+    }
+
+    private func make() throws {
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
     /// Writes a mail as a file of its own, whole or not at all; the names are in the order of time.
     func keep(_ mail: ComposedMail) -> MailOutcome {
         let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
         do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+            try make()
             try Data(mail.message.utf8).write(to: URL(filePath: path).appending(path: name), options: .atomic)
         } catch {
             return .postponed(problem: "the folder of mails cannot be written to", answer: nil)
