@@ -92,25 +92,29 @@ package struct MailFolder: Sendable {
         self.random = random
     }
 
-    /// Whether mails can be written there; the folder is made if it is not there.
+    /// Whether mails can be written there, or the folder be made; nothing is made to find out.
     package var isWritable: Bool {
-        do { try make() } catch { return false }
-        return FileManager.default.isWritableFile(atPath: path)
-    }
-
-    private func make() throws {
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
-        )
+        var place = path
+        while true {
+            if let facts = try? FileManager.default.attributesOfItem(atPath: place) {
+                // A symbolic link has a type of its own; what it leads to is tried with the first mail.
+                return facts[.type] as? FileAttributeType != .typeRegular
+                    && FileManager.default.isWritableFile(atPath: place)
+            }
+            guard let slash = place.lastIndex(of: "/"), place != "/" else { return true }
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+        }
     }
 
     /// Writes a mail as a file of its own, whole or not at all; the names are in the order of time.
     func keep(_ mail: ComposedMail) -> MailOutcome {
         let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
         do {
-            try make()
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
             try Data(mail.message.utf8).write(to: URL(filePath: path).appending(path: name), options: .atomic)
         } catch {
             return .postponed(problem: "the folder of mails cannot be written to", answer: nil)
