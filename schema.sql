@@ -44,7 +44,7 @@ $body$;
 create or replace function federation.schema_version() returns integer language sql immutable as 'select 14';
 
 -- Adds a column, an index or a trigger unless it is there. IF NOT EXISTS and OR REPLACE lock the table before they
--- look: -- logins would wait, and a transaction that has locked another table already would deadlock.
+-- look: logins would wait, and a transaction that has locked another table already would deadlock.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
 language plpgsql as $body$
 begin
@@ -477,6 +477,60 @@ create table if not exists federation.ban_key (
     secret_key_id text not null,
     created timestamptz not null default now()
 );
+
+-- The master keys that this deployment's secrets may be under, by their ids: nothing is sealed under
+-- another one. The first program that uses an empty database brings its key; a further key comes with one that is known,
+-- and a former key goes when a rotation has ended. In a database that an application has of its own there are none.
+create table if not exists federation.master_keys (
+    id text collate "C" primary key check (octet_length(id) between 1 and 64),
+    registered timestamptz not null default now()
+);
+
+-- The master keys that the configuration's secrets are under.
+create or replace function federation.master_keys_in_use() returns setof text
+language sql stable as $body$
+    select secret_key_id from federation.provider_apps
+    union
+    select o.value ->> 'keyId' from federation.provider_settings s,
+        jsonb_each(case when jsonb_typeof(s.options) = 'object' then s.options else '{}' end) o
+    where jsonb_typeof(o.value) = 'object' and o.value ? 'sealed' and o.value ->> 'keyId' <> ''
+    union
+    select secret_key_id from federation.token_keys
+    union
+    select secret_key_id from federation.operator_factors where secret_key_id is not null
+    union
+    select secret_key_id from federation.ban_key
+$body$;
+
+-- Whether secrets may be sealed under a master key: null when they may, else the keys that they may be under. Where no
+-- key is known those in use become known, or else this one. With `registers` one becomes known whose owner also holds
+-- another that is known. Of several that come at once the first one counts.
+create or replace function federation.admit_master_key(key text, held text[], registers boolean) returns text[]
+language plpgsql volatile as $body$
+begin
+    if exists (select from federation.master_keys where id = key) then
+        return null;
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('federation master keys', 0));
+    if not exists (select from federation.master_keys) then
+        insert into federation.master_keys (id) select * from federation.master_keys_in_use() on conflict do nothing;
+        if not exists (select from federation.master_keys) then
+            insert into federation.master_keys (id) values (key);
+        end if;
+    end if;
+    if registers and exists (select from federation.master_keys where id = any (held)) then
+        insert into federation.master_keys (id) values (key) on conflict do nothing;
+    end if;
+    if exists (select from federation.master_keys where id = key) then
+        return null;
+    end if;
+    return (select array_agg(id order by id) from federation.master_keys);
+end
+$body$;
+
+-- A database from before version 14 knows the keys that its secrets are under.
+insert into federation.master_keys (id)
+select * from federation.master_keys_in_use() where not exists (select from federation.master_keys);
 
 -- Files of users from other systems, each known by its SHA-256: how many of its records are done. It is noted in the
 -- transaction that does them, so an import that died goes on where it was.

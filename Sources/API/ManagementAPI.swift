@@ -36,7 +36,9 @@ package enum ManagementAPI {
         router.get("/health/live") { _, _ in health("live") }
         router.get("/health/ready") { _, _ in
             let readiness = await federation.health.readiness()
-            guard readiness.reason != nil else { return health("ready", readiness) }
+            guard readiness.reason != nil else {
+                return health(readiness.errors.isEmpty ? "ready" : "degraded", readiness)
+            }
             return health("not ready", readiness, status: .serviceUnavailable)
         }
         if metrics.access == .open { metrics.mount(on: router) }
@@ -64,6 +66,9 @@ package enum ManagementAPI {
         writer.object { writer in
             writer.member("status", status)
             if let reason = readiness?.reason { writer.member("reason", reason) }
+            if let errors = readiness?.errors, !errors.isEmpty {
+                writer.member("errors", .array(errors.map { .string($0) }))
+            }
             guard let warnings = readiness?.warnings, !warnings.isEmpty else { return }
             writer.member("warnings", .array(warnings.map { .string($0) }))
         }

@@ -52,6 +52,19 @@ package struct Administration: Sendable {
     /// What a provider is given to answer an operator: as long as a login may take.
     static let providerPatience = Duration.seconds(5)
 
+    private let store: Store
+    private let masterKeys: MasterKeys
+    private let directory: ApplicationDirectory?
+
+    /// Makes sure that the database knows the master key, before anything is done that may seal (decision D26).
+    ///
+    /// - Throws: `provider_misconfigured` when it does not; `store_unavailable` and its like.
+    package func requireMasterKey() async throws(Failure) {
+        if let refusal = directory?.keyRefusal { throw refusal }
+        // From then on the copy of the configuration looks.
+        if directory?.isLoaded != true { try await store.admit(masterKeys, registering: false) }
+    }
+
     /// Makes each use case from what it uses.
     ///
     /// - Parameters:
@@ -84,7 +97,13 @@ package struct Administration: Sendable {
         clock: WallClock,
         random: RandomSource
     ) {
-        let changes = ApplicationChanges(store: store, kinds: kinds, directory: directory)
+        let changes = ApplicationChanges(
+            store: store,
+            kinds: kinds,
+            masterKeyID: masterKeys.current.id,
+            directory: directory
+        )
+        (self.store, self.masterKeys, self.directory) = (store, masterKeys, directory)
         let banKey = BanKey(store: store, masterKeys: masterKeys, random: random)
         applications = ApplicationAdministration(store: store, kinds: kinds, changes: changes)
         keys = KeyAdministration(random: random, changes: changes)
@@ -173,6 +192,8 @@ package struct Administration: Sendable {
         self.instance = instance
         doctor = Doctor(
             store: store,
+            kinds: kinds,
+            masterKeys: masterKeys,
             providers: providers,
             changes: changes,
             secrets: secrets,

@@ -167,6 +167,8 @@ package enum Moment {
 struct ApplicationChanges: Sendable {
     let store: Store
     let kinds: ProviderKinds
+    /// The master key that secrets are sealed under.
+    let masterKeyID: String
     /// The copy of the configuration by which this process serves; nil in one that serves nobody.
     let directory: ApplicationDirectory?
 
@@ -177,7 +179,7 @@ struct ApplicationChanges: Sendable {
         by actor: Actor,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
-        let changed = try await store.change(id, by: actor, plan: plan)
+        let changed = try await store.change(id, by: actor, sealing: masterKeyID, plan: plan)
         await directory?.follow(changeOf: id)
         return changed
     }

@@ -69,8 +69,9 @@ package struct SecretRotation: Sendable {
     ///   - actor: Who does it.
     ///   - progress: Called after each step with how many are done.
     /// - Returns: How many were sealed anew.
-    /// - Throws: `provider_misconfigured` when a secret is under a master key that is not at hand, `store_unavailable`
-    ///   when a database of an application's own does not answer; others are done then.
+    /// - Throws: `provider_misconfigured` when the database knows none of the master keys at hand, or a secret is under
+    ///   one that is not at hand, `store_unavailable` when a database of an application's own does not answer; others
+    ///   are done then.
     package func rotate(
         by actor: Actor,
         progress: @Sendable (Int) -> Void
@@ -78,6 +79,7 @@ package struct SecretRotation: Sendable {
         let (masterKeys, store) = (masterKeys, store)
         let current = masterKeys.current.id
         let former = masterKeys.previous.map(\.id).filter { $0 != current }
+        try await store.admit(masterKeys, registering: true)
         var done = 0
         func sealAll(
             _ step: () async throws -> Int,
@@ -193,8 +195,20 @@ package struct SecretRotation: Sendable {
         }
         if let first = unreached.first { throw .unreached(unreached.map(\.application), cause: first.failure.cause) }
         guard left.isEmpty else { throw .unknownMasterKeys(left) }
+        // Whoever has a former key alone would seal what the others do not open.
+        try await store.forgetMasterKeys(otherThan: current, by: actor)
         return done
     }
+
+    /// Has the database know the master key that is given, although none that it knows is at hand.
+    ///
+    /// - Returns: Whether the database did not know the key before.
+    package func register(by actor: Actor) async throws(Failure) -> Bool {
+        try await store.register(masterKey: masterKeys.current.id, by: actor)
+    }
+
+    /// The id of the master key that seals.
+    package var currentID: String { masterKeys.current.id }
 
     /// The master key that the key of bans is under, as the other counts are given; none while there is no such key.
     private func banKeysByKey() async throws(Failure) -> [(keyID: String, count: Int)] {

@@ -25,6 +25,8 @@ package final class ApplicationDirectory: Sendable {
     /// When the copy was last known to be what the database has.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
+    /// Why nothing may be sealed any more: the database has come to know other master keys.
+    private let refusal = NIOLockedValueBox<Failure?>(nil)
     /// At most one look is due: it sees everything that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -35,7 +37,7 @@ package final class ApplicationDirectory: Sendable {
         /// The database could not be asked, and the copy is what it was.
         case nothing
         /// What the first look has read cannot be used.
-        case unusable(MissingMasterKey)
+        case unusable(UnusableMasterKey)
     }
 
     /// A change whose announcement was lost is seen after this at the latest.
@@ -174,9 +176,10 @@ package final class ApplicationDirectory: Sendable {
         )
     }
 
-    /// All applications; none while no copy of the configuration is in memory.
+    /// All applications; none while no copy of the configuration is in memory, or nothing may be sealed.
     package var applications: [LoadedApplication] {
-        memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
+        guard keyRefusal == nil else { return [] }
+        return memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
     }
 
     /// The copy, as it is shown.
@@ -203,11 +206,14 @@ package final class ApplicationDirectory: Sendable {
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
+    /// Why this instance may seal nothing, and so serves nobody; nil when it may, or nothing is known yet.
+    package var keyRefusal: Failure? { refusal.withLockedValue(\.self) }
+
     /// Keeps the copy true until the task is cancelled.
     ///
-    /// - Throws: `MissingMasterKey` when the first look finds secrets under a master key that this instance was not
-    ///   given.
-    package func run() async throws(MissingMasterKey) {
+    /// - Throws: `UnusableMasterKey` when the first look finds that the database does not know the master key that this
+    ///   instance was given, or has secrets under another one.
+    package func run() async throws(UnusableMasterKey) {
         let announced = Task {
             for await announcement in store.configurationAnnouncements() {
                 if case .connected = announcement { memory.withLockedValue { $0.doubt() } }
@@ -242,8 +248,8 @@ package final class ApplicationDirectory: Sendable {
     }
 
     /// Looks once; what goes wrong on the way to the database is logged, and the copy stays as it is.
-    package func refresh() async throws(MissingMasterKey) {
-        if case .unusable(let missing) = await looks.join({ await self.look() }) { throw missing }
+    package func refresh() async throws(UnusableMasterKey) {
+        if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
 
     /// Looks until the database has been seen as it is by now, or the time is over.
@@ -261,6 +267,27 @@ package final class ApplicationDirectory: Sendable {
         let read: ConfigurationCopy
         let banKeyID: String?
         do throws(Failure) {
+            do throws(Failure) {
+                // An instance that starts with a key that is known brings a new one along: so a rotation begins.
+                try await store.admit(masterKeys, registering: !isLoaded)
+                if refusal.withLockedValue({ refusal in
+                    defer { refusal = nil }
+                    return refusal != nil
+                }) {
+                    logger.notice("the database knows the master key of this instance again")
+                }
+            } catch {
+                guard error.reason == .providerMisconfigured else { throw error }
+                guard isLoaded else { return .unusable(.unknown(error)) }
+                let isNew = refusal.withLockedValue { refusal in
+                    defer { refusal = error }
+                    return refusal == nil
+                }
+                if isNew {
+                    logger.critical("this instance serves nobody any more", metadata: ["cause": "\(error.message)"])
+                }
+                return .nothing
+            }
             if let known = look.since {
                 let (revision, milliseconds) = try await store.configurationState()
                 compareClock(with: milliseconds)
@@ -277,7 +304,7 @@ package final class ApplicationDirectory: Sendable {
         } catch {
             logger.warning(
                 "configuration could not be read",
-                metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
+                metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? error.message)"]
             )
             return .nothing
         }
@@ -285,7 +312,7 @@ package final class ApplicationDirectory: Sendable {
             do throws(MissingMasterKey) {
                 try MissingMasterKey.check(read.changed, banKeyID, kinds: kinds, held: masterKeys)
             } catch {
-                return .unusable(error)
+                return .unusable(.missing(error))
             }
         }
         take(read, of: look)
@@ -330,6 +357,10 @@ package final class ApplicationDirectory: Sendable {
     }
 
     private func loadedCopy() throws(Failure) -> ConfigurationMemory.Copy {
+        guard keyRefusal == nil else {
+            // What this instance sealed would not open elsewhere. Its log and its readiness say which key is wanted.
+            throw Failure(.storeUnavailable, "This instance cannot serve you. Try again shortly.", retryAfter: 5)
+        }
         guard let copy = memory.withLockedValue(\.copy) else {
             throw Failure(
                 .storeUnavailable,
@@ -388,6 +419,20 @@ extension ApplicationDirectory {
             return known != loaded.endings(on: day)
         }
         Ending.all(in: changed, on: day).log(to: logger)
+    }
+}
+
+/// Why an instance cannot start with its master keys.
+package enum UnusableMasterKey: Error, CustomStringConvertible {
+    /// The database does not know the one that seals.
+    case unknown(Failure)
+    case missing(MissingMasterKey)
+
+    package var description: String {
+        switch self {
+        case .unknown(let failure): failure.message
+        case .missing(let missing): "\(missing)"
+        }
     }
 }
 

@@ -82,6 +82,12 @@ package final class LoadedApplication: Sendable {
         unknownProviders = stored.providers.filter { kinds.named($0.value.kind) == nil }.map(\.key)
     }
 
+    /// What makes logins fail, each as a sentence; the one list of it, for readiness, doctor and console.
+    package var hindrances: [String] {
+        (defect.map { ["Logins by providers are refused: \($0)."] } ?? [])
+            + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." }
+    }
+
     /// The provider of a name, for logins.
     ///
     /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that neither a kind nor a

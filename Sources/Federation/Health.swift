@@ -7,6 +7,8 @@ import Vocabulary
 package struct Readiness: Sendable {
     /// Why it should not; nil when it is ready: database reachable, schema current, configuration read.
     package var reason: String?
+    /// What makes logins of some applications fail although it is ready: another instance would serve them no better.
+    package var errors: [String]
     /// What an operator should know all the same.
     package var warnings: [String]
 }
@@ -20,7 +22,11 @@ package struct Health: Sendable {
 
     /// Whether this instance should get traffic, and what an operator should know.
     package func readiness() async -> Readiness {
-        Readiness(reason: await reasonNotReady(), warnings: warnings.texts() + unusableDatabases + endings)
+        Readiness(
+            reason: await reasonNotReady(),
+            errors: hindrances + unusableDatabases,
+            warnings: warnings.texts() + endings
+        )
     }
 
     private func reasonNotReady() async -> String? {
@@ -31,9 +37,17 @@ package struct Health: Sendable {
                     + "run federation migrate"
             }
         } catch {
-            return "the database cannot be asked"
+            return "the database cannot be asked" + (error.cause.map { ": \($0)" } ?? "")
         }
+        if let refusal = directory.keyRefusal { return refusal.message }
         return directory.isLoaded ? nil : "the configuration has not been read yet"
+    }
+
+    /// Applications whose logins are refused for what is stored of them.
+    private var hindrances: [String] {
+        directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
+            loaded.hindrances.map { "\(loaded.application.id): \($0)" }
+        }
     }
 
     /// Applications whose own databases cannot be used, by their databases.

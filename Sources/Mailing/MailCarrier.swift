@@ -92,6 +92,20 @@ package struct MailFolder: Sendable {
         self.random = random
     }
 
+    /// Whether mails can be written there, or the folder be made; nothing is made to find out.
+    package var isWritable: Bool {
+        var place = path
+        while true {
+            if let facts = try? FileManager.default.attributesOfItem(atPath: place) {
+                // A symbolic link has a type of its own; what it leads to is tried with the first mail.
+                return facts[.type] as? FileAttributeType != .typeRegular
+                    && FileManager.default.isWritableFile(atPath: place)
+            }
+            guard let slash = place.lastIndex(of: "/"), place != "/" else { return true }
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+        }
+    }
+
     /// Writes a mail as a file of its own, whole or not at all; the names are in the order of time.
     func keep(_ mail: ComposedMail) -> MailOutcome {
         let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"

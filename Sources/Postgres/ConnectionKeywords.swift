@@ -39,18 +39,20 @@ extension PostgresConfiguration {
             ("ssl_max_protocol_version", "TLSv1.3"),
             ("gssencmode", "disable"),
             ("krbsrvname", "postgres"),
-            ("channel_binding", "prefer"),
+            ("channel_binding", channelBinding.rawValue),
         ]
         if !addresses.isEmpty { keywords.append(("hostaddr", addresses.joined(separator: ","))) }
         if let password { keywords.append(("password", password.text)) }
+        var startup = options.isEmpty ? [] : [options]
         if effectiveSessionSettings == .startupOptions {
             // What runs here is short. PostgreSQL compiles a statement that it takes for a long one, as it does while a
             // table has no statistics, and spends a second on what takes a millisecond.
-            let options =
+            let ours =
                 ["jit=off"] + Self.texts + serverKeepalives + settings.map { "\($0.name)=\($0.value)" }
                 + sessionLimits.map { "\($0.name)=\($0.milliseconds)" }
-            keywords.append(("options", options.map { "-c " + $0 }.joined(separator: " ")))
+            startup += ours.map { "-c " + $0 }
         }
+        if !startup.isEmpty { keywords.append(("options", startup.joined(separator: " "))) }
         return keywords
     }
 

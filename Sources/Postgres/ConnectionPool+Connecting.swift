@@ -7,6 +7,8 @@ final class ConnectionAttempt {
     var remaining: ArraySlice<Int>
     var hostIndex: Int
     var host: DatabaseHost
+    /// Whether every host so far has failed for good.
+    var isFinal = true
     /// Until when the current host has to be reached.
     var deadline: ContinuousClock.Instant
     var tag: UInt64 = 0
@@ -53,21 +55,27 @@ extension ConnectionPool {
             resolutions[index, default: []].insert(attempt.slot)
             if isResolving { return }
             let mailbox = loop.mailbox
-            Resolver.resolve(host.name) { mailbox.post(.resolved(host: index, addresses: $0)) }
+            Resolver.resolve(host.name) { mailbox.post(.resolved(host: index, $0)) }
         }
     }
 
-    func resolved(host: Int, addresses: [String]) {
+    func resolved(host: Int, _ resolution: Resolver.Resolution) {
+        let addresses = resolution.addresses
         let permitted = addresses.filter(configuration.transport.permits)
         for slot in resolutions.removeValue(forKey: host) ?? [] {
             guard case .connecting(let attempt) = slots[slot], attempt.hostIndex == host, attempt.handle == nil else {
                 continue
             }
             if permitted.isEmpty {
-                counters.lastConnectFailure =
+                let name = attempt.host.name
+                let failure =
                     addresses.isEmpty
-                    ? "\(attempt.host.name) has no address" : "\(attempt.host.name) is not on this machine"
-                tryNextHost(attempt)
+                    ? ConnectFailure(
+                        text: "the name \(name) has no address" + (resolution.problem.map { ": \($0)" } ?? ""),
+                        isFinal: resolution.isFinal
+                    )
+                    : ConnectFailure(text: "\(name) is not on this machine", isFinal: true)
+                tryNextHost(attempt, after: failure)
             } else {
                 connect(attempt, addresses: permitted)
             }
@@ -77,7 +85,7 @@ extension ConnectionPool {
     private func connect(_ attempt: ConnectionAttempt, addresses: [String]) {
         let keywords = configuration.keywords(host: attempt.host, addresses: addresses)
         guard let handle = Handle(keywords: keywords) else {
-            tryNextHost(attempt)
+            tryNextHost(attempt, after: ConnectFailure(text: "there is no memory for a connection"))
             return
         }
         attempt.handle = handle
@@ -153,13 +161,16 @@ extension ConnectionPool {
 
     /// The current host cannot be had.
     private func fail(_ attempt: ConnectionAttempt) {
-        if let handle = attempt.handle { counters.lastConnectFailure = handle.failure }
-        tryNextHost(attempt)
+        let message = attempt.handle?.failure ?? ""
+        tryNextHost(attempt, after: ConnectFailure(libpq: message, hiding: configuration.password?.text))
     }
 
     /// Gives the current host up and goes on to the next one; after the last one the attempt has failed.
-    func tryNextHost(_ attempt: ConnectionAttempt) {
+    func tryNextHost(_ attempt: ConnectionAttempt, after failure: ConnectFailure) {
         counters.connectFailures += 1
+        counters.lastConnectFailure = failure.text
+        lastFailure = failure
+        attempt.isFinal = attempt.isFinal && failure.isFinal
         abandon(attempt)
         if let next = attempt.remaining.popFirst() {
             attempt.hostIndex = next
@@ -175,6 +186,14 @@ extension ConnectionPool {
             slots[attempt.slot] = .vacant
             perform(leases.connectFailed(place: place))
         }
+        if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
+    }
+
+    /// Answers whoever waits: no time would bring a connection.
+    private func giveUpWaiting() {
+        let never = now + .seconds(1 << 30)
+        for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }
+        perform(leases.expire(now: never))
     }
 
     /// Lets go of the current host's socket and connection.

@@ -44,7 +44,7 @@ extension ConnectionPool {
             case .clean(let place):
                 clean(pipelined + place)
             case .fail(let request, let failure):
-                answer(request, .failure(failure.error))
+                answer(request, .failure(failure.error(lastFailure)))
             }
         }
     }
@@ -106,11 +106,11 @@ extension LeaseStateMachine.Action {
 }
 
 extension LeaseStateMachine.Failure {
-    fileprivate var error: PostgresError {
+    fileprivate func error(_ latest: ConnectFailure?) -> PostgresError {
         switch self {
         case .overloaded: .overloaded
         case .shutDown: .shutDown
-        case .unavailable: .unavailable
+        case .unavailable: .unavailable(latest)
         case .busy: .leaseTimeout
         }
     }

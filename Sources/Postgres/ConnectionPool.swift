@@ -55,6 +55,8 @@ actor ConnectionPool {
     /// The host that took the last connection; tried first.
     var preferredHost = 0
     var counters = PostgresStatus()
+    /// Why the latest attempt to connect failed.
+    var lastFailure: ConnectFailure?
     /// When the current turn began.
     var now = ContinuousClock.now
 
@@ -135,7 +137,7 @@ actor ConnectionPool {
         case .returned(let lease, let purpose, let continuation): returned(lease, purpose, continuation)
         case .listen(let subscription): listen(subscription)
         case .unlisten(let subscription): unlisten(subscription)
-        case .resolved(let host, let addresses): resolved(host: host, addresses: addresses)
+        case .resolved(let host, let resolution): resolved(host: host, resolution)
         }
     }
 
@@ -189,7 +191,7 @@ actor ConnectionPool {
         if let deadline = dispatch.nextDeadline, deadline <= now {
             let (requests, reason) = dispatch.expire(now: now)
             for request in requests {
-                answer(request, .failure(reason == .unavailable ? .unavailable : .leaseTimeout))
+                answer(request, .failure(reason == .unavailable ? .unavailable(lastFailure) : .leaseTimeout))
             }
         }
         if let deadline = leases.nextDeadline, deadline <= now { perform(leases.expire(now: now)) }
@@ -197,8 +199,10 @@ actor ConnectionPool {
         for index in slots.indices {
             switch slots[index] {
             case .connecting(let attempt) where attempt.deadline <= now:
-                counters.lastConnectFailure = "connecting to \(attempt.host.name) took too long"
-                tryNextHost(attempt)
+                tryNextHost(
+                    attempt,
+                    after: ConnectFailure(text: "connecting to \(attempt.host.name) took too long")
+                )
             case .open(let connection) where connection.isBusy && connection.isWatched:
                 if let limit = replyLimit, connection.oldestSince + limit <= now { lose(index) }
             case .open, .connecting, .vacant, .wanted:

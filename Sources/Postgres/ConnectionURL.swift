@@ -9,8 +9,34 @@ struct ConnectionURL {
     let parameters: [String: String]
 
     private static let knownParameters: Set<String> = [
-        "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "application_name",
+        "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslnegotiation", "target_session_attrs",
+        "application_name", "channel_binding", "connect_timeout", "gssencmode", "client_encoding", "options",
     ]
+
+    /// What is to be done in place of a parameter of libpq, or of what else reads such URLs; nil for one that nobody
+    /// knows.
+    private static func advice(for parameter: String) -> String? {
+        switch parameter {
+        case "user", "password", "dbname": "write it as in postgres://USER:PASSWORD@HOST/DATABASE"
+        case "ssl", "sslaccept", "requiressl": "use sslmode=verify-full"
+        case "pgbouncer", "prepareThreshold":
+            "leave it out, and switch prepared statements off for a pooler in transaction mode"
+        case "connection_limit", "pool_max_conns", "pool_timeout", "tcp_user_timeout", "statement_timeout",
+            "lock_timeout":
+            "leave it out: this has a setting of its own"
+        case "schema", "currentSchema", "search_path": "leave it out: schemas are named by whoever asks"
+        case "service": "write host, user and database themselves"
+        case "hostaddr": "write the address in place of the host"
+        case "passfile": "write the password in front of the host"
+        case "sslpassword": "use a key without a password"
+        case "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "fallback_application_name",
+            "sslcompression", "sslsni", "ssl_min_protocol_version", "ssl_max_protocol_version", "sslcrl", "sslcrldir",
+            "sslcertmode", "krbsrvname", "gsslib", "gssdelegation", "load_balance_hosts", "replication", "require_auth",
+            "requirepeer":
+            "leave it out: it is decided here"
+        default: nil
+        }
+    }
 
     init(_ url: String) throws(PostgresConfigurationError) {
         guard url.utf8.count <= 8192 else { throw .invalid("length", expected: "at most 8192 bytes") }
@@ -33,6 +59,7 @@ struct ConnectionURL {
         for part in (query ?? "").split(separator: "&") {
             let (encodedName, encodedValue) = Self.split(part, at: "=")
             let name = try Self.decoded(encodedName, part: "parameters")
+            if let advice = Self.advice(for: name) { throw .refusedParameter(name, advice: advice) }
             guard Self.knownParameters.contains(name) else { throw .unknownParameter(name) }
             parameters[name] = try Self.decoded(encodedValue ?? "", part: name)
         }

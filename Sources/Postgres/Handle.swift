@@ -20,6 +20,8 @@ final class Handle {
         self.pointer = pointer
         // libpq prints notices to standard error by default; they can repeat values.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
+        // Or the code is not in the message why an attempt failed, which is in the server's language.
+        PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
     }
 
     deinit {
@@ -29,10 +31,6 @@ final class Handle {
     /// The socket, which changes while the connection is being established; -1 if there is none.
     var socket: Int32 { PQsocket(pointer) }
 
-    /// Why the attempt failed, in libpq's words, on one line and not longer than 500 bytes.
-    var failure: String {
-        let text = String(cString: PQerrorMessage(pointer))
-        let line = text.split(separator: "\n").joined(separator: " ")
-        return String(decoding: line.utf8.prefix(500), as: UTF8.self)
-    }
+    /// Why the attempt failed, in libpq's words.
+    var failure: String { String(cString: PQerrorMessage(pointer)) }
 }

@@ -7,6 +7,9 @@ package struct PostgresConfiguration: Sendable {
     private(set) var password: Password?
     private(set) var transport: TransportSecurity
     private(set) var targetSession: TargetSession
+    private(set) var channelBinding: ChannelBinding
+    /// What the server, or a proxy in front of it, gets as startup options before our own.
+    private(set) var options: String
 
     /// Connections over which single statements are pipelined, all kept open.
     package var pipelinedConnections = 4
@@ -31,6 +34,10 @@ package struct PostgresConfiguration: Sendable {
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The longest attempt to open a connection to one host.
     package var connectTimeout: Duration = .seconds(2)
+    /// Whether whoever waits for a connection is answered at once when every host has refused for good.
+    ///
+    /// A service waits all the same: what is wrong may be mended meanwhile.
+    package var givesUpAtRefusals = false
     /// The pause after which a connection that waits for notifications repeats `LISTEN`, to get a sign of life.
     ///
     /// Nothing else is ever sent on it, and TCP alone does not notice that the other end of a silent connection is
@@ -64,6 +71,8 @@ package struct PostgresConfiguration: Sendable {
     package var sessionSettings: SessionSettings?
     /// The name by which the server lists the connections.
     package var applicationName: String
+    /// The name where the URL gives none.
+    package static let standardName = "postgres"
 
     /// How the time limits of a session reach the server.
     package enum SessionSettings: Sendable, Hashable {
@@ -84,13 +93,21 @@ package struct PostgresConfiguration: Sendable {
         case readWrite = "read-write"
     }
 
+    /// Whether the password's proof must be bound to the TLS connection.
+    enum ChannelBinding: String, Sendable {
+        case disable
+        case prefer
+        case require
+    }
+
     /// Reads `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
     ///
     /// Parameters after the `?`: `host` and `port` (a socket's folder and its number, when no host is before the path),
     /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
-    /// `primary` or `any`) and `application_name`. Nothing is guessed from the environment; a missing database is named
-    /// like the user. Unless every host is a loopback address or a socket, the server's certificate is verified, and a
-    /// URL that asks for less is refused.
+    /// `primary` or `any`), `application_name`, `channel_binding`, `connect_timeout` in seconds, and `options`, such as
+    /// the name of an endpoint; `sslnegotiation`, `gssencmode` and `client_encoding` may say what holds anyway. Nothing
+    /// is guessed from the environment; a missing database is named like the user. Unless every host is a loopback
+    /// address or a socket, the server's certificate is verified, and a URL that asks for less is refused.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -102,12 +119,31 @@ package struct PostgresConfiguration: Sendable {
         database = parsed.database
         user = parsed.user
         password = parsed.password
-        applicationName = parsed.parameters["application_name"] ?? "postgres"
+        applicationName = parsed.parameters["application_name"] ?? Self.standardName
         let attributes = parsed.parameters["target_session_attrs"] ?? TargetSession.readWrite.rawValue
         guard let targetSession = TargetSession(rawValue: attributes) else {
             throw .invalid("target_session_attrs", expected: "read-write, primary or any")
         }
         self.targetSession = targetSession
+        guard let binding = ChannelBinding(rawValue: parsed.parameters["channel_binding"] ?? "prefer") else {
+            throw .invalid("channel_binding", expected: "prefer, require or disable")
+        }
+        channelBinding = binding
+        if let text = parsed.parameters["connect_timeout"] {
+            guard let seconds = Int(text), (1...3600).contains(seconds) else {
+                throw .invalid("connect_timeout", expected: "seconds from 1 to 3600")
+            }
+            connectTimeout = .seconds(seconds)
+        }
+        options = parsed.parameters["options"] ?? ""
+        let fixed: [(name: String, values: [String])] = [
+            ("sslnegotiation", ["postgres"]), ("gssencmode", ["disable", "prefer"]),
+            ("client_encoding", ["UTF8", "utf8", "UTF-8", "auto"]),
+        ]
+        for (name, values) in fixed {
+            guard let text = parsed.parameters[name], !values.contains(text) else { continue }
+            throw .invalid(name, expected: "\(values.joined(separator: " or ")), or nothing")
+        }
 
         // libpq reads these when its own keyword is unset, and they are the ones that cannot be set to "nothing".
         var decisive = ["PGSERVICE"]
@@ -128,6 +164,8 @@ package struct PostgresConfiguration: Sendable {
         configuration.password = other.password
         configuration.transport = other.transport
         configuration.targetSession = other.targetSession
+        configuration.channelBinding = other.channelBinding
+        configuration.options = other.options
         return configuration
     }
 
@@ -157,6 +195,8 @@ package enum PostgresConfigurationError: Error, Sendable, Hashable {
     case invalid(String, expected: String)
     /// The URL has a parameter that is not known.
     case unknownParameter(String)
+    /// The URL has a parameter that the service does not take, and what is to be done in its place.
+    case refusedParameter(String, advice: String)
     /// The connection to the named host would not be encrypted and verified.
     case unverified(host: String)
     /// The named environment variable would change what the URL says.
@@ -174,6 +214,8 @@ extension PostgresConfigurationError: CustomStringConvertible {
             "the \(part) of the database URL is not valid: expected \(expected)"
         case .unknownParameter(let name):
             "the database URL has the unknown parameter \(name)"
+        case .refusedParameter(let name, let advice):
+            "the database URL has the parameter \(name), which is not taken: \(advice)"
         case .unverified(let host):
             """
             the connection to \(host) would leave this machine without verified TLS: use sslmode=verify-full \

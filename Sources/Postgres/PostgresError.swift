@@ -8,8 +8,9 @@ package enum PostgresError: Error, Sendable {
     /// The connection broke. With `outcomeUnknown` the statement had been sent and may have been carried out; without,
     /// it has certainly not been.
     case connectionLost(outcomeUnknown: Bool)
-    /// No connection could be had within the lease limit, because none is open.
-    case unavailable
+    /// No connection could be had within the lease limit, because none is open; and why the latest attempt failed, if
+    /// one has.
+    case unavailable(ConnectFailure?)
     /// Connections are open, but none came free within the lease limit.
     case leaseTimeout
     /// The queue is full; nothing was sent.
@@ -28,6 +29,69 @@ package enum PostgresError: Error, Sendable {
     case leaseEnded
     /// The statement cannot be sent at all.
     case invalidStatement(InvalidStatement)
+}
+
+/// Why an attempt to connect failed.
+package struct ConnectFailure: Sendable, Hashable {
+    /// In libpq's words, on one line: names host, port, user and database, never the password.
+    package let text: String
+    /// What the server said, if it did.
+    package let sqlState: SQLState?
+    /// Whether this host will fail the same way as long as nobody changes something.
+    package let isFinal: Bool
+
+    /// Whether the fault is in what we were told rather than in a server that is not there.
+    package var isMisconfigured: Bool { isFinal && !isRefused }
+
+    /// Whether nobody listens there.
+    private var isRefused: Bool { Self.refusals.contains { text.contains($0) } }
+
+    /// The system's words for `ECONNREFUSED`, and for a socket that is not there.
+    private static let refusals = ["Connection refused", "No such file or directory"]
+
+    /// What libpq says of a server whose TLS is not what was asked for.
+    private static let otherSecurity = [
+        "does not support SSL", "certificate verify failed", "does not match host name", "root certificate file",
+    ]
+
+    /// Codes of a server that will say the same again: it knows neither the role nor its password, nor the database,
+    /// or does not let the role in.
+    private static let finalCodes: Set<SQLState> = ["28P01", "28000", "3D000", "42501"]
+
+    package init(text: String, sqlState: SQLState? = nil, isFinal: Bool = false) {
+        self.text = text
+        self.sqlState = sqlState
+        self.isFinal =
+            isFinal
+            || sqlState.map(Self.finalCodes.contains)
+                ?? (Self.refusals + Self.otherSecurity).contains { text.contains($0) }
+    }
+
+    private static func isOfCode(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+
+    /// Reads libpq's message, of verbosity `PQERRORS_VERBOSE`.
+    ///
+    /// What the server says holds its code behind the severity, and where in its source it was said.
+    init(libpq message: String, hiding password: String?) {
+        let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
+        var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: " ")
+        var code: SQLState?
+        if let severity = text.firstRange(of: ":  ") {
+            let rest = text[severity.upperBound...]
+            let characters = rest.prefix(5)
+            if characters.utf8.count == 5, characters.utf8.allSatisfy(Self.isOfCode),
+                rest.dropFirst(5).hasPrefix(": ")
+            {
+                code = SQLState(bytes: characters.utf8)
+                text = "\(text[..<severity.lowerBound]): \(rest.dropFirst(7))"
+            }
+        }
+        // libpq does not repeat it; a pooler in between may say anything.
+        if let password, !password.isEmpty { text.replace(password, with: "•••") }
+        self.init(text: String(decoding: text.utf8.prefix(500), as: UTF8.self), sqlState: code)
+    }
 }
 
 /// Why a statement was not sent.
@@ -131,7 +195,8 @@ extension PostgresError: CustomStringConvertible {
         case .server(let error): error.description
         case .connectionLost(outcomeUnknown: true): "connection to PostgreSQL lost, outcome of the statement unknown"
         case .connectionLost(outcomeUnknown: false): "connection to PostgreSQL lost, nothing was carried out"
-        case .unavailable: "no connection to PostgreSQL"
+        case .unavailable(let failure):
+            "no connection to PostgreSQL" + (failure.map { ": \($0.text)" } ?? "")
         case .leaseTimeout: "no PostgreSQL connection came free in time"
         case .overloaded: "too many statements are waiting for PostgreSQL"
         case .cancelled: "cancelled while waiting for PostgreSQL"

@@ -149,7 +149,7 @@ enum PoolMessage: Sendable {
     /// Nobody reads it any more.
     case unlisten(Subscription)
     /// What the name of the host with that index resolves to; nothing if it does not.
-    case resolved(host: Int, addresses: [String])
+    case resolved(host: Int, Resolver.Resolution)
 
     /// There is no pool any more.
     func fail() {

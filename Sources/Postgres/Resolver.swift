@@ -2,18 +2,33 @@ internal import Glibc
 
 /// Turns host names into addresses, outside of the loop: `getaddrinfo` blocks for as long as a name server is silent.
 enum Resolver {
-    /// Resolves `name` on a thread of its own and calls `deliver` there, with nothing if the name has no address.
-    static func resolve(_ name: String, deliver: @escaping @Sendable ([String]) -> Void) {
-        let started = Thread.start(name: "postgres-dns") { deliver(addresses(of: name)) }
-        if !started { deliver([]) }
+    /// What has become of a name.
+    struct Resolution: Sendable {
+        var addresses: [String] = []
+        /// Why there are none, in the system's words.
+        var problem: String?
+        /// Whether the name servers have said that there are none.
+        var isFinal = false
     }
 
-    private static func addresses(of name: String) -> [String] {
+    /// Resolves `name` on a thread of its own and calls `deliver` there.
+    static func resolve(_ name: String, deliver: @escaping @Sendable (Resolution) -> Void) {
+        let started = Thread.start(name: "postgres-dns") { deliver(resolution(of: name)) }
+        if !started { deliver(Resolution()) }
+    }
+
+    private static func resolution(of name: String) -> Resolution {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
+        let status = getaddrinfo(name, nil, &hints, &list)
+        guard status == 0 else {
+            return Resolution(
+                problem: gai_strerror(status).map { String(cString: $0) },
+                isFinal: status == EAI_NONAME || status == noAddress
+            )
+        }
         defer { freeaddrinfo(list) }
 
         var addresses: [String] = []
@@ -35,6 +50,9 @@ enum Resolver {
             // A handful is enough: the attempt has one time limit for all of them.
             if let text, addresses.count < 8, !addresses.contains(text) { addresses.append(text) }
         }
-        return addresses
+        return Resolution(addresses: addresses)
     }
+
+    /// `EAI_NODATA`, which glibc declares under `_GNU_SOURCE` only: the name is there, and has no address.
+    private static let noAddress: Int32 = -5
 }

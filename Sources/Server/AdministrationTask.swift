@@ -12,12 +12,17 @@ import Vocabulary
 
 /// A command that works on what the database holds, as an owner: whoever runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
+    /// Whether it also runs with a master key that the database does not know; else it is refused before it begins.
+    static var takesUnknownMasterKey: Bool { get }
+
     func run(_ administration: Administration, by actor: Actor) async throws
 }
 
 extension AdministrationCommand {
+    static var takesUnknownMasterKey: Bool { false }
+
     func run() async throws {
-        try await AdministrationTask.run { try await run($0, by: $1) }
+        try await AdministrationTask.run(withUnknownMasterKey: Self.takesUnknownMasterKey) { try await run($0, by: $1) }
     }
 }
 
@@ -28,10 +33,14 @@ enum AdministrationTask {
     /// - Parameters:
     ///   - limit: How long a statement may take, and wait for locks, where that is longer than operators' questions
     ///     may.
+    ///   - takesUnknownKey: Whether the command may run with a master key that the database does not know.
+    ///   - reaching: Whether a database that cannot be reached ends the command before it begins.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(
         statementsWithin limit: Duration = .zero,
+        withUnknownMasterKey takesUnknownKey: Bool = false,
+        reaching: Bool = true,
         _ body: @Sendable @escaping (Administration, Actor) async throws -> Void
     ) async throws {
         let configuration: AdministrationConfiguration
@@ -49,7 +58,7 @@ enum AdministrationTask {
             throw Exit.saying("federation: \(error)", Exit.software)
         }
         let kinds = ProviderKinds(configuration.providers, curl: curl, logger: Logger(label: "federation"))
-        try await DatabaseTask.run(configuration.postgres, statementsWithin: limit) { store in
+        try await DatabaseTask.run(configuration.postgres, statementsWithin: limit, reaching: reaching) { store in
             let administration = Administration(
                 store: store,
                 kinds: kinds,
@@ -58,6 +67,7 @@ enum AdministrationTask {
                 clock: .system,
                 random: .system
             )
+            if !takesUnknownKey { try await administration.requireMasterKey() }
             try await body(administration, actor())
         }
     }

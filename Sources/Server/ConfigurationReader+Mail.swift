@@ -33,9 +33,12 @@ extension ConfigurationReader {
             )
             return nil
         case (nil, _, .development) where url == nil:
-            destination = .folder(
-                MailFolder(path: folder ?? Self.developmentMailFolder, clock: .system, random: .system)
-            )
+            let mails = MailFolder(path: folder ?? Self.developmentMailFolder, clock: .system, random: .system)
+            guard mails.isWritable else {
+                problem("mail.folder", "names a folder that mails cannot be written to: \(mails.path)")
+                return nil
+            }
+            destination = .folder(mails)
         default: return nil
         }
         guard let templates, let language, let sender else { return nil }

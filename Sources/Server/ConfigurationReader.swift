@@ -212,7 +212,9 @@ struct ConfigurationReader: UpstreamSettings {
             problem("database.url", "\(error)")
             return nil
         }
-        configuration.applicationName = "federation"
+        if configuration.applicationName == PostgresConfiguration.standardName {
+            configuration.applicationName = "federation"
+        }
         configuration.pipelinedConnections = integer("database.pipelined.connections", default: 4, in: 1...64)
         configuration.exclusiveConnections = integer("database.exclusive.connections", default: 4, in: 1...64)
         configuration.maxQueued = integer("database.queue", default: 1024, in: 1...100_000)
@@ -221,7 +223,10 @@ struct ConfigurationReader: UpstreamSettings {
         configuration.lockTimeout = milliseconds("database.lock", default: 1000)
         configuration.idleInTransactionTimeout = milliseconds("database.idle.in.transaction", default: 5000)
         configuration.tcpUserTimeout = milliseconds("database.tcp.user", default: 5000)
-        configuration.connectTimeout = milliseconds("database.connect", default: 2000)
+        // Else it is what the URL says, or as long.
+        if isSet("database.connect.milliseconds") {
+            configuration.connectTimeout = milliseconds("database.connect", default: 2000)
+        }
         configuration.preparedStatements = boolean("database.prepared.statements", default: true)
         return configuration
     }

@@ -6,21 +6,34 @@ import Vocabulary
 /// Runs one task on the database and ends.
 enum DatabaseTask {
     /// Opens connections for as long as the closure runs, and turns what it throws into an exit code.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where the database is.
+    ///   - limit: How long a statement may take, where that is longer than operators' questions may.
+    ///   - reaching: Whether a database that cannot be reached ends the task before it begins.
+    ///   - body: The task.
+    /// - Throws: An exit code.
     static func run(
         _ configuration: PostgresConfiguration,
         statementsWithin limit: Duration = .zero,
+        reaching: Bool = true,
         _ body: @Sendable @escaping (Store) async throws -> Void
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
         // A person waits for the command, not a crowd for a login: give a starting server the time to come up.
         configuration.leaseTimeout = .seconds(10)
+        // But there is nothing to wait for where the password is wrong or nobody listens.
+        configuration.givesUpAtRefusals = true
         configuration.statementTimeout = max(configuration.statementTimeout, limit)
         configuration.lockTimeout = max(configuration.lockTimeout, limit)
         let databases = Databases(configuration)
         async let life: Void = databases.run()
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(Store(databases: databases))) } catch { outcome = .failure(error) }
+        do {
+            if reaching { try await reach(databases) }
+            outcome = .success(try await body(Store(databases: databases)))
+        } catch { outcome = .failure(error) }
         databases.shutdown()
         await life
         do { try outcome.get() } catch {
@@ -31,6 +44,21 @@ enum DatabaseTask {
             // `ArgumentParser` would end with 1, which says that two things differ.
             default: throw Exit.saying("federation: \(error)", Exit.software)
             }
+        }
+    }
+
+    /// Asks the database for a sign of life.
+    ///
+    /// - Throws: An exit code, when it has said what the variable has to do with it.
+    private static func reach(_ databases: Databases) async throws {
+        do throws(PostgresError) {
+            _ = try await databases.main.query("select 1")
+        } catch {
+            guard case .unavailable(let failure?) = error else { throw Store.unreachable(error) }
+            throw Exit.saying(
+                "federation: FEDERATION_DATABASE_URL: \(failure.text)",
+                failure.isMisconfigured ? Exit.configuration : Exit.unavailable
+            )
         }
     }
 }

@@ -46,14 +46,26 @@ struct ServeCommand: AsyncParsableCommand {
             )
         }
         let hasTooFewFiles = configuration.fit(limit)
+        do throws(ListenerProblem) {
+            try ListenerCheck.run(
+                [
+                    ("FEDERATION_MANAGEMENT_LISTEN", configuration.managementListen),
+                    ("FEDERATION_LISTEN", configuration.listen),
+                ],
+                access: configuration.socketAccess
+            )
+        } catch { throw Exit.saying("federation: \(error)", Exit.configuration) }
         let telemetry = Telemetry(configuration)
         telemetry.start()
         let output = telemetry.output
         let logger = Logger(label: "federation")
-        var groupConfiguration = try ServiceGroupConfiguration(
-            services: Wiring.services(of: configuration, logger: logger, telemetry: telemetry).map {
-                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
-            },
+        let services: [any Service]
+        do { services = try Wiring.services(of: configuration, logger: logger, telemetry: telemetry) } catch {
+            output.flush()
+            throw Exit.saying("federation: \(error)", Exit.configuration)
+        }
+        var groupConfiguration = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: Logger(
                 label: "lifecycle",
@@ -76,7 +88,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await group.run()
         } catch let error as any Error & CustomStringConvertible
-            where error is MissingMasterKey || error is UnixSocket.Problem
+            where error is UnusableMasterKey || error is UnixSocket.Problem || error is ListenerProblem
         {
             logger.critical("stopped", metadata: ["cause": "\(error)"])
             output.flush()

@@ -90,7 +90,7 @@ struct AdministrationConfiguration: Sendable {
 }
 
 /// Where a listener listens.
-enum ListenAddress: Sendable, Equatable {
+enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     case network(host: String, port: Int)
     /// The path of a Unix socket.
     case socket(path: String)
@@ -114,6 +114,14 @@ enum ListenAddress: Sendable, Equatable {
         }
         guard !host.isEmpty else { return nil }
         self = .network(host: String(host), port: Int(port))
+    }
+
+    /// As the variable has it.
+    var description: String {
+        switch self {
+        case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .socket(let path): "unix:\(path)"
+        }
     }
 
     /// Whether only this machine reaches it, for certain.

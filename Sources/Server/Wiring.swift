@@ -199,6 +199,7 @@ enum Wiring {
                     }
                 ),
                 on: configuration.managementListen,
+                named: "FEDERATION_MANAGEMENT_LISTEN",
                 certificate: configuration.managementCertificate,
                 proxies: configuration.managementProxies,
                 configuration: configuration,
@@ -212,6 +213,7 @@ enum Wiring {
                     trustedProxies: configuration.trustedProxies
                 ),
                 on: configuration.listen,
+                named: "FEDERATION_LISTEN",
                 certificate: configuration.certificate,
                 strictTransport: configuration.certificate.map { _ in configuration.strictTransport },
                 proxies: configuration.proxies,
@@ -224,6 +226,7 @@ enum Wiring {
     private static func listener(
         _ router: Router<some HTTPContext>,
         on address: ListenAddress,
+        named variable: String,
         certificate: ListenerCertificate?,
         strictTransport: Int? = nil,
         proxies: TrustedPeers?,
@@ -263,7 +266,9 @@ enum Wiring {
             },
             logger: logger
         )
-        return if let socket { UnixSocketService(socket: socket, listener: application) } else { application }
+        let listener: any Service =
+            if let socket { UnixSocketService(socket: socket, listener: application) } else { application }
+        return ListenerService(variable: variable, address: address, listener: listener)
     }
 }
 

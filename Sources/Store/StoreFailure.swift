@@ -28,8 +28,10 @@ extension Store {
         if application != nil, ["42703", "42804", "42883"].contains(error.sqlState) {
             return .outdated(.otherColumns(cause: "\(error)"))
         }
-        guard error.isAboutTables else { return .failed(.fromOther(error)) }
-        guard let application else { return .outdated(.lackingTables(cause: "\(error)")) }
+        if application == nil, error.isAboutTables || error.isAboutColumns {
+            return .outdated(.lackingTables(cause: "\(error)"))
+        }
+        guard error.isAboutTables, let application else { return .failed(.fromOther(error)) }
         return await diagnosis(ofLackingTables: error, of: application)
     }
 
@@ -47,15 +49,20 @@ extension Store {
         case .wait where error.isOverload:
             return Failure(.overloaded, "The service is busy. Try again shortly.", retryAfter: 1, cause: "\(error)")
         case .retryTransaction, .dropConnection, .wait:
-            return Failure(
-                .storeUnavailable,
-                "The database did not answer in time or is not reachable. Try again shortly.",
-                retryAfter: 2,
-                cause: "\(error)"
-            )
+            return Self.unreachable(error)
         case .other:
             return .fromOther(error)
         }
+    }
+
+    /// What everybody is told whom the database does not answer.
+    package static func unreachable(_ error: PostgresError) -> Failure {
+        Failure(
+            .storeUnavailable,
+            "The database did not answer in time or is not reachable. Try again shortly.",
+            retryAfter: 2,
+            cause: "\(error)"
+        )
     }
 
     /// Why an application has no tables: most likely it has just been removed.
@@ -148,6 +155,9 @@ extension PostgresError {
     /// Whether a schema or a table is not there.
     fileprivate var isAboutTables: Bool { ["3F000", "42P01"].contains(sqlState) }
 
+    /// Whether a column or a function is not there: of our own tables, an older schema.sql has been applied.
+    fileprivate var isAboutColumns: Bool { ["42703", "42883"].contains(sqlState) }
+
     /// Whether it is our own queue that is full, not the database that is away.
     fileprivate var isOverload: Bool {
         switch self {
@@ -174,7 +184,7 @@ extension Failure {
             .storeUnavailable,
             "The database lacks tables of this service. Its operator has to run federation migrate.",
             retryAfter: 60,
-            cause: cause
+            cause: "the database has no schema of this service, or an older one: run federation migrate (\(cause))"
         )
     }
 

@@ -35,6 +35,51 @@ struct ConfigurationTests {
         #expect(parsed.targetSession == .readWrite)
     }
 
+    @Test("what providers of databases print into their URLs is taken, or refused by name with what to do")
+    func providers() throws {
+        let parsed = try configuration(
+            "postgres://a:b@db.example.com/c?sslmode=verify-full&sslrootcert=system&channel_binding=require"
+                + "&connect_timeout=15&options=endpoint%3Dcool&sslnegotiation=postgres&gssencmode=disable"
+        )
+        let host = try #require(parsed.hosts.first)
+        let keywords = parsed.keywords(host: host, addresses: [])
+        func value(_ keyword: String) -> String? { keywords.first { $0.keyword == keyword }?.value }
+        #expect(value("channel_binding") == "require")
+        #expect(value("options")?.hasPrefix("endpoint=cool -c jit=off") == true)
+        #expect(parsed.connectTimeout == .seconds(15))
+        for (parameter, advice) in [
+            ("pgbouncer=true", "prepared statements"), ("ssl=true", "sslmode=verify-full"),
+            ("schema=public", "schemas are named"), ("keepalives=1", "decided here"),
+        ] {
+            let said = refusal("postgres://a@localhost/b?\(parameter)").map { "\($0)" } ?? ""
+            #expect(said.contains(parameter.prefix { $0 != "=" }) && said.contains(advice), "\(said)")
+        }
+        for wrong in ["channel_binding=maybe", "connect_timeout=0", "connect_timeout=x", "sslnegotiation=direct"] {
+            #expect(refusal("postgres://a@localhost/b?\(wrong)") != nil, "\(wrong)")
+        }
+    }
+
+    @Test("why no connection can be had is read from libpq's words, without a password, and whether waiting helps")
+    func failures() {
+        let start = "connection to server at \"127.0.0.1\", port 5432 failed: "
+        let wrong = ConnectFailure(
+            libpq: start + "FATAL:  28P01: password authentication failed for user \"ann\"\n"
+                + "LOCATION:  auth_failed, auth.c:321\n",
+            hiding: nil
+        )
+        #expect(wrong.text == start + "FATAL: password authentication failed for user \"ann\"")
+        #expect(wrong.sqlState == "28P01" && wrong.isFinal && wrong.isMisconfigured)
+        let starting = ConnectFailure(libpq: start + "FATAL:  57P03: the database system is starting up\n", hiding: nil)
+        #expect(!starting.isFinal)
+        let refused = ConnectFailure(
+            libpq: start + "Connection refused\n\tIs the server running on that host?\n",
+            hiding: nil
+        )
+        #expect(refused.isFinal && !refused.isMisconfigured && !refused.text.contains("\n"))
+        let leaking = ConnectFailure(libpq: start + "ERROR:  no user ann with canary", hiding: "canary")
+        #expect(!leaking.text.contains("canary") && !leaking.isFinal)
+    }
+
     @Test("a socket has its folder as a parameter, and a missing database the user's name")
     func socket() throws {
         let parsed = try configuration("postgres://ann@?host=/run/postgresql&port=6000")

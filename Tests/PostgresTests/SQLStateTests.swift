@@ -43,7 +43,7 @@ struct SQLStateTests {
 
     @Test("errors of the driver say what to do, too")
     func kinds() {
-        #expect(PostgresError.unavailable.handling == .wait)
+        #expect(PostgresError.unavailable(nil).handling == .wait)
         #expect(PostgresError.overloaded.handling == .wait)
         #expect(PostgresError.leaseTimeout.handling == .wait)
         #expect(PostgresError.connectionLost(outcomeUnknown: true).handling == .dropConnection)

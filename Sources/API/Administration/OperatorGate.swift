@@ -42,6 +42,7 @@ struct OperatorGate: RouterMiddleware {
         }
         let caller = try await caller(of: request, context)
         defer { withExtendedLifetime(caller.slot) {} }
+        if request.method != .get, request.method != .head { try await administration.requireMasterKey() }
         var context = context
         context.caller = caller
         return try await next(request, context)

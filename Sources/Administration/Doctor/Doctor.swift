@@ -9,6 +9,8 @@ package import Vocabulary
 /// It changes nothing. What cannot be looked at is a finding, too, and keeps nothing else from being looked at.
 package struct Doctor: Sendable {
     let store: Store
+    let kinds: ProviderKinds
+    let masterKeys: MasterKeys
     let providers: ProviderAdministration
     let changes: ApplicationChanges
     let secrets: SecretRotation
@@ -45,17 +47,17 @@ package struct Doctor: Sendable {
         } catch { return findings + [Self.unseen(.schema, error)] }
         findings += await rights() + (await tables()) + (await indexes()) + (await copies())
         findings += await patience() + (await keys())
-        if !sendsMails {
-            findings.append(
-                Finding(
+        findings.append(
+            sendsMails
+                ? Finding(.ok, .mail, "Mails are sent; federation mail test shows whether they arrive.")
+                : Finding(
                     .warning,
                     .mail,
                     "No mails are sent: nobody can restore a password or confirm an address.",
                     advice:
                         "Set FEDERATION_SMTP_URL and FEDERATION_MAIL_FROM; then try: federation mail test --to you@example.com"
                 )
-            )
-        }
+        )
         return findings + (try await applications(named: application, askingProviders: askingProviders))
     }
 
@@ -124,7 +126,9 @@ package struct Doctor: Sendable {
 
     private func indexes() async -> [Finding] {
         do throws(Failure) {
-            return try await store.invalidIndexes().map {
+            let invalid = try await store.invalidIndexes()
+            guard !invalid.isEmpty else { return [Finding(.ok, .indexes, "Every index was built to its end.")] }
+            return invalid.map {
                 Finding(
                     .warning,
                     .indexes,
@@ -177,11 +181,27 @@ package struct Doctor: Sendable {
 
     private func keys() async -> [Finding] {
         do throws(Failure) {
+            var findings: [Finding] = []
+            let known = try await store.knownMasterKeys()
+            if !known.isEmpty, !known.contains(masterKeys.current.id) {
+                let isReplacing = !Set(known).isDisjoint(with: masterKeys.ids)
+                findings.append(
+                    Finding(
+                        isReplacing ? .warning : .error,
+                        .keys,
+                        of: masterKeys.current.id,
+                        "The database does not know the master key that is given; it knows \(known.joined(separator: ", ")).",
+                        advice: isReplacing
+                            ? "Start the instances with both keys, then federation secrets rotate."
+                            : "Set FEDERATION_MASTER_KEY (or FEDERATION_MASTER_KEY_FILE) to the key that it knows."
+                    )
+                )
+            }
             let count = try await secrets.count()
             let current = count.object?["current"]?.string
             let others = (count.object?["secrets"]?.array ?? []).compactMap(\.object)
                 .filter { $0["keyId"]?.string != current }
-            let findings = others.map { entry in
+            findings += others.map { entry in
                 let id = entry["keyId"]?.string ?? ""
                 return entry["known"]?.bool == true
                     ? Finding(
@@ -218,19 +238,24 @@ package struct Doctor: Sendable {
         var findings: [Finding] = []
         for application in stored {
             let own = await self.findings(about: application, askingProviders: askingProviders)
-            findings += own.isEmpty ? [Finding(.ok, .application, of: application.id.text, "All is well.")] : own
+            if own.allSatisfy({ $0.severity == .ok }) {
+                findings.append(Finding(.ok, .application, of: application.id.text, "All is well."))
+            }
+            findings += own
         }
         return findings
     }
 
     private func findings(about application: StoredApplication, askingProviders: Bool) async -> [Finding] {
         let id = application.id.text
-        var findings = application.unreadable.map {
+        // What an instance would make of it says what an instance would refuse: readiness has the same list.
+        let loaded = LoadedApplication(application, masterKeys: masterKeys, kinds: kinds)
+        var findings = loaded.hindrances.map {
             Finding(
                 .error,
                 .application,
                 of: id,
-                "Its \($0) cannot be read: it was changed by other means.",
+                $0,
                 advice: "Apply its document again, or change what it says: federation application show \(id)."
             )
         }
@@ -324,7 +349,8 @@ package struct Doctor: Sendable {
                 }
             let warnings = (check.object?["warnings"]?.array ?? []).compactMap(\.string)
                 .map { Finding(.warning, .provider, of: name, $0) }
-            return problems + warnings
+            guard problems.isEmpty, warnings.isEmpty else { return problems + warnings }
+            return [Finding(.ok, .provider, of: name, "The provider knows its apps and their secrets.")]
         } catch { return [Self.unseen(.provider, of: name, error)] }
     }
 }

@@ -33,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (application, offline, all, output) = (application, offline, all, output)
-        let configuration = ConfigurationReader.problems().map {
+        let problems = ConfigurationReader.problems().map {
             Finding(
                 .error,
                 .configuration,
@@ -41,7 +41,10 @@ struct DoctorCommand: AsyncParsableCommand {
                 advice: "`federation serve` does not start like this: docs/configuration.md."
             )
         }
-        try await AdministrationTask.run { administration, _ in
+        let configuration =
+            problems.isEmpty
+            ? [Finding(.ok, .configuration, "federation serve takes the configuration of this environment.")] : problems
+        try await AdministrationTask.run(withUnknownMasterKey: true, reaching: false) { administration, _ in
             let findings =
                 configuration
                 + (try await administration.doctor.examine(

@@ -6,7 +6,7 @@ struct SecretsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secrets",
         abstract: "The master key, and what is stored under it.",
-        subcommands: [Status.self, Rotate.self]
+        subcommands: [Status.self, Rotate.self, Register.self]
     )
 
     struct Status: AdministrationCommand {
@@ -22,6 +22,8 @@ struct SecretsCommand: ParsableCommand {
                   federation secrets status
                 """
         )
+
+        static let takesUnknownMasterKey = true
 
         @OptionGroup var output: OutputOptions
 
@@ -60,6 +62,9 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
+        /// The database comes to know it.
+        static let takesUnknownMasterKey = true
+
         func run(_ administration: Administration, by actor: Actor) async throws {
             let count = try await administration.secrets.rotate(by: actor) { Terminal.say("\($0) secrets stored anew") }
             try Terminal.report(
@@ -72,6 +77,52 @@ struct SecretsCommand: ParsableCommand {
                 What comes next: when ten minutes have passed, so that no login under way needs it, restart every instance without \
                 FEDERATION_MASTER_KEY_PREVIOUS, and destroy the old key where no backup of the database needs it.
                 """
+            )
+        }
+    }
+    struct Register: AdministrationCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "register",
+            abstract: "Have the database know a new master key when the former one is lost.",
+            discussion: """
+                A database knows its master keys, and nothing is stored under another one. A key that replaces one at hand \
+                needs no registration: federation secrets rotate takes it. When the former key is lost, this has \
+                the database know FEDERATION_MASTER_KEY all the same. What is stored under the lost key opens no more and \
+                has to be set anew: docs/operations/rotate.md.
+
+                Example:
+                  federation secrets register --confirm 66687aadf862bd77
+                """
+        )
+
+        static let takesUnknownMasterKey = true
+
+        @Option(
+            name: .customLong("confirm"),
+            help: "The id of the new key, as a refused command has named it; needed where nobody can be asked."
+        )
+        var confirmation: String?
+
+        func run(_ administration: Administration, by actor: Actor) async throws {
+            let id = administration.secrets.currentID
+            var given = confirmation
+            if given == nil {
+                guard Terminal.canAsk else {
+                    throw Exit.refusing(
+                        """
+                        secrets would be stored under the master key \(id). Repeat the command with --confirm \(id) if \
+                        that is meant.
+                        """
+                    )
+                }
+                given = Terminal.ask("Secrets will be stored under the master key \(id). Type the id to confirm:")
+            }
+            guard let given, given.hasSameBytes(as: id) else {
+                throw Exit.refusing("the key that is given has the id \(id): nothing was registered.")
+            }
+            let isNew = try await administration.secrets.register(by: actor)
+            try Terminal.report(
+                isNew ? "The database knows the master key \(id)." : "The database knew this master key already."
             )
         }
     }

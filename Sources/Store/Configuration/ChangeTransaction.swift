@@ -19,14 +19,17 @@ extension Store {
     /// - Parameters:
     ///   - id: The application.
     ///   - actor: Who does it.
+    ///   - keyID: The master key that secrets of the steps are sealed under; nil where none is.
     ///   - plan: Gets the application as it is, nil when there is none, and the columns of its live users table. What
     ///     it throws passes through, and nothing has changed then. No steps: nothing is written.
     /// - Returns: The application as it is afterwards; nil when it was deleted or never was.
     /// - Throws: `conflict`, `constraint_violation` or `value_not_convertible` with what stands in the way,
-    ///   `store_unavailable` and its like, and what `plan` throws; nothing has changed then.
+    ///   `store_unavailable` and its like, `provider_misconfigured` for a master key that the database does not know,
+    ///   and what `plan` throws; nothing has changed then.
     package func change(
         _ id: ApplicationID,
         by actor: Actor,
+        sealing keyID: String? = nil,
         plan: @escaping @Sendable (StoredApplication?, [LiveColumn]) throws -> [PlannedChange]
     ) async throws -> StoredApplication? {
         var validated: [Requirement] = []
@@ -34,7 +37,9 @@ extension Store {
             while true {
                 do {
                     let (changed, left) = try await withShortLocks { connection in
-                        try await change(id, by: actor, plan: plan, on: connection)
+                        // First of all: whoever forgets a key must not wait for somebody who waits for this one.
+                        if let keyID { try await connection.hold(masterKey: keyID) }
+                        return try await change(id, by: actor, plan: plan, on: connection)
                     }
                     if let left { try await leave(left) }
                     return changed

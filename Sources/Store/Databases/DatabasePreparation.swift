@@ -54,7 +54,7 @@ extension Store {
     }
 
     private func applySchema(to database: OwnDatabase) async throws {
-        guard let deployment = await databases.deployment() else { throw PostgresError.unavailable }
+        guard let deployment = await databases.deployment() else { throw PostgresError.unavailable(nil) }
         try await Self.applySchema(by: database.client, of: deployment)
     }
 
@@ -62,7 +62,7 @@ extension Store {
     ///
     /// - Throws: `unavailable` when the main one does not say which deployment that is.
     private func problem(of database: OwnDatabase) async throws(PostgresError) -> DatabaseProblem? {
-        guard let deployment = await databases.deployment() else { throw .unavailable }
+        guard let deployment = await databases.deployment() else { throw .unavailable(nil) }
         do {
             _ = try await database.sign(of: deployment, within: Databases.patienceOfOperators)
             return nil

@@ -175,7 +175,7 @@ extension Store {
                 union all
                 select 'federation', 'applications', 'select'
                 union all
-                select 'federation', 'audit_log', 'select,insert'
+                select 'federation', t, 'select,insert' from unnest(array['audit_log', 'master_keys']) t
                 union all
                 select 'federation', t, 'select,insert,update,delete'
                 from unnest(array['login_log', 'login_counts', 'login_log_erasures']) t

@@ -81,6 +81,20 @@ struct DoctorTests {
         #expect(!brief.standardOutput.contains("ok  "))
         let all = try await runFederation(["doctor", "--offline", "--all"], environment: environment)
         #expect(all.standardOutput.contains("ok  schema: The schema has version"))
+        // Every subject of the help is there, also where all is well.
+        let well = try await runFederation(
+            ["doctor", "--all"],
+            environment: environment.merging(
+                ["FEDERATION_SMTP_URL": "smtp://127.0.0.1:1", "FEDERATION_MAIL_FROM": "no-reply@shop.example"]
+            ) { $1 }
+        ).standardOutput
+        for subject in [
+            "configuration", "schema", "rights", "statistics", "indexes", "clock", "keys", "mail", "application demo",
+            "provider demo facebook",
+        ] {
+            #expect(well.contains("ok  \(subject): "), "\(subject): \(well)")
+        }
+        #expect(well.contains("  database: "), "\(well)")
     }
 
     @Test("a secret that the provider refuses is found, and not where no provider is asked")

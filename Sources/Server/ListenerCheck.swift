@@ -1,0 +1,98 @@
+import Glibc
+import NIOCore
+import ServiceLifecycle
+
+/// Why a listener cannot have its address, with the variable that names it.
+struct ListenerProblem: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ variable: String, _ address: ListenAddress, _ text: String) {
+        description = "\(variable) \(address): \(text)"
+    }
+
+    /// What an error of the system means to whoever chose the address.
+    init(_ variable: String, _ address: ListenAddress, errno code: Int32) {
+        let text =
+            switch code {
+            case EADDRINUSE: "it is in use: stop the process that listens there, or choose another port"
+            case EADDRNOTAVAIL: "this is no address of this machine"
+            case EACCES:
+                address.isSocket
+                    ? "this process may not make a file there"
+                    : "this process may not listen there; ports below 1024 need the capability CAP_NET_BIND_SERVICE"
+            default: String(cString: strerror(code))
+            }
+        self.init(variable, address, text)
+    }
+}
+
+/// Tries whether listeners can have their addresses, before anything else is begun: so what is said is one line.
+enum ListenerCheck {
+    /// - Throws: `ListenerProblem` for the first that cannot.
+    static func run(
+        _ listeners: [(variable: String, address: ListenAddress)],
+        access: UnixSocket.Access
+    ) throws(ListenerProblem) {
+        // All are held until the end: two listeners may have been given one address.
+        var held: [Int32] = []
+        defer { for descriptor in held { close(descriptor) } }
+        for (variable, address) in listeners {
+            switch address {
+            case .network(let host, let port):
+                held.append(try bound(variable, address, host: host, port: port))
+            case .socket(let path):
+                do throws(UnixSocket.Problem) { try UnixSocket(path: path, access: access).prepare() } catch {
+                    throw ListenerProblem(variable, address, error.description)
+                }
+                let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+                guard Glibc.access(folder.isEmpty ? "/" : folder, W_OK | X_OK) == 0 else {
+                    let text = String(cString: strerror(errno))
+                    throw ListenerProblem(variable, address, "the folder \(folder) cannot be written to: \(text)")
+                }
+            }
+        }
+    }
+
+    private static func bound(
+        _ variable: String,
+        _ address: ListenAddress,
+        host: String,
+        port: Int
+    ) throws(ListenerProblem) -> Int32 {
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        guard status == 0, let first = list else {
+            let text = gai_strerror(status).map { String(cString: $0) } ?? ""
+            throw ListenerProblem(variable, address, "the host has no address: \(text)")
+        }
+        defer { freeaddrinfo(first) }
+        let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue), 0)
+        var yes: Int32 = 1
+        // As the listener does: connections of a former process, which are over, keep nobody off.
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        // In use is what somebody listens on, which only listening oneself shows.
+        guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0, listen(descriptor, 1) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw ListenerProblem(variable, address, errno: code)
+        }
+        return descriptor
+    }
+}
+
+/// A listener that says which one it is when its address has been taken since it was tried.
+struct ListenerService: Service {
+    let variable: String
+    let address: ListenAddress
+    let listener: any Service
+
+    func run() async throws {
+        do { try await listener.run() } catch let error as IOError {
+            throw ListenerProblem(variable, address, errno: error.errnoCode)
+        }
+    }
+}
