@@ -185,7 +185,7 @@ package struct Administration: Sendable {
             masterKeys: masterKeys,
             options: SecretOptionResealing(store: store, kinds: kinds, masterKeys: masterKeys, changes: changes)
         )
-        mails = MailAdministration(mailer: mailer)
+        mails = MailAdministration(store: store, mailer: mailer, clock: clock)
         background = BackgroundWork(store: store, rounds: rounds)
         tokenKeys = TokenKeyRotation(store: store, masterKeys: masterKeys, directory: directory)
         self.logLevel = LogLevelAdministration(store: store, level: logLevel, clock: clock)

@@ -1,11 +1,15 @@
+import FoundationEssentials
 import Mailing
 import Notifications
+import Store
 package import Vocabulary
 
 /// What mails to people say.
 package struct MailAdministration: Sendable {
+    let store: Store
     /// Nil when the deployment sends no mails.
     let mailer: Mailer?
+    let clock: WallClock
 
     /// `{"sends", "languages": [code], "templates": [name]}`: whether mails are sent at all, in which languages every
     /// one of them is written, and which there are.
@@ -15,6 +19,67 @@ package struct MailAdministration: Sendable {
             "languages": .array((mailer?.languages ?? []).map(JSONValue.string)),
             "templates": .array(Mail.Template.allCases.map { .string($0.rawValue) }),
         ])
+    }
+
+    /// Sends the mail `test` now, past the queue, and tells what the mail server says.
+    ///
+    /// - Parameters:
+    ///   - document: `{"to": address, "locale"?: text}`.
+    ///   - actor: Who has it sent.
+    /// - Returns: `{"outcome": "accepted" | "postponed" | "refused" | "uncertain", "problem", "answer"}`; `answer` is
+    ///   the server's own, null where it has said nothing.
+    /// - Throws: `document_invalid`, `mail_off`; `store_unavailable` and its like, nothing having been sent.
+    package func sendTest(_ document: JSONValue, by actor: Actor) async throws(Failure) -> JSONValue {
+        let (recipient, locale) = try Self.test(document)
+        guard let mailer else { throw .mailOff }
+        let written = mailer.compose(
+            .test,
+            to: recipient,
+            locale: locale,
+            application: mailer.senderName,
+            id: UUID(),
+            now: clock.seconds
+        )
+        guard let mail = written?.mail else {
+            throw Failure(.internal, "The service could not write a mail.", cause: "no template test")
+        }
+        try await store.recordTestMail(by: actor)
+        let (outcome, problem, answer): (String, String?, String?) =
+            switch await mailer.send(mail) {
+            case .accepted(let answer): ("accepted", nil, answer)
+            case .postponed(let problem, let answer): ("postponed", problem, answer)
+            case .refused(let problem, let answer): ("refused", problem, answer)
+            case .uncertain(let problem): ("uncertain", problem, nil)
+            }
+        return .object([
+            "outcome": .string(outcome), "problem": problem.map(JSONValue.string) ?? .null,
+            "answer": answer.map(JSONValue.string) ?? .null,
+        ])
+    }
+
+    private static func test(_ document: JSONValue) throws(Failure) -> (MailAddress, locale: String?) {
+        var problems = DocumentProblems()
+        var (recipient, locale): (MailAddress?, String?)
+        guard let members = document.object?.members else {
+            throw Failure(.documentInvalid, "The body must be an object, such as {\"to\": \"ann@example.com\"}.")
+        }
+        for member in members {
+            let place = JSONPointer() / member.key
+            switch member.key {
+            case "to":
+                recipient = member.value.string.flatMap { MailAddress($0) }
+                if recipient == nil { problems.add(place, "must be an e-mail address") }
+            case "locale":
+                locale = member.value.string
+                if locale == nil { problems.add(place, "must be a language, such as de or de_AT") }
+            default: problems.add(place, "is not known here; known are to, locale")
+            }
+        }
+        if recipient == nil, problems.isEmpty {
+            problems.add(JSONPointer() / "to", "is missing: the address that the mail goes to")
+        }
+        guard problems.isEmpty, let recipient else { throw problems.failure }
+        return (recipient, locale)
     }
 
     /// A mail about somebody who is made up.

@@ -84,6 +84,7 @@ package struct Console: Sendable {
                 do {
                     return switch try await act(visit, form) {
                     case .redirect(let path): Page.redirect(to: path)
+                    case .done(let notice, let path): Page.redirect(to: notice.path(path))
                     case .page(let page): try page.response(to: visit)
                     case .file(let name, let text): Page.file(name, text)
                     }
@@ -157,8 +158,10 @@ package struct Console: Sendable {
 
 /// What a form leads to.
 enum Outcome {
-    /// To another page, when something was done.
+    /// To another page.
     case redirect(String)
+    /// To another page, which says what was done.
+    case done(Notice, String)
     /// The page once more, with what was wrong or what would be.
     case page(Page)
     /// JSON to be kept, under a name.

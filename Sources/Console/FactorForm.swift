@@ -13,8 +13,11 @@ enum FactorForm {
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
-    /// The last word of the names of fields into which secrets are typed.
-    static let secrets: Set<String> = ["appSecret", "consumerSecret", "webhookVerifyToken", "accessToken"]
+    /// The last word of the names of fields into which secrets are typed, with what people call them.
+    static let secrets = [
+        "appSecret": "App secret", "consumerSecret": "Consumer secret",
+        "webhookVerifyToken": "Verify token of the webhook", "accessToken": "Access token",
+    ]
 
     static let path = "/console/second-factor"
     /// The page of the own factors.
@@ -42,11 +45,13 @@ enum FactorForm {
         let kept = form.all.filter { !own.contains($0.name) }
             .map { field in
                 let word = field.name.split(separator: "-").last.map(String.init) ?? ""
-                guard secrets.contains(word), !field.value.isEmpty else { return HTML.hidden(field.name, field.value) }
+                guard let name = secrets[word], !field.value.isEmpty else {
+                    return HTML.hidden(field.name, field.value)
+                }
                 // Not one that the browser keeps, such as the operator's own token, which it would fill in. A token for a
                 // preview is nothing that is saved, and may be left out.
                 let attributes: HTML = "autocomplete=\"new-password\"\(" required", if: word != "accessToken")"
-                let label = "\(word), once more; this counts"
+                let label = "\(name), once more; this counts"
                 return HTML.field(field.name, label, type: "password", attributes: attributes)
             }
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)

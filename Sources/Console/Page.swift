@@ -79,6 +79,7 @@ struct Page {
                 <li><a href="\(other.path)"\(" aria-current=\"page\"", if: isCurrent)>\(other.title)</a></li>
                 """
         }
+        let notice = status == .ok ? visit.query[Notice.field].flatMap { Notice(rawValue: $0) } : nil
         let crumbs = trail.map { crumb -> HTML in "<li><a href=\"\(crumb.path)\">\(crumb.title)</a></li>" }
         let same: HTML = """
             <aside class="same" aria-label="The same by other means">\
@@ -97,7 +98,7 @@ struct Page {
             \(visit.form(to: "/console/sign-out", "<button class=\"quiet\">Sign out</button>"))</div></header>
             <main id="main">\("<nav aria-label=\"Path\"><ol class=\"trail\">\(crumbs)</ol></nav>", if: !crumbs.isEmpty)
             <h1>\(title)</h1>
-            \(content)
+            \(notice.map(\.html) ?? "")\(content)
             \(same, if: command != nil || call != nil)
             </main>
             """

@@ -1,5 +1,6 @@
 import API
 import HTTP
+import HTTPTypes
 import Vocabulary
 
 /// What a part of a page is made of, or what is said in its place: a page whose parts stand by themselves is there
@@ -33,9 +34,14 @@ extension Visit {
     ///
     /// - Throws: The refusals that are about the session, and so about all of the page.
     func part(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Part {
+        try await part(.init(.get, path, query: query))
+    }
+
+    /// The same by another call.
+    func part(_ call: AdministrationCalls.Call) async throws -> Part {
         do {
             return try await withThrowingTaskGroup(of: Part.self) { group in
-                group.addTask { .there(try await read(path, query: query).object ?? JSONObject()) }
+                group.addTask { .there(try await self.call(call).body?.object ?? JSONObject()) }
                 group.addTask {
                     try await Task.sleep(for: Part.patience)
                     return .missing(Self.late)
@@ -46,6 +52,14 @@ extension Visit {
         } catch let refusal as Refusal where !refusal.asksForFactor && !refusal.endsSession {
             return .missing(refusal.alert)
         }
+    }
+
+    /// The ids of all applications; nil where there are too many for a list, or they cannot be had.
+    func applicationIDs() async throws -> [String]? {
+        guard let list = try await part(["applications"], query: [("limit", "100")]).object,
+            list["next"]?.string == nil
+        else { return nil }
+        return list["items"]?.array?.compactMap { $0.object?["application"]?.string }
     }
 
     private static let late: HTML = """

@@ -25,6 +25,8 @@ struct SchemaForm {
     private struct Field {
         /// The names that lead to it from the top of the form's values.
         let path: [String]
+        /// What people call it, after the object that it is a member of.
+        let title: String
         let kind: Kind
         let meaning: String
         let usual: JSONValue?
@@ -46,7 +48,7 @@ struct SchemaForm {
     init(_ root: JSONObject, at pointer: [String], members: [String]) {
         let object = pointer.reduce(root as JSONObject?) { $0?[$1]?.object } ?? JSONObject()
         fields = members.flatMap { name in
-            object["properties"]?.object?[name]?.object.map { Self.fields(of: $0, at: [name], root) } ?? []
+            object["properties"]?.object?[name]?.object.map { Self.fields(of: $0, at: [name], [], root) } ?? []
         }
     }
 
@@ -56,15 +58,22 @@ struct SchemaForm {
         return object?["properties"]?.object?.members.map(\.key) ?? []
     }
 
-    private static func fields(of node: JSONObject, at path: [String], _ root: JSONObject) -> [Field] {
+    private static func fields(
+        of node: JSONObject,
+        at path: [String],
+        _ above: [String],
+        _ root: JSONObject
+    ) -> [Field] {
         let schema = resolved(node, root)
+        let titles = above + [schema["title"]?.string ?? path.last ?? ""]
         if let members = schema["properties"]?.object?.members, schema["oneOf"] == nil {
             return members.flatMap { member in
-                member.value.object.map { fields(of: $0, at: path + [member.key], root) } ?? []
+                member.value.object.map { fields(of: $0, at: path + [member.key], titles, root) } ?? []
             }
         }
         let field = Field(
             path: path,
+            title: titles.joined(separator: ": "),
             kind: kind(of: schema, root),
             meaning: schema["description"]?.string ?? "",
             usual: schema["default"],
@@ -194,17 +203,18 @@ struct SchemaForm {
                 "<textarea rows=\"4\" spellcheck=\"false\" \(described)>\(said)</textarea>"
             }
         return """
-            <div class="setting"><label for="\(id)">\(words(of: field))</label>\(control)
+            <div class="setting"><label for="\(id)">\(field.title)</label>\(control)
             <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\
             \(now.map { "<strong>Now it is \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.meaning) \
-            \(kindHint(field.kind, value)) <code>\(field.name)</code>\(usual(field))</small></div>
+            \(kindHint(field, value)) <code>\(field.name)</code>\(usual(field))</small></div>
             """
     }
 
-    private static func kindHint(_ kind: Kind, _ value: JSONValue?) -> HTML {
-        switch kind {
+    private static func kindHint(_ field: Field, _ value: JSONValue?) -> HTML {
+        switch field.kind {
         case .lines(let choices) where !choices.isEmpty: "One in a line: \(choices.joined(separator: ", "))."
         case .lines: "One in a line."
+        case .number: duration(field, value).map { "That is \($0)." } ?? ""
         case .secret:
             value?.object?["set"]?.bool == true
                 ? "One is set since \(HTML.moment(value?.object?["changed"])); empty, it stays." : "None is set."
@@ -214,18 +224,25 @@ struct SchemaForm {
 
     private static func usual(_ field: Field) -> HTML {
         guard let usual = field.usual, !usual.isNull, usual.array?.isEmpty != true else { return "" }
-        return ", usually <code>\(usual.text)</code>"
+        return ", default \(duration(field, usual) ?? shown(usual))"
     }
 
-    /// A name as words: `sessionIdleSeconds` is "Session idle seconds".
-    private static func words(of field: Field) -> String {
-        let parts = field.path.map { name in
-            name.reduce(into: "") { words, letter in
-                words += letter.isUppercase ? " " + letter.lowercased() : String(letter)
-            }
+    /// A default, as people say it.
+    private static func shown(_ value: JSONValue) -> String {
+        switch value {
+        case .bool(let isOn): isOn ? "on" : "off"
+        case .string(let text): text
+        case .array(let items): items.map(shown).joined(separator: ", ")
+        default: value.text
         }
-        let words = parts.joined(separator: ": ")
-        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    /// A number of seconds in larger units; nil for whatever else.
+    private static func duration(_ field: Field, _ value: JSONValue?) -> String? {
+        guard field.path.last?.lowercased().hasSuffix("seconds") == true, let seconds = value?.integer else {
+            return nil
+        }
+        return durationText(seconds)
     }
 
     /// A value as it stands in a field.

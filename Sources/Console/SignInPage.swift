@@ -8,6 +8,10 @@ import Vocabulary
 enum SignInPage {
     static let path = "/console/sign-in"
 
+    /// The commands by which somebody gets in.
+    private static let firstOperator = "federation operator create NAME --role owner"
+    private static let signInLink = "federation console NAME"
+
     static func path(returningTo path: String) -> String {
         HTML.link(Self.path, [("to", path == "/console" ? "" : path)])
     }
@@ -34,13 +38,19 @@ enum SignInPage {
                     attributes: "autocomplete=\"current-password\" required autofocus spellcheck=\"false\""
                 )
             }
+        let help: HTML = """
+            <details><summary>You have no token</summary><p>On the machine of the service, with its settings:</p>
+            <p>The first operator is made by <code>\(firstOperator)</code>, which prints a token.</p>
+            <p>A link that signs in once is made by <code>\(signInLink)</code>.</p>
+            <p>Where there is an owner already, they make further operators here, under "Operators".</p></details>
+            """
         return Page.document(
             title: "Sign in",
             status: refusal?.status ?? .ok,
             """
             <main id="main" class="card"><h1>federation</h1>\(refusal?.alert ?? "")
             <form method="post" action="\(path)">\(HTML.hidden("to", target))\(token)
-            <p><button>Sign in</button></p></form></main>
+            <p><button>Sign in</button></p></form>\(help, if: link == nil)</main>
             """
         )
     }
@@ -76,7 +86,7 @@ extension Console {
         page("/console/sessions", on: router) { visit in try await sessions(visit) }
         action("/console/sessions/{id}/end", on: router) { visit, _ in
             try await visit.call(.init(.delete, ["operator", "sessions", visit.parameter("id")]))
-            return .redirect("/console/sessions")
+            return .done(.ended, "/console/sessions")
         }
         FactorForm.mount(on: router, self)
         mountFactors(on: router)

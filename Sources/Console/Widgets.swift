@@ -12,6 +12,39 @@ extension HTML {
         return "<time datetime=\"\(text)\">\(String(text.dropLast(4)).replacing("T", with: " ")) UTC</time>"
     }
 
+    /// A text with a button that copies it, where scripts run.
+    ///
+    /// - Parameters:
+    ///   - text: What is copied.
+    ///   - name: What it is called, for who does not see where the button stands.
+    /// - Returns: Both.
+    static func copied(_ text: String, _ name: String) -> HTML {
+        "<code>\(text)</code>\(copyButton(name))"
+    }
+
+    /// A button that copies the text of the element in front of it.
+    static func copyButton(_ name: String) -> HTML {
+        "<button type=\"button\" class=\"copy\">Copy<span class=\"hidden\"> \(name)</span></button>"
+    }
+
+    /// A filter that is one of a list, or any; whatever is chosen is in the list.
+    static func choice(
+        _ name: String,
+        _ label: String,
+        _ options: [String],
+        chosen: String,
+        _ title: (String) -> String = { $0 }
+    ) -> HTML {
+        let all = chosen.isEmpty || options.contains(chosen) ? options : options + [chosen]
+        let elements = all.map { option -> HTML in
+            "<option value=\"\(option)\"\(" selected", if: option == chosen)>\(title(option))</option>"
+        }
+        return """
+            <label for="\(name)">\(label)</label><select id="\(name)" name="\(name)"><option value="">any</option>\
+            \(elements)</select>
+            """
+    }
+
     /// A value of JSON as it is written, for people.
     static func json(_ value: JSONValue) -> HTML { "\(value.indented(\.text))" }
 
@@ -76,6 +109,33 @@ extension HTML {
             value="\(value)"\(described) \(attributes)>\
             \(hint.map { "<small id=\"\(name)-hint\">\($0)</small>" } ?? "" as HTML)</p>
             """
+    }
+}
+
+/// A number of seconds as people say it, such as `14 days`, or `1 hour 30 minutes`.
+func durationText(_ seconds: Int64) -> String {
+    let units: [(name: String, size: Int64)] = [("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1)]
+    var (left, parts) = (max(0, seconds), [String]())
+    for unit in units where left >= unit.size {
+        let count = left / unit.size
+        parts.append("\(count) \(unit.name)\(count == 1 ? "" : "s")")
+        left %= unit.size
+    }
+    return parts.isEmpty ? "0 seconds" : parts.joined(separator: " ")
+}
+
+/// A login method as people know it: a provider by its name, or one of ours.
+func methodTitle(_ name: String) -> String {
+    // The property `socialAccount` has the words of client SDKs, such as BACKENDLESS of who registered.
+    switch name.lowercased() {
+    case "password", "backendless": "Password"
+    case "passkey": "Passkey"
+    case "guest": "Guest"
+    case "server": "A server, for the user"
+    case "provider": "A provider"
+    case "facebook": "Facebook"
+    case "twitter": "Twitter"
+    case let other: other
     }
 }
 

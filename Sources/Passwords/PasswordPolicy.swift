@@ -20,7 +20,10 @@ package struct PasswordPolicy: Sendable {
         guard password.byteCount <= PasswordRules.mostBytes else {
             throw refusal(
                 "tooLong",
-                "This password has more than \(PasswordRules.mostBytes) bytes. Choose a shorter one."
+                """
+                This password is too long: \(PasswordRules.mostBytes) letters and digits fit, fewer where there are other \
+                characters. Choose a shorter one.
+                """
             )
         }
         guard !password.reveal().utf8.contains(0) else {

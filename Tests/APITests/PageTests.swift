@@ -133,7 +133,7 @@ struct PageTests {
     func values(language: PageLanguage) {
         let day: HTML = "DAY"
         let texts: [(PageText, [String])] = [
-            (.chooseNewPassword(application: "APP"), ["APP"]), (.fewestCharacters(15, mostBytes: 256), ["15", "256"]),
+            (.chooseNewPassword(application: "APP"), ["APP"]), (.fewestCharacters(15), ["15"]),
             (.noGuessedPassword(application: "APP"), ["APP"]), (.logInWithNewPassword(application: "APP"), ["APP"]),
             (.somebodyHasAccount(application: "APP", email: "MAIL"), ["APP", "MAIL"]),
             (.logInNow(application: "APP"), ["APP"]), (.accountComesBack(application: "APP"), ["APP"]),
@@ -149,10 +149,12 @@ struct PageTests {
             (.otherLoginsStay(provider: "PROVIDER", application: "APP"), ["PROVIDER", "APP"]),
         ]
         let accounts: [(AccountText, [String])] = [
-            (.openAccount(application: "APP"), ["APP"]), (.forgotten(application: "APP"), ["APP"]),
+            (.openAccount(application: "APP"), ["APP"]), (.askForLink(application: "APP"), ["APP"]),
             (.signInWith(provider: "PROVIDER"), ["PROVIDER"]), (.sessionEnded(application: "APP"), ["APP"]),
             (.enrolInApp(application: "APP"), ["APP"]), (.backFromProvider(provider: "PROVIDER"), ["PROVIDER"]),
             (.notFromProvider(provider: "PROVIDER"), ["PROVIDER"]), (.passwordMethod(login: "LOGIN"), ["LOGIN"]),
+            (.linkIsSent(application: "APP"), ["APP"]),
+            (.identityMethod(provider: "PROVIDER", subject: nil), ["PROVIDER"]),
             (.identityMethod(provider: "PROVIDER", subject: "SUBJECT"), ["PROVIDER", "SUBJECT"]),
             (.lastUsed(day), ["DAY"]), (.isRevoked(provider: "PROVIDER"), ["PROVIDER"]),
             (.linkWith(provider: "PROVIDER"), ["PROVIDER"]), (.recoveryCodes(left: 7), ["7"]),
@@ -167,6 +169,29 @@ struct PageTests {
         for text in [PageText.sendCode(to: nil), .sendAnotherCode(to: nil), .useSMS(to: nil), .useMail(to: nil)] {
             #expect(!language(text).text.contains("  ") && !language(text).text.hasSuffix(" "), "\(text)")
         }
+    }
+
+    @Test(
+        "a browser is called what people call it, and what nobody knows stays as it came",
+        arguments: [
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+                "Chrome, Windows"
+            ),
+            ("Mozilla/5.0 (Windows NT 10.0) (KHTML, like Gecko) Chrome/126.0 Safari/537.36 Edg/126.0", "Edge, Windows"),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Version/17.5 Safari/604.1", "Safari, iPhone"),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) CriOS/126.0 Safari/604.1", "Chrome, iPhone"),
+            ("Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0", "Firefox, Android"),
+            ("shop/3.1 (iPhone; iOS 17.5)", "shop/3.1 (iPhone; iOS 17.5)"), ("curl/8.5.0", "curl/8.5.0"), ("", ""),
+        ]
+    )
+    func userAgents(header: String, name: String) {
+        #expect(UserAgentName(header).text == name)
+    }
+
+    @Test("no page tells people of bytes", arguments: PageLanguage.allCases)
+    func noBytes(language: PageLanguage) {
+        #expect(!language(.fewestCharacters(15)).text.lowercased().contains("byte"))
     }
 
     @Test("days are written as their readers write them, and stay readable for programs")

@@ -56,7 +56,7 @@ extension AccountPages {
         let body: HTML = """
             \(done(asked))\(facts(of: visit))\(changes)
             <h2>\(language(.loginMethods))</h2>
-            \(rows(methods.map { row(of: $0, canGo: methods.count > 1, visit) }, orSay: .noMethods, language))
+            \(rows(methods.map { row(of: $0, among: methods, visit) }, orSay: .noMethods, language))
             \(links.joined())\(password)
             <h2>\(language(.secondFactors))</h2>
             \(rows(factors.map { row(of: $0, language) }, orSay: .noFactors, language))
@@ -107,15 +107,18 @@ extension AccountPages {
         rows.isEmpty ? "<p>\(language(none))</p>\n" : "<ul class=\"rows\">\n\(rows.joined())</ul>\n"
     }
 
-    private func row(of method: LoginMethod, canGo: Bool, _ visit: AccountVisit) -> HTML {
+    private func row(of method: LoginMethod, among methods: [LoginMethod], _ visit: AccountVisit) -> HTML {
         let language = visit.language
+        let canGo = methods.count > 1
+        let isOnlyOne = methods.count { $0.provider == method.provider } == 1
         let isPassword = method.provider == ProviderName.password.text
         let isPasskey = method.provider == FactorKind.passkey.rawValue
         let provider = title(of: method.provider, visit)
         let title: AccountText =
             isPassword
             ? .passwordMethod(login: method.subject)
-            : isPasskey ? .passkeyMethod : .identityMethod(provider: provider, subject: method.subject)
+            : isPasskey
+                ? .passkeyMethod : .identityMethod(provider: provider, subject: isOnlyOne ? nil : method.subject)
         let state: HTML =
             if method.isRevoked {
                 language(.isRevoked(provider: provider))
@@ -160,17 +163,21 @@ extension AccountPages {
             case FactorKind.passkey.rawValue: .openedByPasskey
             case let provider?: .openedBy(provider: title(of: provider, visit))
             }
-        let title = (session.isCurrent ? .thisSession : method).map { language($0) } ?? ""
-        let fields = HTML.hidden("session", session.id) + button(.end, language)
+        // Whoever logs in chooses what the browser is called; nobody chooses the address, which is apart from it.
+        let device = session.origin.userAgent.map { agent -> HTML in "<bdi>\(UserAgentName(agent).text)</bdi>" }
+        let title = [session.isCurrent ? language(.thisSession) : nil, device].compactMap(\.self)
+        let facts = [method.map { language($0) }, session.origin.source.map { "<bdi>\($0)</bdi>" as HTML }]
+            .compactMap(\.self)
+        let fields: HTML = """
+            \(HTML.hidden("session", session.id))<button class="other small">\(language(.end))</button>
+
+            """
         let form: HTML = session.isCurrent ? "" : visit.form(to: "/sessions/end", fields)
-        // The address first, and each apart: whoever logs in chooses what the other says.
-        let origin = [session.origin.source, session.origin.userAgent].compactMap(\.self).map { text -> HTML in
-            "<br><small><bdi>\(text)</bdi></small>"
-        }
         return """
-            <li><p>\(title)\(origin.joined())</p>
+            <li class="split"><div><p>\(title.joined(by: " · "))</p>
+            <p>\(facts.joined(by: " · "))</p>
             <p>\(language(.begun(language.moment(session.created)))). \
-            \(language(.lastUsed(language.moment(session.lastSeen))))</p>
+            \(language(.lastUsed(language.moment(session.lastSeen))))</p></div>
             \(form)</li>
 
             """

@@ -20,6 +20,7 @@ struct AccountPages {
     let sessions: Sessions
     let signIn: SignIn
     let passwordLogins: PasswordLogins
+    let passwordReset: PasswordReset
     let secondFactor: SecondFactor
     let ownFactors: OwnFactors
     let dialog: LoginDialog
@@ -45,6 +46,7 @@ struct AccountPages {
         sessions = federation.sessions
         signIn = federation.signIn
         passwordLogins = federation.passwordLogins
+        passwordReset = federation.passwordReset
         secondFactor = federation.secondFactor
         ownFactors = federation.ownFactors
         dialog = federation.dialog

@@ -33,6 +33,26 @@ extension AccountPages {
             guard let waiting = try WaitingFactor(form) else { return try await logIn(by: form, asked) }
             return try await finish(waiting, by: form, asked)
         }
+        open(.get, "/forgot", on: pages, counting: .query) { (asked) throws(Failure) in forgotPage(asked) }
+        open(.post, "/forgot", on: pages, counting: .mail) { (asked) throws(Failure) in
+            let form = try await form(asked)
+            do throws(Failure) {
+                try await passwordReset.restorePassword(
+                    of: try form.value("login") ?? "",
+                    from: asked.source,
+                    in: asked.loaded,
+                    logger: asked.context.logger
+                )
+            } catch {
+                guard [.loginUnknown, .tooManyAttempts].contains(error.reason) else { throw error }
+                return forgotPage(asked, problem: refusals.logged(error, facts(asked), in: asked.context))
+            }
+            let body: HTML = """
+                <p role="status">\(asked.language(.linkIsSent(application: asked.name)))</p>
+                \(asked.button(to: "", .signIn))
+                """
+            return asked.response(.forgotPassword, body, by: errors)
+        }
         action("/sign-out", on: pages) { (visit, _) throws(Failure) in
             try await sessions.signOut(visit.token, of: visit.loaded)
             let asked = visit.asked
@@ -66,14 +86,33 @@ extension AccountPages {
         return asked.response(.title, body, by: errors)
     }
 
+    /// The field for what people log in by.
+    private func loginField(_ asked: AccountRequest) -> HTML {
+        let field: HTML =
+            asked.loaded.application.settings.identityProperty == .email
+            ? "\(asked.language(.emailAddress))\n<input type=\"email\""
+            : "\(asked.language(.loginName))\n<input type=\"text\""
+        return "<p><label>\(field) name=\"login\" autocomplete=\"username\" required></label></p>\n"
+    }
+
+    /// Asks for whom a link is mailed by which another password is chosen.
+    private func forgotPage(_ asked: AccountRequest, problem: Failure? = nil) -> Response {
+        let fields: HTML = """
+            \(loginField(asked))<p><button>\(asked.language(.sendLink))</button></p>
+
+            """
+        let body: HTML = """
+            <p>\(asked.language(.askForLink(application: asked.name)))</p>
+            \(asked.form(to: "/forgot", fields))
+            \(asked.button(to: "", .signIn))
+            """
+        return asked.response(.forgotPassword, body, problem: problem, by: errors)
+    }
+
     func signInPage(_ asked: AccountRequest, hint: AccountText? = nil, problem: Failure? = nil) -> Response {
         let language = asked.language
-        let login: HTML =
-            asked.loaded.application.settings.identityProperty == .email
-            ? "\(language(.emailAddress))\n<input type=\"email\"" : "\(language(.loginName))\n<input type=\"text\""
         let fields: HTML = """
-            <p><label>\(login) name="login" autocomplete="username" required></label></p>
-            <p><label>\(language(.password))
+            \(loginField(asked))<p><label>\(language(.password))
             <input type="password" name="password" autocomplete="current-password" required></label></p>
             <p><button>\(language(.signIn))</button></p>
 
@@ -81,11 +120,13 @@ extension AccountPages {
         let providers = dialogs(of: asked.loaded).map { provider in
             asked.button(to: "/providers/\(provider.name)/start", .signInWith(provider: provider.title))
         }
+        let forgotten: HTML =
+            passwordReset.canSend
+            ? "<p><a href=\"\(asked.path)/forgot\">\(language(.forgotPassword))</a></p>\n" : ""
         let others: HTML = providers.isEmpty ? "" : "<h2>\(language(.orSignInWith))</h2>\n\(providers.joined())"
         let body: HTML = """
             \(hint.map { "<p>\(language($0))</p>\n" as HTML } ?? "")\(asked.form(to: "/sign-in", fields))
-            <p>\(language(.forgotten(application: asked.name)))</p>
-            \(others)
+            \(forgotten)\(others)
             """
         return asked.response(.signIn, body, problem: problem, by: errors)
     }

@@ -14,7 +14,7 @@ enum NewPasswordField {
         <input type="password" name="\(name)" autocomplete="new-password" minlength="\(rules.fewestCharacters)" \
         aria-describedby="rule" required></label></p>
         <ul class="rule" id="rule">
-        <li>\(language(.fewestCharacters(rules.fewestCharacters, mostBytes: PasswordRules.mostBytes)))</li>
+        <li>\(language(.fewestCharacters(rules.fewestCharacters)))</li>
         <li>\(language(.noGuessedPassword(application: application)))</li>
         <li>\(language(.wordsMakePasswords))</li>
         </ul>

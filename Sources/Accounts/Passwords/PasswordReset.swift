@@ -54,6 +54,9 @@ package struct PasswordReset: Sendable {
         self.limits = limits
     }
 
+    /// Whether the deployment can send links.
+    package var canSend: Bool { links.canSend }
+
     /// Sends the owner of a login a link under which to choose another password.
     ///
     /// Whether there is one shows in nothing, unless the application wants it told. Somebody without a password gets

@@ -12,7 +12,7 @@ extension Console {
             let document: JSONObject = ["application": .string(id), "name": .string(try form.value("name") ?? "")]
             do {
                 try await visit.call(.init(.post, ["applications"], body: .object(document)))
-                return .redirect(consolePath("applications", id, "setup"))
+                return .done(.made, consolePath("applications", id, "setup"))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await applications(visit, refusal, form))
             }
@@ -72,7 +72,7 @@ extension Console {
             let provider = member.value.object
             let apps = provider?["apps"]?.array?.count ?? 0
             return [
-                "<a href=\"\(consolePath("applications", id, "providers", member.key))\">\(member.key)</a>",
+                "<a href=\"\(consolePath("applications", id, "providers", member.key))\">\(methodTitle(member.key))</a>",
                 .value(provider?["enabled"]), .value(provider?["graphVersion"]), "\(apps)",
                 """
                 <a href="\(consolePath("applications", id, "mappings", member.key))">Mapping\
@@ -82,7 +82,7 @@ extension Console {
         }
         let absent = ["facebook", "twitter"].filter { name in !providers.contains { $0.key == name } }
         let others = absent.map { name -> HTML in
-            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", name))\">Set up \(name)</a>"
+            "<a class=\"button\" href=\"\(consolePath("applications", id, "providers", name))\">Set up \(methodTitle(name))</a>"
         }
         let parts = [
             ("users", "People"), ("settings", "Settings"), ("keys", "Keys"), ("properties", "Properties"),
@@ -166,7 +166,7 @@ extension Console {
                 let document = try Self.parsed(draft.text, "document")
                 let query: [(name: String, value: String)] = isApplied ? [] : [("dryRun", "true")]
                 let answer = try await visit.call(.init(.put, path, query: query, body: document, tag: draft.tag))
-                if isApplied { return .redirect(consolePath("applications", path[1])) }
+                if isApplied { return .done(.applied, consolePath("applications", path[1])) }
                 draft.plan = answer.body?.object
             } catch let failure as Failure {
                 throw Refusal(failure)

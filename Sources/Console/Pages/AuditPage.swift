@@ -7,16 +7,25 @@ import Vocabulary
 extension Console {
     func mountAudit(on router: Router<ManagementContext>) {
         page("/console/audit", on: router) { visit in
-            let filters = ["application", "actor", "action"].map { (name: $0, value: visit.query[$0] ?? "") }
+            let labels = [("application", "Application"), ("actor", "Who"), ("action", "What")]
+            let filters = labels.map { (name: $0.0, value: visit.query[$0.0] ?? "") }
+            async let ids = visit.applicationIDs()
             let found = try await visit.list(
                 ["audit"],
                 query: [("limit", "50")] + filters.filter { !$0.value.isEmpty } + visit.cursor
             )
-            let fields = filters.map { filter -> HTML in
-                """
-                <label for="\(filter.name)">\(filter.name)</label><input id="\(filter.name)" name="\(filter.name)" \
-                value="\(filter.value)" spellcheck="false">
-                """
+            let applications = try await ids
+            let fields = zip(labels, filters).map { label, filter -> HTML in
+                if filter.name == "application", let applications {
+                    return HTML.choice(filter.name, label.1, applications, chosen: filter.value)
+                }
+                // What is on the page is offered; whatever else was ever done can be typed.
+                let seen = Set(found.items.compactMap { $0[filter.name]?.string }).sorted()
+                return """
+                    <label for="\(filter.name)">\(label.1)</label><input id="\(filter.name)" name="\(filter.name)" \
+                    list="\(filter.name)-seen" value="\(filter.value)" spellcheck="false">\
+                    <datalist id="\(filter.name)-seen">\(seen.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
+                    """
             }
             let rows = found.items.map { entry -> [HTML] in
                 [

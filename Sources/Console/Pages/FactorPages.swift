@@ -35,7 +35,7 @@ extension Console {
                     body: .object(shown)
                 )
                 let codes = Self.codes(in: try await visit.call(call).body?.object)
-                return codes.isEmpty ? .redirect(FactorForm.ownPath) : .page(codesPage(codes))
+                return codes.isEmpty ? .done(.enrolled, FactorForm.ownPath) : .page(codesPage(codes))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 // The code of an app can be typed again; a passkey is asked for anew.
                 guard shown["code"] != nil else { return .page(try await factorsPage(visit, refusal)) }
@@ -46,7 +46,7 @@ extension Console {
         action("\(path)/{id}/remove", on: router) { visit, _ in
             do {
                 try await visit.call(.init(.delete, ["operator", "factors", visit.parameter("id")]))
-                return .redirect(FactorForm.ownPath)
+                return .done(.removed, FactorForm.ownPath)
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await factorsPage(visit, refusal))
             }

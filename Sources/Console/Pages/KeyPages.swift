@@ -76,6 +76,7 @@ extension Console {
         let keys = ["applications", visit.parameter("application"), "keys"]
         let (label, tag) = (try form.value("label") ?? "", try form.value("tag"))
         do {
+            let notice: Notice
             switch try form.value("do") {
             case "make":
                 var body: JSONObject = ["label": .string(label)]
@@ -85,10 +86,13 @@ extension Console {
             case "rename":
                 let body: JSONValue = .object(["label": .string(try form.value("to") ?? "")])
                 try await visit.call(.init(.patch, keys + [label], body: body, tag: tag))
-            case "revoke": try await visit.call(.init(.delete, keys + [label], tag: tag))
+                notice = .renamed
+            case "revoke":
+                try await visit.call(.init(.delete, keys + [label], tag: tag))
+                notice = .revoked
             default: throw Failure.noSuchButton
             }
-            return .redirect(consolePath("applications", keys[1], "keys"))
+            return .done(notice, consolePath("applications", keys[1], "keys"))
         } catch let refusal as Refusal where !refusal.asksForFactor {
             return .page(try await keysPage(visit, form, refusal))
         }
@@ -104,7 +108,7 @@ extension HTML {
     static func made(key: JSONObject) -> HTML {
         """
         <div class="made" role="status"><p>The key <strong>\(key["label"]?.string ?? "")</strong> is made. It is shown this \
-        once; afterwards only its hash is stored:</p><p><code>\(key["key"]?.string ?? "")</code></p></div>
+        once; afterwards only its hash is stored:</p><p>\(copied(key["key"]?.string ?? "", "the key"))</p></div>
         """
     }
 }

@@ -1,4 +1,5 @@
 import API
+import FoundationEssentials
 import HTTP
 import Vocabulary
 
@@ -42,6 +43,8 @@ struct LoginCounts {
     private var bars: [Int64: Tally] = [:]
     /// By provider, or by method where there is none.
     private var kinds: [String: Tally] = [:]
+    /// The providers among them.
+    private(set) var providers: Set<String> = []
     private(set) var total = Tally()
     /// The most frequent first.
     let refusals: [Refusals]
@@ -60,6 +63,7 @@ struct LoginCounts {
         for bucket in (counts["buckets"]?.array ?? []).compactMap(\.object) {
             let (logins, outcome) = (bucket["logins"]?.integer ?? 0, bucket["outcome"]?.string)
             bars[bucket["starts"]?.integer ?? 0, default: Tally()].add(logins, outcome)
+            if let provider = bucket["provider"]?.string { providers.insert(provider) }
             let kind = bucket["provider"]?.string ?? bucket["method"]?.string ?? ""
             kinds[kind, default: Tally()].add(logins, outcome)
             total.add(logins, outcome)
@@ -89,7 +93,9 @@ struct LoginCounts {
     var chart: HTML {
         guard total.all > 0 else { return "<p class=\"empty\">Nobody has logged in in this time.</p>" }
         let most = max(1, bars.values.map(\.all).max() ?? 1)
-        let places = max(1, ((bars.keys.max() ?? start) - start) / width + 1)
+        // Up to now, however long ago the last of them was.
+        let now = max(bars.keys.max() ?? start, Int64(Date().timeIntervalSince1970 * 1000))
+        let places = max(1, (now - start) / width + 1)
         // A path for each outcome: an element for each bar would be half of the page.
         var paths = (ok: "", new: "", no: "")
         for (starts, bar) in bars.sorted(by: { $0.key < $1.key }) {
@@ -110,18 +116,32 @@ struct LoginCounts {
             <path class="ok" d="\(paths.ok)"/><path class="new" d="\(paths.new)"/><path class="no" d="\(paths.no)"/>
             """
         return """
-            <figure class="chart"><svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" \
-            aria-label="\(total.updated) logins of people who were known, \(total.created) of new ones, \(total.refused) \
-            refused; at most \(most) in a bar">\(drawn)</svg>
-            <figcaption>Since \(HTML.moment(since)): <span class="key ok"></span> \(total.updated) again \
+            <figure class="chart"><div class="plot"><span class="most">\(most)</span><span class="none">0</span>\
+            <svg viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" aria-label="\(total.updated) logins of people who were known, \(total.created) of new ones, \(total.refused) \
+            refused; at most \(most) in a bar">\(drawn)</svg><div class="times">\(times(until: start + places * width))</div></div>
+            <figcaption>Since \(HTML.moment(since)), \(durationText(width / 1000)) a bar: <span class="key ok"></span> \(total.updated) again \
             <span class="key new"></span> \(total.created) new people <span class="key no"></span> \(total.refused) refused \
             (\(total.refusedShare))</figcaption></figure>
             """
     }
 
+    /// The times below the bars, from the first to the last.
+    private func times(until end: Int64) -> [HTML] {
+        (0...Int64(4)).map { part -> HTML in
+            let milliseconds = start + (end - start) * part / 4
+            let text = Date(timeIntervalSince1970: Double(milliseconds / 1000)).ISO8601Format()
+            // A day where a bar is an hour, the time of the day where it is less.
+            let shown = width >= 3_600_000 ? text.dropFirst(5).prefix(5) : text.dropFirst(11).prefix(5)
+            return "<time datetime=\"\(text)\">\(String(shown))</time>"
+        }
+    }
+
     var byProvider: HTML {
         let rows = kinds.sorted { $0.key < $1.key }.map { kind, count -> [HTML] in
-            ["\(kind)", "\(count.created)", "\(count.updated)", "\(count.refused)", "\(count.refusedShare)"]
+            [
+                "\(methodTitle(kind))", "\(count.created)", "\(count.updated)", "\(count.refused)",
+                "\(count.refusedShare)",
+            ]
         }
         return .table(
             "Logins by provider",
@@ -154,7 +174,7 @@ struct LoginCounts {
             let remedy = LoginRemedy(refused.reason, application: application, provider: refused.provider)
             return [
                 "<a href=\"\(link)\"><code>\(refused.reason)</code></a>\(remedy.html)",
-                "\(refused.provider ?? refused.method)", "\(refused.logins)",
+                "\(methodTitle(refused.provider ?? refused.method))", "\(refused.logins)",
             ]
         }
         return .table("What fails most", ["Why", "By", "Logins"], Array(rows), ifEmpty: "Nothing has failed.")

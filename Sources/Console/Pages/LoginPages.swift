@@ -16,8 +16,15 @@ extension Console {
 
     /// By what the log is narrowed down.
     private static let filters: [(name: String, label: String)] = [
-        (name: "application", label: "Application"), ("provider", "Provider"), ("outcome", "Outcome"),
-        ("reason", "Reason"), ("source", "Source"), ("user", "objectId"),
+        (name: "application", label: "Application"), ("method", "Method"), ("provider", "Provider"),
+        ("outcome", "Outcome"),
+        ("reason", "Why"), ("source", "From where"), ("user", "objectId"),
+    ]
+
+    /// What a filter can be, where that is a list.
+    private static let choices = [
+        "method": ["provider", "password", "passkey", "guest", "server"], "outcome": ["created", "updated", "refused"],
+        "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),
     ]
 
     private static func wanted(_ visit: Visit) -> [(name: String, value: String)] {
@@ -29,17 +36,29 @@ extension Console {
     private func logins(_ visit: Visit) async throws -> Page {
         let wanted = Self.wanted(visit)
         let hours = LoginCounts.span(visit).hours
-        let counted = wanted.filter { $0.name == "application" } + [("hours", hours)]
-        async let counts = visit.part(["logins", "counts"], query: counted)
+        let narrowed = wanted.filter { $0.name == "application" } + [("hours", hours)]
+        async let counts = visit.part(["logins", "counts"], query: narrowed)
+        async let ids = visit.applicationIDs()
         let found = try await visit.list(
             ["logins"],
             query: [Self.shown] + wanted + visit.cursor
         )
+        let counted = try await counts
+        var choices = Self.choices
+        choices["application"] = try await ids
+        choices["provider"] = Set(["facebook", "twitter"] + (counted.object.map { LoginCounts($0).providers } ?? []))
+            .sorted()
         let fields = Self.filters.map { filter -> HTML in
-            """
-            <label for="\(filter.name)">\(filter.label)</label><input id="\(filter.name)" name="\(filter.name)" \
-            value="\(visit.query[filter.name] ?? "")" spellcheck="false" size="12">
-            """
+            let value = visit.query[filter.name] ?? ""
+            guard let options = choices[filter.name], !options.isEmpty else {
+                return """
+                    <label for="\(filter.name)">\(filter.label)</label><input id="\(filter.name)" \
+                    name="\(filter.name)" value="\(value)" spellcheck="false" size="12">
+                    """
+            }
+            return HTML.choice(filter.name, filter.label, options, chosen: value) { option in
+                ["method", "provider"].contains(filter.name) ? methodTitle(option) : option
+            }
         }
         let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : Self.table(found.items)
         var page = Page(
@@ -47,7 +66,7 @@ extension Console {
             section: .logins,
             content: """
                 \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
-                \((try await counts).html { object in
+                \(counted.html { object in
                     let logins = LoginCounts(object)
                     return "\(logins.chart)<div class=\"pair\">\(logins.byProvider)\(logins.failures(wanted))</div>"
                 })
@@ -95,17 +114,18 @@ extension Console {
             let user = login["user"]?.string.map { id -> HTML in
                 "<a href=\"\(consolePath("applications", application, "users", id))\">\(id.prefix(8).description)</a>"
             }
+            let request = login["request"]?.string.map { "<br><small>\($0)</small>" as HTML } ?? ""
             return [
-                .moment(login["happened"]),
+                "\(HTML.moment(login["happened"]))\(request)",
                 "<a href=\"\(consolePath("applications", application))\">\(application)</a>",
-                "\(kind) <small>\(login["credential"]?.string ?? "")</small>",
-                "<span class=\"tag \(outcome)\">\(outcome)</span>", reason(login, application), user ?? "–",
-                from(login), "\(login["milliseconds"]?.integer ?? 0) ms", .value(login["request"]),
+                "\(methodTitle(kind)) <small>\(login["credential"]?.string ?? "")</small>",
+                "<span class=\"tag \(outcome)\">\(outcome)</span> <small>\(login["milliseconds"]?.integer ?? 0) ms</small>",
+                reason(login, application), user ?? "–", from(login),
             ]
         }
         return .table(
             "Logins",
-            ["When", "Application", "By", "Outcome", "Why", "User", "From where", "Took", "Request"],
+            ["When, and the request", "Application", "By", "Outcome", "Why", "User", "From where"],
             rows,
             ifEmpty: "There is none of that kind yet."
         )

@@ -8,7 +8,13 @@ extension Console {
     func mountMappings(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/mappings/{provider}"
         page(path, on: router) { visit in
-            try await mappingPage(visit, .stored(asJSON: visit.query["as"] == "json"))
+            let (place, isJSON) = (ProviderPlace(.mappings, visit), visit.query["as"] == "json")
+            let sides = try await MappingSides(place, visit)
+            // What the stored mapping makes of somebody made up is there before anything is typed.
+            let preview = try await visit.part(
+                .init(.post, place.call + ["preview"], body: .object(["profile": sides.sample]))
+            )
+            return try await mappingPage(visit, MappingDraft(isJSON: isJSON, preview: preview.object), sides)
         }
         action(path, on: router) { visit, form in try await changeMapping(visit, form) }
         page(RouterPath("\(path)/revisions/{revision}"), on: router) { visit in try await revisionPage(visit) }
@@ -18,7 +24,7 @@ extension Console {
             let tag = try form.value("tag")
             let body: JSONValue = .object(["revision": .integer(revision)])
             try await visit.call(.init(.post, place.call + ["rollback"], body: body, tag: tag))
-            return .redirect(place.path)
+            return .done(.rolledBack, place.path)
         }
     }
 
@@ -35,8 +41,6 @@ extension Console {
         var tag: String?
         var preview: JSONObject?
         var refusal: Refusal?
-
-        static func stored(asJSON isJSON: Bool) -> MappingDraft { MappingDraft(isJSON: isJSON) }
     }
 
     /// What the provider offers, what the application declares, and what is stored between them.
@@ -78,11 +82,10 @@ extension Console {
     private func mappingPage(
         _ visit: Visit,
         _ draft: MappingDraft,
-        _ sides: MappingSides? = nil
+        _ sides: MappingSides
     ) async throws -> Page {
         let place = ProviderPlace(.mappings, visit)
         async let revisionList = visit.list(place.call + ["revisions"], query: [("limit", "20")])
-        let sides = if let sides { sides } else { try await MappingSides(place, visit) }
         let isOutdated = draft.tag != nil && draft.tag != sides.tag
         let entries = draft.entries?.array?.compactMap(\.object) ?? sides.entries
         let rows = MappingRows(
@@ -108,7 +111,7 @@ extension Console {
         )
         let revisions = try await revisionList.items
         let page = Page(
-            title: "Mapping of \(place.provider)",
+            title: "Mapping of \(methodTitle(place.provider))",
             section: .applications,
             trail: Self.trail(of: place.application),
             content: """
@@ -215,7 +218,7 @@ extension Console {
                 draft.entries = entries
                 if try form.value("do") == "save" {
                     try await visit.call(.init(.put, place.call, body: entries, tag: draft.tag))
-                    return .redirect(draft.isJSON ? place.path + "?as=json" : place.path)
+                    return .done(.saved, draft.isJSON ? place.path + "?as=json" : place.path)
                 }
                 var request: JSONObject = ["mapping": entries]
                 if let token = try form.value("accessToken"), !token.isEmpty {
@@ -224,8 +227,7 @@ extension Console {
                     request.append("profile", try Self.parsed(draft.profile ?? "", "person"))
                 }
                 if !draft.user.isEmpty { request.append("user", .string(draft.user)) }
-                let answer = try await visit.call(.init(.post, place.call + ["preview"], body: .object(request)))
-                draft.preview = answer.body?.object
+                (draft.preview, draft.refusal) = try await Self.preview(request, place, visit)
             } catch let failure as Failure {
                 throw Refusal(failure)
             }
@@ -233,6 +235,28 @@ extension Console {
             draft.refusal = refusal
         }
         return .page(try await mappingPage(visit, draft, sides))
+    }
+
+    /// What a mapping would write; where single entries of it are wrong, what the others would, and what is wrong.
+    private static func preview(
+        _ request: JSONObject,
+        _ place: ProviderPlace,
+        _ visit: Visit
+    ) async throws -> (JSONObject?, Refusal?) {
+        func asked(_ request: JSONObject) async throws -> JSONObject? {
+            try await visit.call(.init(.post, place.call + ["preview"], body: .object(request))).body?.object
+        }
+        do {
+            return (try await asked(request), nil)
+        } catch let refusal as Refusal where !refusal.asksForFactor {
+            let wrong = Set(refusal.problems.compactMap(\.entry))
+            guard !wrong.isEmpty, refusal.problems.allSatisfy({ $0.entry != nil }),
+                let entries = request["mapping"]?.array
+            else { throw refusal }
+            let others = entries.enumerated().filter { !wrong.contains($0.offset) }.map(\.element)
+            let rest = JSONObject(request.members.filter { $0.key != "mapping" } + [.init("mapping", .array(others))])
+            return (try? await asked(rest), refusal)
+        }
     }
 
     /// What the login would be answered; with a table of what each entry would write, and why.
@@ -291,7 +315,7 @@ extension Console {
         return Page(
             title: "Revision \(number)",
             section: .applications,
-            trail: Self.trail(of: place.application) + [("Mapping of \(place.provider)", place.path)],
+            trail: Self.trail(of: place.application) + [("Mapping of \(methodTitle(place.provider))", place.path)],
             content: """
                 <p>Made \(HTML.moment(revision?["created"])) by \(HTML.value(revision?["author"])).\
                 \(" It is the active one.", if: isActive)</p>

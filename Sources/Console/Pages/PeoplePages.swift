@@ -57,7 +57,8 @@ extension Console {
             let box: HTML = "<input type=\"checkbox\" name=\"user\" value=\"\(id)\" aria-label=\"Choose \(name)\">"
             let cells: [HTML] = [
                 "<a href=\"\(consolePath("applications", application, "users", id))\"><bdi>\(name)</bdi></a>",
-                .value(user["email"]), .value(user["socialAccount"]), Self.status(user["userStatus"]?.string),
+                .value(user["email"]), "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")",
+                Self.status(user["userStatus"]?.string),
                 .moment(user["created"]), .moment(user["lastLogin"]),
             ]
             return (mayChange ? [box] : []) + cells
@@ -65,12 +66,9 @@ extension Console {
         let columns = ["Name", "E-mail address", "By", "Status", "Made", "Last login"]
         let search: [(name: String, value: String)] = [("by", value.isEmpty ? "" : by), ("q", value)] + narrowed
         let selects = filters.map { name, title, values -> HTML in
-            let options = values.map { value -> HTML in
-                "<option\(" selected", if: value == visit.query[name])>\(value)</option>"
+            HTML.choice(name, title, values, chosen: visit.query[name] ?? "") { value in
+                name == "provider" ? methodTitle(value) : value
             }
-            return """
-                <label for="\(name)">\(title)</label><select id="\(name)" name="\(name)"><option value="">any</option>\(options)</select>
-                """
         }
         let list: HTML = """
             \(HTML.table("People", (mayChange ? ["Choose"] : []) + columns, rows, ifEmpty: """

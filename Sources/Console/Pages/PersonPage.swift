@@ -12,15 +12,12 @@ extension Console {
         action(person, on: router) { visit, form in
             let place = PersonPlace(visit)
             do {
-                guard let call = try call(form, place) else { throw Failure.noSuchButton }
+                guard let (call, notice) = try call(form, place) else { throw Failure.noSuchButton }
                 try await visit.call(call)
+                let people = consolePath("applications", place.application, "users")
+                return .done(notice, notice == .erased ? people : place.path)
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await personPage(visit, refusal))
-            }
-            switch try form.value("do") {
-            case "erase": return .redirect(consolePath("applications", place.application, "users"))
-            case "mail": return .redirect(HTML.link(place.path, [("done", "mail")]))
-            default: return .redirect(place.path)
             }
         }
         router.get(RouterPath("\(person)/export")) { request, context in
@@ -31,26 +28,27 @@ extension Console {
         }
     }
 
-    /// The call that a button of the page stands for; nil when there is no such button.
-    private func call(_ form: FormFields, _ place: PersonPlace) throws -> AdministrationCalls.Call? {
+    /// The call that a button of the page stands for, and what it does; nil when there is no such button.
+    private func call(_ form: FormFields, _ place: PersonPlace) throws -> (AdministrationCalls.Call, Notice)? {
         let tag = try form.value("tag")
         let what = try form.value("what") ?? ""
         switch try form.value("do") {
-        case "disable": return place.change(to: "DISABLED", tag: tag)
-        case "enable": return place.change(to: "ENABLED", tag: tag)
-        case "signOut": return .init(.delete, place.call + ["sessions"], tag: tag)
-        case "endSession": return .init(.delete, place.call + ["sessions", what], tag: tag)
-        case "refresh": return .init(.post, place.call + ["refresh"])
-        case "mail": return .init(.post, place.call + ["mails"], body: .object(["mail": .string(what)]))
-        case "giveRole": return .init(.put, place.call + ["roles", what])
-        case "takeRole": return .init(.delete, place.call + ["roles", what])
-        case "removeFactor": return .init(.delete, place.call + ["factors", what], tag: tag)
+        case "disable": return (place.change(to: "DISABLED", tag: tag), .disabled)
+        case "enable": return (place.change(to: "ENABLED", tag: tag), .enabled)
+        case "signOut": return (.init(.delete, place.call + ["sessions"], tag: tag), .signedOut)
+        case "endSession": return (.init(.delete, place.call + ["sessions", what], tag: tag), .ended)
+        case "refresh": return (.init(.post, place.call + ["refresh"]), .refreshed)
+        case "mail":
+            return (.init(.post, place.call + ["mails"], body: .object(["mail": .string(what)])), .mailed)
+        case "giveRole": return (.init(.put, place.call + ["roles", what]), .roleGiven)
+        case "takeRole": return (.init(.delete, place.call + ["roles", what]), .roleTaken)
+        case "removeFactor": return (.init(.delete, place.call + ["factors", what], tag: tag), .removed)
         case "unlink":
             let identity = try ["provider", "appId", "subject"].map { try form.value($0) ?? "" }
-            return .init(.delete, place.call + ["identities"] + identity, tag: tag)
+            return (.init(.delete, place.call + ["identities"] + identity, tag: tag), .unlinked)
         case "erase":
             let confirmation = try form.value("confirm") ?? ""
-            return .init(.delete, place.call, query: [("confirm", confirmation)], tag: tag)
+            return (.init(.delete, place.call, query: [("confirm", confirmation)], tag: tag), .erased)
         default: return nil
         }
     }
@@ -70,13 +68,12 @@ extension Console {
         let view = PersonView(place: place, person: person ?? JSONObject(), tag: stored.tag ?? "", visit: visit)
         let known = try await application.object?["settings"]?.object?["roles"]?.array?.compactMap(\.string) ?? []
         let edit: HTML = " <a class=\"button\" href=\"\(place.path)/properties\">Edit</a>"
-        let mail: HTML = "<p class=\"good\" role=\"status\">A mail is on its way.</p>"
         let page = Page(
             title: user["name"]?.string ?? user["email"]?.string ?? place.id,
             section: .applications,
             trail: place.trail,
             content: """
-                \(refusal?.alert ?? "")\(mail, if: refusal == nil && visit.query["done"] == "mail")
+                \(refusal?.alert ?? "")
                 <p>\(Self.status(user["userStatus"]?.string))</p>
                 \(view.actions)
                 <h2>Properties</h2>\(HTML.facts(properties))\("<p>\(edit)</p>", if: visit.role >= .editor)
@@ -184,7 +181,8 @@ private struct PersonView {
             let scopes = (identity["grantedScopes"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
             let key = ["provider", "appId", "subject"].map { ($0, identity[$0]?.string ?? "") }
             return [
-                .value(identity["provider"]), .value(identity["subject"]), .value(identity["appId"]), "\(scopes)",
+                "\(methodTitle(identity["provider"]?.string ?? ""))", .value(identity["subject"]),
+                .value(identity["appId"]), "\(scopes)",
                 .value(identity["tokenKept"]), .moment(identity["tokenExpires"]), .moment(identity["lastUsed"]),
                 .moment(identity["revoked"]),
                 visit.role >= .owner ? graveButton("unlink", key, "Unlink for good", "Unlink") : "–",

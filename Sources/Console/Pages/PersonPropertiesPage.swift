@@ -19,7 +19,7 @@ extension Console {
                 do {
                     let call = PersonPlace(visit).call + ["properties"]
                     try await visit.call(.init(.patch, call, body: .object(draft.patch), tag: draft.tag))
-                    return .redirect(PersonPlace(visit).path)
+                    return .done(.saved, PersonPlace(visit).path)
                 } catch let error as Refusal where !error.asksForFactor {
                     refusal = error
                 }

@@ -72,7 +72,7 @@ extension Console {
             let members = try Self.form(try await visit.schema()).patch(form).members
             let body = JSONObject([.init("name", .string(try form.value("name") ?? ""))] + members)
             try await visit.call(.init(.post, properties, body: .object(body), tag: try form.value("tag")))
-            return .redirect(consolePath("applications", properties[1], "properties"))
+            return .done(.declared, consolePath("applications", properties[1], "properties"))
         } catch let refusal as Refusal where !refusal.asksForFactor {
             return .page(try await propertiesPage(visit, form, refusal))
         }
@@ -139,7 +139,7 @@ extension Console {
             if try form.value("do") == "drop" {
                 let query = [(name: "confirm", value: try form.value("confirm") ?? "")]
                 try await visit.call(.init(.delete, call, query: query, tag: tag))
-                return .redirect(consolePath("applications", id, "properties"))
+                return .done(.dropped, consolePath("applications", id, "properties"))
             }
             var patch = try Self.form(try await visit.schema()).patch(form)
             let wanted = try form.value("name") ?? name
@@ -147,7 +147,7 @@ extension Console {
             if !patch.members.isEmpty {
                 try await visit.call(.init(.patch, call, body: .object(patch), tag: tag))
             }
-            return .redirect(consolePath("applications", id, "properties", wanted))
+            return .done(.saved, consolePath("applications", id, "properties", wanted))
         } catch let refusal as Refusal where !refusal.asksForFactor {
             return .page(try await propertyPage(visit, form, refusal))
         }

@@ -9,6 +9,16 @@ import Vocabulary
 extension Console {
     func mountService(on router: Router<ManagementContext>) {
         page("/console/service", on: router) { visit in try await service(visit) }
+        action("/console/service/mails", on: router) { visit, form in
+            var test: JSONObject = ["to": .string(try form.value("to") ?? "")]
+            if let locale = try form.value("locale"), !locale.isEmpty { test.append("locale", .string(locale)) }
+            do {
+                let sent = try await visit.call(.init(.post, ["mails"], body: .object(test))).body?.object
+                return .page(try await service(visit, form, sent: sent))
+            } catch let refusal as Refusal where !refusal.asksForFactor {
+                return .page(try await service(visit, form, refusal))
+            }
+        }
         page("/console/service/mails/{template}/{language}", on: router) { visit in
             let place = MailPlace(visit)
             let mail = try await visit.read(place.call, query: place.query).object
@@ -58,22 +68,60 @@ extension Console {
         var query: [(name: String, value: String)] { [("language", language)] }
     }
 
-    private func service(_ visit: Visit) async throws -> Page {
+    private func service(
+        _ visit: Visit,
+        _ typed: FormFields? = nil,
+        _ refusal: Refusal? = nil,
+        sent: JSONObject? = nil
+    ) async throws -> Page {
         async let secrets = visit.part(["secrets"])
         async let keys = visit.part(["token-keys"])
         async let mails = visit.part(["mails"])
         async let background = visit.part(["background"], query: [("limit", "50")] + visit.cursor)
-        return try await Page(
+        let test = try Self.test(visit, typed)
+        let page = try await Page(
             title: "Service",
             section: .service,
             content: """
+                \(refusal?.alert ?? "")\(sent.map(Self.outcome) ?? "")
                 <h2>Work in the background</h2>\(background.html(Self.background))
                 <h2>Secrets by master key</h2>\(secrets.html(Self.secrets))
                 <h2>Keys of signed tokens</h2>\(keys.html(Self.tokenKeys))
-                <h2>Mails</h2>\(mails.html(Self.mails))
+                <h2>Mails</h2>\(mails.html { mails in
+                    let sends = mails["sends"]?.bool ?? false
+                    return "\(Self.mails(mails))\(test, if: sends && visit.role >= .owner)"
+                })
                 """,
             command: "federation secrets status; federation token-key list",
             call: "GET /admin/v1/secrets"
+        )
+        return page.answering(refusal)
+    }
+
+    /// What became of a mail that is a test.
+    private static func outcome(_ sent: JSONObject) -> HTML {
+        let answer = sent["answer"]?.string.map { " It says: \($0)" as HTML } ?? ""
+        guard sent["outcome"]?.string == "accepted" else {
+            return """
+                <div class="alert" role="alert"><p>The test did not go out: \(HTML.value(sent["problem"])).\(answer)</p></div>
+                """
+        }
+        return """
+            <p class="notice" role="status">The mail server has taken the test.\(answer) Look into the mailbox, and into its \
+            spam.</p>
+            """
+    }
+
+    /// A form for a mail that shows whether mails arrive.
+    private static func test(_ visit: Visit, _ typed: FormFields?) throws -> HTML {
+        visit.form(
+            to: "/console/service/mails",
+            class: "search",
+            """
+            <label for="to">Send a test to</label><input id="to" name="to" type="email" required \
+            value="\(try typed?.value("to") ?? "")"><label for="locale">in</label><input id="locale" name="locale" size="6" \
+            placeholder="de" value="\(try typed?.value("locale") ?? "")"><button>Send it</button>
+            """
         )
     }
 
@@ -149,7 +197,7 @@ extension Console {
             "Keys of signed tokens",
             ["Key", "Application", "State", "Published", "Made", "Retired"],
             rows,
-            ifEmpty: "No application gives out signed tokens."
+            ifEmpty: "There is no key yet: the first is made for the first token that an application gives out."
         )
     }
 

@@ -18,7 +18,7 @@ extension Console {
                 let patch = try subject.form(schema).patch(form)
                 let body: JSONValue = .object(["settings": .object(patch)])
                 try await visit.call(.init(.patch, ["applications", id], body: body, tag: try form.value("tag")))
-                return .redirect(HTML.link(consolePath("applications", id, "settings"), [("subject", subject.id)]))
+                return .done(.saved, HTML.link(consolePath("applications", id, "settings"), [("subject", subject.id)]))
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await settingsPage(visit, form, refusal))
             }
@@ -162,7 +162,9 @@ extension Console {
         let kind: String
         let form: SchemaForm
         /// The members of an app: its id first, then secrets and others.
-        let appFields: [(name: String, isSecret: Bool)]
+        let appFields: [(name: String, title: String, isSecret: Bool)]
+        /// What is entered at the provider.
+        let addresses: ProviderAddresses
 
         init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
             async let asked = visit.schema()
@@ -176,8 +178,8 @@ extension Console {
             }
             let schema = try await asked
             stored = found?.body?.object
-            let ofApplication = try await application.tag
-            tag = found?.tag ?? ofApplication ?? ""
+            let ofApplication = try await application
+            tag = found?.tag ?? ofApplication.tag ?? ""
             kind = stored?["kind"]?.string ?? chosen ?? place.provider
             let node = ["properties", "providers", "properties", kind]
             let members = SchemaForm.members(of: schema, at: node)
@@ -187,7 +189,17 @@ extension Console {
             form = SchemaForm(schema, at: node, members: members.filter { $0 != "kind" && $0 != "apps" })
             let app = (node + ["properties", "apps", "items", "properties"])
                 .reduce(schema as JSONObject?) { $0?[$1]?.object }
-            appFields = (app?.members ?? []).map { ($0.key, $0.value.object?["$ref"]?.string == "#/$defs/secret") }
+            appFields = (app?.members ?? []).map { member in
+                let field = member.value.object
+                return (member.key, field?["title"]?.string ?? member.key, field?["$ref"]?.string == "#/$defs/secret")
+            }
+            addresses = ProviderAddresses(
+                provider: place.provider,
+                kind: kind,
+                key: nil,
+                of: ofApplication.body?.object,
+                at: visit.console.publicURL
+            )
         }
 
         private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
@@ -237,7 +249,7 @@ extension Console {
                     let changed = HTML.moment(app[field.name]?.object?["changed"])
                     let hint: HTML = "<small>set \(changed); empty, it stays</small>"
                     return """
-                        <label>\(field.name) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
+                        <label>\(field.title) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
                         \(hint, if: field.isSecret && !known.isEmpty)</label>
                         """
                 }
@@ -277,19 +289,24 @@ extension Console {
         )
         let checking = visit.form(
             to: place.path + "/check",
-            "<button>Ask \(place.provider) whether all is well</button>"
+            "<button>Ask \(methodTitle(place.provider)) whether all is well</button>"
         )
         let mapping = consolePath("applications", place.application, "mappings", place.provider)
+        // What was just saved is tried at once.
+        let isSaved = typed == nil && visit.query[Notice.field] == Notice.saved.rawValue && visit.role >= .editor
+        let asked = isSaved ? try await visit.check(place) : nil
+        let verdict = check.map(Self.verdict) ?? asked?.html(Self.verdict) ?? ""
         let page = Page(
-            title: place.provider,
+            title: methodTitle(place.provider),
             section: .applications,
             trail: Self.trail(of: place.application),
             content: """
                 \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\(refusal.map(Self.alert) ?? "")
-                \(check.map(Self.verdict) ?? "")
+                \(verdict)
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
                 \(checking, if: stored != nil && visit.role >= .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
+                <h2 id="addresses">Addresses to enter at the provider</h2>\(settings.addresses.html)
                 """,
             command: "federation provider check \(place.application) --provider \(place.provider)",
             call: "PATCH /admin/v1/applications/\(place.application)/providers/\(place.provider)"
@@ -308,7 +325,7 @@ extension Console {
             }
             let method: HTTPRequest.Method = settings.stored == nil ? .put : .patch
             try await visit.call(.init(method, place.call, body: .object(patch), tag: try form.value("tag")))
-            return .redirect(place.path)
+            return .done(.saved, place.path)
         } catch let refusal as Refusal where !refusal.asksForFactor {
             return .page(try await providerPage(visit, form, refusal))
         }
@@ -333,6 +350,11 @@ extension Console {
 }
 
 extension Visit {
+    /// Asks a provider about the application's apps, no longer than a page waits for a part.
+    func check(_ place: ProviderPlace) async throws -> Part {
+        try await part(.init(.post, place.call + ["check"]))
+    }
+
     /// The JSON Schema of application documents.
     func schema() async throws -> JSONObject { try await read(["application.schema.json"]).object ?? JSONObject() }
 }
@@ -348,10 +370,10 @@ struct ProviderPlace {
     let application: String
     let provider: String
 
-    init(_ part: Part, _ visit: Visit) {
+    init(_ part: Part, _ visit: Visit, provider: String? = nil) {
         self.part = part
         application = visit.parameter("application")
-        provider = visit.parameter("provider")
+        self.provider = provider ?? visit.parameter("provider")
     }
 
     var path: String { consolePath("applications", application, part.rawValue, provider) }

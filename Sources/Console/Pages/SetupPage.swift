@@ -27,10 +27,34 @@ extension Console {
         var refusal: Refusal?
         /// The key that was made, which is shown once.
         var key: JSONObject?
-        /// What the provider says of its apps.
-        var check: JSONObject?
         /// What a login would write.
         var preview: JSONObject?
+    }
+
+    /// How far a step has come.
+    private enum StepState {
+        /// It is to be done.
+        case open
+        /// It is done, and good as far as anybody knows.
+        case done
+        /// It is done, and whether it is good was not found out.
+        case unchecked
+        /// It is done, and the provider says that it is not good.
+        case failed
+        /// There is nothing that the service could see.
+        case told
+
+        /// Whether somebody has to go on here.
+        var isNext: Bool { self == .open || self == .failed }
+
+        var tag: HTML {
+            switch self {
+            case .open, .told: ""
+            case .done: "<span class=\"tag done\">done</span>"
+            case .unchecked: "<span class=\"tag\">not checked</span>"
+            case .failed: "<span class=\"tag refused\">not well</span>"
+            }
+        }
     }
 
     /// What most applications want of a profile: the field, the property and its type.
@@ -52,13 +76,10 @@ extension Console {
                 "appSecret": .string(try form.value("appSecret") ?? ""),
             ]
             let body: JSONValue = .object(["apps": .array([.object(app)])])
+            // The page asks the provider whenever it is shown.
             try await visit.call(
                 .init(.put, application + ["providers", Self.provider], body: body, tag: tag)
             )
-            fallthrough
-        case "check":
-            let check = application + ["providers", Self.provider, "check"]
-            outcome.check = try await visit.call(.init(.post, check)).body?.object
         case "mapping":
             let declared = try await visit.list(application + ["properties"]).items.compactMap { $0["name"]?.string }
             let wanted = try Self.usual.filter { try form.value("use-\($0.1)") != nil }
@@ -96,6 +117,14 @@ extension Console {
         let apps = document?["providers"]?.object?[Self.provider]?.object?["apps"]?.array?.compactMap(\.object) ?? []
         let mapping = document?["mapping"]?.object?[Self.provider]
         let entries = mapping?.array?.count ?? mapping?.object?.members.count ?? 0
+        let verdict = try await self.verdict(on: apps, visit)
+        let addresses = ProviderAddresses(
+            provider: Self.provider,
+            kind: Self.provider,
+            key: outcome?.key?["key"]?.string,
+            of: document,
+            at: publicURL
+        )
         let path = consolePath("applications", id, "setup")
         let steps = SetupSteps(path: path, application: id, tag: stored.tag ?? "", visit: visit)
         /// What was typed into a step that was refused.
@@ -105,28 +134,33 @@ extension Console {
         let chosen = try Self.usual.map(\.1).filter { property in
             try outcome?.step != "mapping" || typed("mapping", "use-\(property)") != nil
         }
-        let parts: [(name: String, title: String, isDone: Bool, content: HTML)] = [
+        let parts: [(name: String, title: String, state: StepState, content: HTML)] = [
             (
-                "provider", "The app at Facebook", !apps.isEmpty,
-                steps.provider(apps, try typed("provider", "appId") ?? "", outcome?.check)
+                "provider", "The app at Facebook", Self.state(of: apps, verdict),
+                steps.provider(apps, try typed("provider", "appId") ?? "", verdict)
             ),
-            ("mapping", "What is kept of people", entries > 0, steps.mapping(entries, Self.usual, chosen)),
             (
-                "key", "A key for your clients", !keys.isEmpty,
+                "mapping", "What is kept of people", entries > 0 ? .done : .open,
+                steps.mapping(entries, Self.usual, chosen)
+            ),
+            (
+                "key", "A key for your clients", keys.isEmpty ? .open : .done,
                 steps.key(keys, try typed("key", "label") ?? "app", made: outcome?.key)
             ),
-            ("try", "A try", hasLogins, steps.attempt(outcome?.preview)),
-            ("call", "The first login", hasLogins, steps.call(outcome?.key?["key"]?.string, at: publicURL, hasLogins)),
+            ("addresses", "Addresses to enter at Facebook", .told, addresses.html),
+            ("try", "A try", hasLogins ? .done : .open, steps.attempt(outcome?.preview)),
+            (
+                "call", "The first login", hasLogins ? .done : .open,
+                steps.call(outcome?.key?["key"]?.string, at: publicURL, hasLogins)
+            ),
         ]
-        let next = parts.first { !$0.isDone }?.name
+        let next = parts.first(where: \.state.isNext)?.name
         let items = parts.map { part -> HTML in
-            // A check belongs to the step whose app it asks about.
-            let isHere = outcome?.step == part.name || outcome?.step == "check" && part.name == "provider"
-            return """
-                <li id="step-\(part.name)"\(" aria-current=\"step\"", if: part.name == next)>
-                <h2>\(part.title) \("<span class=\"tag done\">done</span>", if: part.isDone)</h2>
-                \((isHere ? outcome?.refusal?.alert : nil) ?? "")\(part.content)</li>
-                """
+            """
+            <li id="step-\(part.name)"\(" aria-current=\"step\"", if: part.name == next)>
+            <h2>\(part.title) \(part.state.tag)</h2>
+            \((outcome?.step == part.name ? outcome?.refusal?.alert : nil) ?? "")\(part.content)</li>
+            """
         }
         let page = Page(
             title: "Setting up \(document?["name"]?.string ?? id)",
@@ -137,6 +171,20 @@ extension Console {
             call: "PUT /admin/v1/applications/\(id)/document"
         )
         return page.answering(outcome?.refusal)
+    }
+}
+
+extension Console {
+    /// What the provider says of the apps now; nil where nobody is asked.
+    private func verdict(on apps: [JSONObject], _ visit: Visit) async throws -> Part? {
+        guard !apps.isEmpty, visit.role >= .editor else { return nil }
+        return try await visit.check(ProviderPlace(.providers, visit, provider: Self.provider))
+    }
+
+    private static func state(of apps: [JSONObject], _ verdict: Part?) -> StepState {
+        guard !apps.isEmpty else { return .open }
+        guard let said = verdict?.object?["apps"]?.array else { return .unchecked }
+        return said.allSatisfy { $0.object?["ok"]?.bool == true } ? .done : .failed
     }
 }
 
@@ -151,7 +199,7 @@ private struct SetupSteps {
         visit.form(to: path, "\(HTML.hidden("tag", tag))\(content)")
     }
 
-    func provider(_ apps: [JSONObject], _ typed: String, _ check: JSONObject?) -> HTML {
+    func provider(_ apps: [JSONObject], _ typed: String, _ verdict: Part?) -> HTML {
         guard !apps.isEmpty else {
             let form = self.form(
                 """
@@ -166,20 +214,18 @@ private struct SetupSteps {
             )
             return visit.role >= .owner ? form : "<p>An owner sets this up.</p>"
         }
-        let asking = self.form(
-            "<p class=\"actions\"><button name=\"do\" value=\"check\">Ask Facebook whether all is well</button></p>"
-        )
         return """
             <p>Apps: \(apps.map { "<code>\($0["appId"]?.string ?? "")</code> " as HTML })\
             <a href="\(consolePath("applications", application, "providers", "facebook"))">Change them</a></p>
-            \(check.map(Console.verdict) ?? "")\(asking, if: visit.role >= .editor)
+            \(verdict?.html(Console.verdict) ?? "")
             """
     }
 
     func mapping(_ entries: Int, _ usual: [(String, String, String)], _ chosen: [String]) -> HTML {
         let editor = consolePath("applications", application, "mappings", "facebook")
         guard entries == 0 else {
-            return "<p>\(entries) fields are mapped. <a href=\"\(editor)\">Edit the mapping</a></p>"
+            return
+                "<p>\(entries == 1 ? "1 field is" : "\(entries) fields are") mapped. <a href=\"\(editor)\">Edit the mapping</a></p>"
         }
         let choices = usual.map { field, property, type -> HTML in
             """
@@ -233,8 +279,8 @@ private struct SetupSteps {
 
     /// How clients call it.
     func call(_ key: String?, at publicURL: String?, _ hasLogins: Bool) -> HTML {
-        let server = publicURL ?? "https://YOUR-HOST"
-        let known = key ?? "KEY"
+        let server = publicURL ?? ProviderAddresses.unknownHost
+        let known = key ?? ProviderAddresses.unknownKey
         let base = "\(server)/\(application)/\(known)"
         let snippets: [(String, String)] = [
             (
@@ -287,13 +333,12 @@ private struct SetupSteps {
             ),
         ]
         let shown = snippets.map { title, code -> HTML in
-            "<details\(" open", if: title == "curl")><summary>\(title)</summary><pre>\(code)</pre></details>"
+            "<details\(" open", if: title == "curl")><summary>\(title)</summary><pre>\(code)</pre>\(HTML.copyButton(title))</details>"
         }
         return """
             <p>\(hasLogins ? "People have logged in." : "Nobody has logged in yet; as soon as somebody has, it is in the log.") \
             <a href="\(HTML.link("/console/logins", [("application", application)]))">The log of logins</a></p>
-            \("<p class=\"fine\">KEY stands for a key of the application, which is shown only where it is made.</p>", if: key == nil)
-            \("<p class=\"fine\">YOUR-HOST stands for the service: FEDERATION_PUBLIC_URL is not set.</p>", if: publicURL == nil)
+            \(ProviderAddresses.placeholders(key: key, publicURL: publicURL))
             \(shown)
             """
     }

@@ -10,8 +10,15 @@ extension AccountText {
         case .accountOf(nil, let since): "It is an account without an address, made on \(since)."
         case .open: "Open my account"
         case .password: "Password"
-        case .forgotten(let application):
-            "If you have forgotten your password, have \(application) send you a mail by which you set another."
+        case .forgotPassword: "Forgot your password?"
+        case .askForLink(let application):
+            "\(application) sends you a mail with a link. It leads to a page on which you choose another password."
+        case .sendLink: "Send the mail"
+        case .linkIsSent(let application):
+            """
+            If there is an account at \(application) with this login and a password, a mail with a link is on its way to \
+            its address. Look into your spam, too.
+            """
         case .signInWith(let provider): "Log in with \(provider)"
         case .orSignInWith: "Or in another way"
         case .signOut: "Log out"
@@ -39,7 +46,8 @@ extension AccountText {
         case .loginMethods: "How you log in"
         case .passwordMethod(let login): "Password, as \(login)"
         case .passkeyMethod: "Passkey"
-        case .identityMethod(let provider, let subject): "\(provider), number \(subject) there"
+        case .identityMethod(let provider, nil): "\(provider) account"
+        case .identityMethod(let provider, let subject?): "\(provider) account \(subject)"
         case .lastUsed(let moment): "Last used \(moment)"
         case .neverUsed: "Not used yet"
         case .isRevoked(let provider): "\(provider) says that you have withdrawn it there."
@@ -60,8 +68,8 @@ extension AccountText {
         case .openedByPasskey: "By a passkey"
         case .openedBy(let provider): "By \(provider)"
         case .begun(let moment): "Since \(moment)"
-        case .end: "End"
-        case .endOthers: "End all others"
+        case .end: "Log out"
+        case .endOthers: "Log out everywhere else"
         case .data: "Your data"
         case .downloadData: "Download your data"
 

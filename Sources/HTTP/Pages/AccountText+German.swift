@@ -13,10 +13,17 @@ extension AccountText {
         case .accountOf(nil, let since): "Es ist ein Konto ohne Adresse, angelegt am \(since)."
         case .open: "Mein Konto öffnen"
         case .password: "Passwort"
-        case .forgotten(let application):
+        case .forgotPassword: "Passwort vergessen?"
+        case .askForLink(let application):
             """
-            Wenn Sie Ihr Passwort vergessen haben, lassen Sie sich von \(application) eine Mail schicken, mit der Sie \
-            ein anderes setzen.
+            \(application) schickt Ihnen eine Mail mit einem Link. Er führt zu einer Seite, auf der Sie ein anderes \
+            Passwort wählen.
+            """
+        case .sendLink: "Mail schicken"
+        case .linkIsSent(let application):
+            """
+            Falls es bei \(application) ein Konto mit diesem Anmeldenamen und einem Passwort gibt, ist eine Mail mit \
+            einem Link an dessen Adresse unterwegs. Sehen Sie auch im Spam nach.
             """
         case .signInWith(let provider): "Mit \(provider) anmelden"
         case .orSignInWith: "Oder auf anderem Weg"
@@ -49,7 +56,8 @@ extension AccountText {
         case .loginMethods: "Wie Sie sich anmelden"
         case .passwordMethod(let login): "Passwort, als \(login)"
         case .passkeyMethod: "Passkey"
-        case .identityMethod(let provider, let subject): "\(provider), dort Nummer \(subject)"
+        case .identityMethod(let provider, nil): "Konto bei \(provider)"
+        case .identityMethod(let provider, let subject?): "Konto \(subject) bei \(provider)"
         case .lastUsed(let moment): "Zuletzt verwendet am \(moment)"
         case .neverUsed: "Noch nicht verwendet"
         case .isRevoked(let provider): "\(provider) sagt, dass Sie es dort zurückgezogen haben."
@@ -71,8 +79,8 @@ extension AccountText {
         case .openedByPasskey: "Mit einem Passkey"
         case .openedBy(let provider): "Mit \(provider)"
         case .begun(let moment): "Seit dem \(moment)"
-        case .end: "Beenden"
-        case .endOthers: "Alle anderen beenden"
+        case .end: "Abmelden"
+        case .endOthers: "Überall sonst abmelden"
         case .data: "Ihre Daten"
         case .downloadData: "Ihre Daten herunterladen"
 

@@ -11,7 +11,10 @@ package enum AccountText: Sendable {
     case accountOf(address: String?, since: HTML)
     case open
     case password
-    case forgotten(application: String)
+    case forgotPassword
+    case askForLink(application: String)
+    case sendLink
+    case linkIsSent(application: String)
     case signInWith(provider: String)
     case orSignInWith
     case signOut
@@ -35,7 +38,8 @@ package enum AccountText: Sendable {
     case loginMethods
     case passwordMethod(login: String)
     case passkeyMethod
-    case identityMethod(provider: String, subject: String)
+    /// With the id of the account there, where there is more than one at that provider.
+    case identityMethod(provider: String, subject: String?)
     case lastUsed(HTML)
     case neverUsed
     case isRevoked(provider: String)

@@ -80,4 +80,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
 
 extension Sequence where Element == HTML {
     package func joined() -> HTML { HTML(markup: map(\.text).joined()) }
+
+    /// The same with something between each and the next.
+    package func joined(by separator: HTML) -> HTML { HTML(markup: map(\.text).joined(separator: separator.text)) }
 }

@@ -99,13 +99,17 @@ enum PageStyle {
         .rows p { margin: 0; }
         .rows p + p { color: var(--quiet); font-size: .9375rem; }
         .rows form { margin-top: .5rem; }
+        .split { display: flex; gap: .75rem; align-items: flex-start; justify-content: space-between; }
+        .split > div { min-width: 0; overflow-wrap: anywhere; }
+        .split form { flex: none; margin: 0; }
+        button.small { width: auto; padding: .25rem .75rem; font-size: .9375rem; }
         [role="status"] { padding: .75rem 1rem; border-left: .25rem solid var(--accent); background: var(--calm); }
         @media (prefers-reduced-motion: no-preference) {
             button, input { transition: border-color .15s, box-shadow .15s; }
         }
         """
     /// SHA-256 of the style sheet as base64; a test holds it to the style sheet.
-    static let sheetDigest = "wNbZgiYI9N4b3LfzZ7kz2EMBgmAhzm3Nu6IAzAYRFAY="
+    static let sheetDigest = "2WVZNTGXAIGjI1E+kRt4bzaZsmxdg49RL/dw38L6ias="
 
     /// Of applications that have none of their own.
     private static let usual: (accent: String, onAccent: String) = ("#1f4fd8", "#ffffff")

@@ -22,8 +22,7 @@ extension PageText {
             out.
             """
         case .newPassword: "New password"
-        case .fewestCharacters(let fewest, let mostBytes):
-            "At least \(fewest) characters of any kind, spaces too, and at most \(mostBytes) bytes."
+        case .fewestCharacters(let fewest): "At least \(fewest) characters of any kind, spaces too."
         case .noGuessedPassword(let application):
             "None that anybody would guess first, such as a common one, your name or “\(application)”."
         case .wordsMakePasswords: "A few words that do not belong together make a good one."

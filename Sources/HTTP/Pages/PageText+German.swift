@@ -22,8 +22,7 @@ extension PageText {
             abgemeldet.
             """
         case .newPassword: "Neues Passwort"
-        case .fewestCharacters(let fewest, let mostBytes):
-            "Mindestens \(fewest) Zeichen aller Art, auch Leerzeichen, und höchstens \(mostBytes) Bytes."
+        case .fewestCharacters(let fewest): "Mindestens \(fewest) Zeichen aller Art, auch Leerzeichen."
         case .noGuessedPassword(let application):
             "Keines, das man zuerst raten würde: kein verbreitetes, nicht Ihr Name, nicht „\(application)“."
         case .wordsMakePasswords: "Einige Wörter, die nicht zusammengehören, ergeben ein gutes."

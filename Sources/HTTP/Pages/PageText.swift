@@ -21,7 +21,7 @@ package enum PageText: Sendable {
     // The pages behind the links of mails.
     case chooseNewPassword(application: String)
     case newPassword
-    case fewestCharacters(Int64, mostBytes: Int)
+    case fewestCharacters(Int64)
     case noGuessedPassword(application: String)
     case wordsMakePasswords
     case emailAddress

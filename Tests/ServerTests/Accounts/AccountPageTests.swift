@@ -393,6 +393,42 @@ struct AccountPageTests {
         #expect(try await deployment.isValid(victim.token))
     }
 
+    // MARK: A forgotten password
+
+    @Test("who has forgotten the password has a link mailed, and nothing tells whether an address is known")
+    func forgotten() async throws {
+        let (email, _) = try await member()
+        let browser = AccountBrowser(deployment.client)
+        try await browser.open(Self.page)
+        #expect(browser.page.contains("href=\"\(Self.page)/forgot\">Forgot your password?"), "\(browser.page)")
+        var pages: [String] = []
+        for address in [email, "nobody.canary@example.com"] {
+            try await browser.open(Self.page + "/forgot")
+            try await browser.send(formTo: Self.page + "/forgot", ["login": address])
+            #expect(browser.status == 200 && browser.page.contains("role=\"status\""), "\(browser.page)")
+            pages.append(browser.page)
+        }
+        #expect(pages[0] == pages[1] && !pages[0].contains("canary"))
+        let mail = try await eventually("the mail") { try mails.take(to: email).first }
+        #expect(mail.contains("/demo/reset-password?token="), "\(mail)")
+        #expect(try mails.take(to: "nobody.canary@example.com").isEmpty)
+    }
+
+    @Test("mails that are asked for by the page have their limit, and another site's form asks for none")
+    func forgottenLimits() async throws {
+        let (email, _) = try await member()
+        let browser = AccountBrowser(deployment.client)
+        for headers in [[("Origin", "https://evil.example")], [("Sec-Fetch-Site", "cross-site")]] {
+            try await browser.post(Self.page + "/forgot", ["login": email], headers: headers)
+            #expect(browser.status == 400, "\(browser.page)")
+        }
+        #expect(try mails.take(to: email).isEmpty)
+        var statuses: [Int?] = []
+        for _ in 0..<5 { statuses.append(try await browser.post(Self.page + "/forgot", ["login": email]).status) }
+        #expect(statuses.contains(429) && Set(statuses).isSubset(of: [200, 429]), "\(statuses)")
+        #expect(statuses.count { $0 == 200 } == 3, "three mails an hour to one mailbox: \(statuses)")
+    }
+
     // MARK: What it does
 
     @Test("sessions are seen and ended, one by one and all others")
@@ -401,6 +437,7 @@ struct AccountPageTests {
         let (second, third) = (try await deployment.logIn(email), try await deployment.logIn(email))
         let browser = try await deployment.accountBrowser(of: session.token)
         #expect(browser.page.split(separator: "action=\"\(Self.page)/sessions/end\"").count == 4)
+        #expect(browser.page.contains("Log out everywhere else"), "\(browser.page)")
         try await browser.send(formTo: Self.page + "/sessions/end")
         let live = try await [session, second, third].asyncFilter { try await deployment.isValid($0.token) }
         #expect(live.count == 2 && browser.status == 200, "\(browser.page)")
@@ -614,7 +651,8 @@ struct AccountPageTests {
         try await comeBack(browser, as: person)
         try await browser.send(formTo: Self.page + "/providers/facebook")
         #expect(browser.status == 200 && browser.page.contains(email), "\(browser.page)")
-        #expect(browser.page.contains("Facebook, number \(person.id)") && !browser.page.contains("Link an account"))
+        #expect(browser.page.contains("Facebook account") && !browser.page.contains("Link an account"))
+        #expect(!browser.page.contains(person.id), "a number tells nobody anything")
         let owner = "select object_id from demo.identities where subject = '\(person.id)'"
         #expect(try await deployment.value(owner)?.uppercased() == session.objectID)
         let (_, thief) = try await member()

@@ -147,7 +147,53 @@ struct ConsoleFactorTests {
         #expect(browser.page.contains("There is none."))
     }
 
+    // MARK: Operators
+
+    @Test("an owner makes an operator, whose token is shown once and signs in; a wrong name keeps what was typed")
+    func newOperator() async throws {
+        let browser = try await deployment.browser()
+        try await browser.open("/console/operators")
+        try await browser.send(formTo: "/console/operators", ["name": "no name", "role": "editor"])
+        #expect(
+            (400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"no name\""),
+            "\(browser.page)"
+        )
+        try await browser.send(formTo: "/console/operators", ["name": "nina", "role": "editor"])
+        let shown = browser.page.split(separator: "<p><code>").dropFirst().first ?? ""
+        let token = String(shown.prefix { $0 != "<" })
+        #expect(token.count > 30 && browser.page.contains(">nina</a></td>"), "\(browser.page)")
+        try await browser.open("/console/operators")
+        #expect(!browser.page.contains(token))
+        let nina = ConsoleBrowser(deployment.service.management)
+        try await nina.open("/console/operators")
+        try await nina.send(formTo: "/console/sign-in", ["token": token])
+        #expect(nina.page.contains("<h1>Operators</h1>") && !nina.page.contains("A new operator"), "\(nina.page)")
+    }
+
     // MARK: The service
+
+    @Test("an owner has a test mailed, hears what came of it, and the audit log has it without the address")
+    func testMail() async throws {
+        let browser = try await deployment.browser()
+        let address = "test.canary@example.com"
+        try await browser.open("/console/service")
+        try await browser.send(formTo: "/console/service/mails", ["to": "nobody", "locale": ""])
+        #expect(
+            (400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"nobody\""),
+            "\(browser.page)"
+        )
+        try await browser.send(formTo: "/console/service/mails", ["to": address, "locale": "de"])
+        #expect(browser.page.contains("The mail server has taken the test."), "\(browser.page)")
+        let sent = try mails.take(to: address)
+        #expect(sent.count == 1 && sent.first?.contains("Test-Mail") == true, "\(sent)")
+        let audit = try await deployment.admin().get("audit?action=mail.test")
+        #expect(audit["items"]?.array?.count == 1 && !JSONValue.object(audit).text.contains("canary"))
+        let viewer = try await deployment.browser(.viewer)
+        try await viewer.open("/console/service")
+        #expect(!viewer.page.contains("Send a test to"))
+        try await viewer.post("/console/service/mails", ["form": viewer.formToken ?? "", "to": address])
+        #expect(viewer.status == 403)
+    }
 
     @Test("mails are looked at in each language, as text and as HTML that does nothing")
     func mailTemplates() async throws {

@@ -40,6 +40,9 @@ struct ConsoleOverviewTests {
                 return browser.page.contains("<code>mapping_target_not_allowed</code>")
             }
             #expect(browser.page.contains("hours=\(hours)\" aria-current=\"true\""), "\(hours)")
+            let times = browser.page.split(separator: "<div class=\"times\">").last?.split(separator: "</div>").first
+            #expect(times?.split(separator: "<time").count == 5, "an axis: \(browser.page)")
+            #expect(browser.page.contains("<span class=\"most\">"), "another axis")
             for kind in ["ok", "new", "no"] {
                 #expect(browser.page.contains("<path class=\"\(kind)\" d=\"M"), "\(kind)")
             }
@@ -139,6 +142,25 @@ struct ConsoleOverviewTests {
         try await deployment.database.psql("alter table federation.login_counts_away rename to login_counts")
         #expect(browser.status == 200 && page.contains("class=\"alert\" role=\"alert\""), "\(page)")
         #expect(page.contains("href=\"/console/applications/shop\"") && page.contains("Calls of providers"))
+    }
+
+    @Test("filters are lists where there is one, and a password is called a password")
+    func filters() async throws {
+        let browser = try await deployment.browser(.viewer)
+        _ = try await deployment.register("filters.canary@example.com")
+        _ = try await deployment.logIn("filters.canary@example.com")
+        try await eventually("it is in the log") {
+            try await browser.open("/console/logins?method=password")
+            return browser.page.contains("<td>Password <small>")
+        }
+        for filter in ["application", "method", "provider", "outcome", "reason"] {
+            #expect(browser.page.contains("<select id=\"\(filter)\""), "\(filter): \(browser.page)")
+        }
+        #expect(browser.page.contains("<option value=\"password\" selected>Password</option>"))
+        try await browser.open("/console/applications/shop/users")
+        #expect(browser.page.contains("<td>Password</td>") && !browser.page.contains("BACKENDLESS"), "\(browser.page)")
+        try await browser.open("/console/audit?application=shop")
+        #expect(browser.page.contains("<option value=\"shop\" selected>"), "\(browser.page)")
     }
 
     // MARK: The log that follows

@@ -42,7 +42,7 @@ struct ConsoleSettingsTests {
         #expect(browser.page.contains("How short it may be."), "the meaning stands beside it: \(browser.page)")
         let typed = ["passwords.fewestCharacters": "14", "registration.confirmEmail": "true"]
         try await browser.send(formTo: Self.shop + "/settings", typed)
-        #expect(browser.status == 200, "\(browser.page)")
+        #expect(browser.status == 200 && browser.page.contains("role=\"status\">Saved.</p>"), "\(browser.page)")
         let after = try await settings()
         #expect(after["passwords"]?.object?["fewestCharacters"]?.integer == 14)
         #expect(after["registration"]?.object?["confirmEmail"]?.bool == true)
@@ -166,6 +166,7 @@ struct ConsoleSettingsTests {
         let row = "app-\(apps.count)"
         try await browser.send(formTo: path, ["\(row)-appId": "987654321", "\(row)-appSecret": secret])
         #expect(browser.status == 200 && browser.page.contains("987654321"), "\(browser.page)")
+        #expect(browser.page.contains("not well"), "what was saved is tried at once: \(browser.page)")
         #expect(!browser.page.contains(secret))
         let after = try await deployment.admin().get("applications/shop/providers/facebook")["apps"]?.array
         #expect(after?.count == apps.count + 1)
@@ -310,6 +311,60 @@ struct ConsoleSettingsTests {
         #expect(!browser.page.contains(token))
     }
 
+    @Test("what the stored mapping writes is shown before anything is typed, and one bad row hides no other's")
+    func previews() async throws {
+        let browser = try await deployment.browser(.editor)
+        try await browser.open(Self.mapping)
+        #expect(browser.page.contains("<span class=\"tag written\">written</span>"), "\(browser.page)")
+        let typed = ["from-age": "picture", "from-nick": "short_name", "do": "preview"]
+        try await browser.send(formTo: Self.mapping, typed)
+        let rows = Dictionary(uniqueKeysWithValues: ["age", "nick"].map { ($0, Self.row($0, in: browser.page)) })
+        #expect(rows["age"]?.contains("class=\"problem\"") == true, "\(browser.page)")
+        #expect(rows["nick"]?.contains("tag written") == true && rows["nick"]?.contains("problem") == false, "\(rows)")
+    }
+
+    private static func row(_ property: String, in page: String) -> String {
+        guard let start = page.firstRange(of: "id=\"entry-\(property)\"") else { return "" }
+        return String(page[start.upperBound...].split(separator: "</li>", maxSplits: 1).first ?? "")
+    }
+
+    // MARK: Words
+
+    @Test("each setting has a label in words, a default says so, and a time is told in days, hours and minutes")
+    func words() async throws {
+        let browser = try await deployment.browser()
+        let provider = Self.shop + "/providers/facebook"
+        let subjects = ["sessions", "passwords", "secondFactor", "clients", "tokens", "rights", "pages", "others"]
+        let pages = subjects.map { Self.shop + "/settings?subject=\($0)" } + [provider, Self.shop + "/properties"]
+        for path in pages {
+            try await browser.open(path)
+            let labels = browser.page.split(separator: "<label").dropFirst().compactMap { part in
+                part.firstIndex(of: ">").map { String(part[$0...].dropFirst().prefix { $0 != "<" }) }
+            }
+            #expect(!labels.isEmpty, "\(path)")
+            let odd = labels.filter { label in
+                zip(label, label.dropFirst()).contains { $0.isLowercase && $1.isUppercase }
+            }
+            #expect(odd.allSatisfy { $0.contains("appsecret_proof") }, "\(path): \(odd)")
+            #expect(!browser.page.contains("usually <code>"), "\(path)")
+        }
+        try await browser.open(Self.shop + "/settings?subject=sessions")
+        #expect(browser.page.contains("default 14 days"), "\(browser.page)")
+        #expect(browser.page.contains("That is 30 days."), "\(browser.page)")
+    }
+
+    @Test("the addresses that the provider is told can be copied, in the set-up and on its page")
+    func addresses() async throws {
+        let browser = try await deployment.browser()
+        for path in [Self.shop + "/setup", Self.shop + "/providers/facebook"] {
+            try await browser.open(path)
+            for end in ["authorize", "deauthorize", "deletion", "webhook"] {
+                let address = "/shop/KEY/users/oauth/facebook/\(end)</code><button type=\"button\" class=\"copy\""
+                #expect(browser.page.contains(address), "\(path) \(end)")
+            }
+        }
+    }
+
     // MARK: Set-up
 
     @Test("the guide leads from nothing to a login, and each step is done once")
@@ -325,9 +380,15 @@ struct ConsoleSettingsTests {
             path,
             ["form": browser.formToken ?? "", "tag": browser.tag, "do": "mapping", "use-email": "yes"]
         )
-        #expect(browser.page.contains("1 fields are mapped"), "steps can be taken in any order: \(browser.page)")
+        #expect(browser.page.contains("1 field is mapped"), "steps can be taken in any order: \(browser.page)")
         try await browser.send(formTo: path, ["appId": app, "appSecret": "wrongSecret", "do": "provider"])
         #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
+        // It stays findable, and nothing says that the step is done.
+        try await browser.open(path)
+        #expect(browser.page.contains("does not accept this app secret"), "\(browser.page)")
+        let step = browser.page.split(separator: "id=\"step-").first { $0.hasPrefix("provider") } ?? ""
+        #expect(step.contains("tag refused\">not well") && !step.contains("tag done"), "\(step)")
+        #expect(step.contains("aria-current=\"step\""), "one goes on here: \(step)")
         // What is refused keeps what was typed.
         let long = String(repeating: "l", count: 101)
         try await browser.post(path, ["form": browser.formToken ?? "", "do": "key", "label": long])
@@ -339,7 +400,7 @@ struct ConsoleSettingsTests {
         #expect(try await deployment.client.send("GET", "/fresh/\(key)/info").status == 200)
         let viewer = try await deployment.browser(.viewer)
         try await viewer.open(path)
-        for step in ["provider", "key", "mapping", "check"] {
+        for step in ["provider", "key", "mapping"] {
             try await viewer.post(path, ["form": viewer.formToken ?? "", "tag": viewer.tag, "do": step, "label": "x"])
             #expect(viewer.status == 403, "\(step): \(viewer.page)")
         }

@@ -277,6 +277,8 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             #"{"application": "{application}"}"#,
             audited: ["token-key.rotate"]
         ),
+        // The deployment has no mail server.
+        AdminRoute("POST", "mails", .owner, #"{"to": "ann@example.com"}"#, status: 503),
         AdminRoute("PUT", "log-level", .owner, #"{"level": "info", "seconds": 1}"#, audited: ["log-level.change"]),
         AdminRoute("PATCH", "operators/{operator}", .owner, #"{"role": "editor"}"#, audited: ["operator.role"]),
         AdminRoute(

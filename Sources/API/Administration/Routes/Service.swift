@@ -28,6 +28,9 @@ extension AdministrationRoute {
         .init(.get, "mails", .viewer) { call in
             .value(call.administration.mails.list())
         },
+        .init(.post, "mails", .owner) { call in
+            .value(try await call.administration.mails.sendTest(call.document(), by: call.actor))
+        },
         .init(.get, "mails/{template}", .viewer, query: ["language"]) { call in
             .value(try call.administration.mails.example(of: call["template"], language: call.query["language"]))
         },

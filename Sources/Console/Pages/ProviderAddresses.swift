@@ -1,0 +1,77 @@
+import HTTP
+import Vocabulary
+
+/// The addresses of the service that are entered at a provider, to be copied one by one.
+///
+/// They are those of docs/operations/install.md.
+struct ProviderAddresses {
+    private let application: String
+    private let provider: String
+    private let kind: String
+    /// Nil where it is not known, since only its hash is stored.
+    private let key: String?
+    private let publicURL: String?
+    /// Host names that stand for the application.
+    private let hostNames: [String]
+    /// Whether people have a page of their account.
+    private let hasAccountPage: Bool
+
+    /// - Parameters:
+    ///   - provider: Its name in paths.
+    ///   - kind: What kind of provider that is.
+    ///   - key: The key of clients, where it is known.
+    ///   - application: The application, as the administration answers.
+    ///   - publicURL: Where clients reach the service.
+    init(provider: String, kind: String, key: String?, of application: JSONObject?, at publicURL: String?) {
+        (self.provider, self.kind, self.key, self.publicURL) = (provider, kind, key, publicURL)
+        self.application = application?["application"]?.string ?? ""
+        let settings = application?["settings"]?.object
+        hostNames = settings?["hostNames"]?.array?.compactMap(\.string) ?? []
+        hasAccountPage = settings?["pages"]?.object?["account"]?.bool ?? false
+    }
+
+    /// Stands for what is not known.
+    static let (unknownKey, unknownHost) = ("KEY", "https://YOUR-HOST")
+
+    private var server: String { publicURL ?? Self.unknownHost }
+
+    /// Where it is entered, what it is called there, and the address.
+    private var rows: [(place: String, name: String, address: String)] {
+        let path = "/users/oauth/\(provider)"
+        let base = "\(server)/\(application)/\(key ?? Self.unknownKey)\(path)"
+        let dialogs =
+            [base + "/authorize"] + hostNames.map { "https://\($0)/api\(path)/authorize" }
+            + (hasAccountPage ? ["\(server)/\(application)/account/providers/\(provider)/authorize"] : [])
+        guard kind == "facebook" else { return dialogs.map { ("The app", "Callback URL", $0) } }
+        let login = "Facebook Login, Settings"
+        return dialogs.map { (login, "Valid OAuth Redirect URI", $0) } + [
+            (login, "Deauthorize callback URL", base + "/deauthorize"),
+            (login, "Data deletion requests, callback URL", base + "/deletion"),
+            ("Webhooks, object Permissions", "Callback URL", base + "/webhook"),
+        ]
+    }
+
+    var html: HTML {
+        let table = HTML.table(
+            "Addresses",
+            ["Where at the provider", "What", "Address"],
+            rows.map { row in ["\(row.place)", "\(row.name)", .copied(row.address, row.name)] },
+            ifEmpty: ""
+        )
+        let filling: HTML = """
+            <p class="field scripted"><label for="known-key">A key, to be put into the addresses here</label>\
+            <input id="known-key" autocomplete="off" spellcheck="false"></p>
+            """
+        return """
+            <div class="addresses">\(table)\(Self.placeholders(key: key, publicURL: publicURL))\(filling, if: key == nil)</div>
+            """
+    }
+
+    /// What the words in capitals stand for.
+    static func placeholders(key: String?, publicURL: String?) -> HTML {
+        """
+        \("<p class=\"fine\">\(unknownKey) stands for a key of the application, which is shown only where it is made.</p>", if: key == nil)\
+        \("<p class=\"fine\">YOUR-HOST stands for the service: FEDERATION_PUBLIC_URL is not set.</p>", if: publicURL == nil)
+        """
+    }
+}
