@@ -1,4 +1,4 @@
-"""The part of scripts/generator-test in which generated clients work with the service: each does the same, in its own calls."""
+"""The part of scripts/generator-test in which clients work with the service: each does the same, in its own calls."""
 
 import argparse
 import json
