@@ -88,7 +88,8 @@ struct CommandLineHelpTests {
     func json() async throws {
         // These print no result of a use case, or print JSON always.
         let without = [
-            "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate", "application delete",
+            "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate",
+            "application delete",
             "key revoke", "user factor remove", "operator factor remove",
             "provider remove", "property remove", "user unlink", "user erase", "session end", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
