@@ -51,6 +51,20 @@ struct AppNodeTests {
         }
     }
 
+    @Test("a person of the app is shown as the public profile is, and a field that does not exist is refused")
+    func person() async throws {
+        try await SampleWorld.run { simulator in
+            let shown = try await Wire.get(simulator, "/v25.0/123?fields=first_name,email&\(Self.token)")
+            #expect(shown.status == 200)
+            #expect(shown.text == #"{"first_name":"Ann","id":"123"}"#)
+            let wrong = try await Wire.get(simulator, "/v25.0/123?fields=id,locaton&\(Self.token)")
+            #expect(wrong.status == 400)
+            #expect(wrong.text.contains("(#100) Tried accessing nonexisting field (locaton) on node type (User)"))
+            let nobody = try await Wire.get(simulator, "/v25.0/124?fields=id&\(Self.token)")
+            #expect(nobody.text.contains("Unsupported get request. Object with ID '124'"))
+        }
+    }
+
     @Test("another app is not shown")
     func other() async throws {
         try await SampleWorld.run { simulator in

@@ -40,7 +40,7 @@ struct CommandLineHelpTests {
 
     /// What issue and design promise; a command that is lost shows here.
     private static let promised = """
-        serve migrate doctor check diff apply export adopt audit logins
+        serve migrate doctor init check diff apply export adopt audit logins
         application: list show create set delete
         key: list create label revoke
         provider: show set check remove
@@ -88,7 +88,8 @@ struct CommandLineHelpTests {
     func json() async throws {
         // These print no result of a use case, or print JSON always.
         let without = [
-            "serve", "migrate", "check", "export", "adopt", "user export", "secrets rotate", "application delete",
+            "serve", "migrate", "init", "check", "export", "adopt", "user export", "secrets rotate",
+            "application delete",
             "key revoke", "user factor remove", "operator factor remove",
             "provider remove", "property remove", "user unlink", "session end", "ban lift",
             "operator remove", "operator revoke-token", "mail test",
