@@ -46,6 +46,8 @@ struct LoginCounts {
     /// The providers among them.
     private(set) var providers: Set<String> = []
     private(set) var total = Tally()
+    /// Those of which the log has no row.
+    private var unlisted: Int64 = 0
     /// The most frequent first.
     let refusals: [Refusals]
 
@@ -67,6 +69,7 @@ struct LoginCounts {
             let kind = bucket["provider"]?.string ?? bucket["method"]?.string ?? ""
             kinds[kind, default: Tally()].add(logins, outcome)
             total.add(logins, outcome)
+            unlisted += bucket["unlisted"]?.integer ?? 0
         }
     }
 
@@ -134,6 +137,15 @@ struct LoginCounts {
             let shown = width >= 3_600_000 ? text.dropFirst(5).prefix(5) : text.dropFirst(11).prefix(5)
             return "<time datetime=\"\(text)\">\(String(shown))</time>"
         }
+    }
+
+    /// How many of them are not among those that are shown one by one; nothing where all are.
+    var unlistedNote: HTML {
+        guard unlisted > 0 else { return "" }
+        return """
+            <p class="fine">\(unlisted) of the logins in the chart are not listed here: too many were refused at once. All that \
+            went well are.</p>
+            """
     }
 
     var byProvider: HTML {

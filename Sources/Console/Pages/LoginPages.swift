@@ -46,8 +46,7 @@ extension Console {
         let counted = try await counts
         var choices = Self.choices
         choices["application"] = try await ids
-        choices["provider"] = Set(["facebook", "twitter"] + (counted.object.map { LoginCounts($0).providers } ?? []))
-            .sorted()
+        choices["provider"] = counted.object.map { LoginCounts($0).providers.sorted() }
         let fields = Self.filters.map { filter -> HTML in
             let value = visit.query[filter.name] ?? ""
             guard let options = choices[filter.name], !options.isEmpty else {
@@ -61,6 +60,7 @@ extension Console {
             }
         }
         let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : Self.table(found.items)
+        let note = counted.object.map { LoginCounts($0).unlistedNote } ?? ""
         var page = Page(
             title: "Logins",
             section: .logins,
@@ -72,6 +72,7 @@ extension Console {
                 })
                 <h2>One by one</h2>
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
+                \(note)
                 \(table)
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,
