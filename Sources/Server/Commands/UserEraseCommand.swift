@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import KeptTokens
 import Vocabulary
 
 struct UserEraseCommand: AdministrationCommand {
