@@ -120,7 +120,7 @@ select federation.add_column(
 
 -- The environment variables that a document named for keys and secrets, by their places, so that an export names them
 -- again; no value of any is here.
-alter table federation.applications add column if not exists variables jsonb not null default '{}';
+select federation.add_column('federation.applications', 'variables', $$jsonb not null default '{}'$$);
 
 -- Which deployment this database is of. In an application's own database `main` is false and the id that of the
 -- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
