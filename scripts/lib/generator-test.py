@@ -252,4 +252,5 @@ if __name__ == "__main__":
     for name in ("public", "management", "control", "operator"):
         parser.add_argument(f"--{name}", required=True)
     options, arguments = parser.parse_known_args()
-    unittest.main(argv=[__file__, *arguments])
+    # Clients of openapi-python-client leave their connections to the garbage collector.
+    unittest.main(argv=[__file__, *arguments], warnings="ignore")
