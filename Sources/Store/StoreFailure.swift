@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 package import Vocabulary
 
 extension Store {
