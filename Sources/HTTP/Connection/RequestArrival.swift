@@ -24,12 +24,19 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// How many bytes may still come; less than none ends the connection.
     private var left = framing
     private var isInFirstLine = true
+    /// Bytes of the request that have come, as far as they are kept.
+    private var arrived = 0
+    private var charge: ConnectionCharge
 
     /// Bytes of the request line, as far as it has come.
     private(set) var firstLine = 0
 
-    init(limit: TimeAmount) {
+    /// - Parameters:
+    ///   - limit: How long a request may take to arrive.
+    ///   - share: What it may cost until it is whole.
+    init(limit: TimeAmount, share: ConnectionShare) {
         self.limit = limit
+        charge = ConnectionCharge(share)
     }
 
     /// Takes note of what the parser has made of the bytes.
@@ -43,6 +50,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
             stop()
             isArriving = false
             left = Self.framing
+            arrived = 0
             (isInFirstLine, firstLine) = (true, 0)
         }
     }
@@ -60,6 +68,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         let bytes = unwrapInboundIn(data)
         let isOver = left < 0
         left -= bytes.readableBytes
+        arrived = min(arrived + bytes.readableBytes, Self.framing)
         guard !isOver else {
             // The reply has its time; whoever goes on all the same gets none.
             if left < -2 * Self.framing { context.close(promise: nil) }
@@ -74,6 +83,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// A small request arrives whole in one read, and then no timer is ever made for it.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving { start(context) } else { stop() }
+        if !charge.set(isArriving ? arrived : 0) { context.close(promise: nil) }
         context.fireChannelReadComplete()
     }
 
