@@ -17,6 +17,8 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     static let framing = 65_536
     /// As many more for each byte of the body: enough for chunks of a single byte.
     static let framingOfByte = 8
+    /// Bytes that are looked at in one go: a read of TLS may bring several hundred thousand.
+    private static let piece = 16_384
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
@@ -65,7 +67,16 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data)
+        var rest = unwrapInboundIn(data)
+        while rest.readableBytes > Self.piece, context.channel.isActive,
+            let piece = rest.readSlice(length: Self.piece)
+        {
+            take(piece, context)
+        }
+        take(rest, context)
+    }
+
+    private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         let isOver = left < 0
         left -= bytes.readableBytes
         arrived = min(arrived + bytes.readableBytes, Self.framing)
@@ -76,7 +87,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         }
         isArriving = true
         measureFirstLine(bytes.readableBytesView)
-        context.fireChannelRead(data)
+        context.fireChannelRead(wrapInboundOut(bytes))
         if left < 0 { context.fireErrorCaught(HTTPParserError.headerOverflow) }
     }
 
