@@ -94,6 +94,7 @@ let package = Package(
             pkgConfig: "libxcrypt",
             providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]
         ),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(
             name: "CQREncode",
             pkgConfig: "libqrencode",
@@ -275,8 +276,8 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "API", "Administration", "Applications", "Backendless", "Console", "Curl", "Facebook", "Federation",
-                "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping",
+                "API", "Administration", "Applications", "Backendless", "CMalloc", "Console", "Curl", "Facebook",
+                "Federation", "HTTP", "Import", "KeptTokens", "Limiting", "Logins", "Mailing", "Maintenance", "Mapping",
                 "Notifications",
                 "Observability",
                 "Passwords",

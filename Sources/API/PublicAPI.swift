@@ -45,7 +45,7 @@ package enum PublicAPI {
         AccountPages(federation, directory: directory, refusals: refusals, errors: protocols.first.errors)
             .mount(on: router, below: segments)
         PublishedKeys(tokens: federation.tokens, directory: directory).mount(on: router, below: segments)
-        RelatedOrigins(directory: directory).mount(on: router)
+        PasskeyFiles(directory: directory, links: federation.accountLinks).mount(on: router)
         router.add(middleware: MethodNotAllowed(router))
         return router
     }

@@ -58,6 +58,12 @@ extension SecondFactorPolicy {
         if factors.contains(.passkey) || passkeys.isLoginMethod, passkeys.origins.isEmpty {
             problems.add(place / "passkeys" / "origins", "must name where passkeys are used")
         }
+        if !passkeys.androidPackages.isEmpty, passkeys.certificateDigests.isEmpty {
+            problems.add(
+                place / "passkeys" / "origins",
+                "must name the certificate of the apps for Android, as android:apk-key-hash:…"
+            )
+        }
         if factors.contains(.sms), sms.prefixes.isEmpty {
             problems.add(place / "sms" / "countries", "must name the numbers that get messages, such as +41")
         }
@@ -102,6 +108,15 @@ extension PasskeyPolicy {
                 }
             case "userVerification": problems.take(value, at: place, into: &userVerification)
             case "login": problems.take(value, at: place, into: &isLoginMethod)
+            case "androidPackages":
+                androidPackages = problems.texts(value, at: place, most: Self.mostOrigins) { text in
+                    Self.isPackage(text) ? nil : "must be the name of a package, like com.example.app"
+                }
+            case "appleApps":
+                appleApps = problems.texts(value, at: place, most: Self.mostOrigins) { text in
+                    Self.isAppleApp(text)
+                        ? nil : "must be a team and a bundle id, like ABCDE12345.com.example.app"
+                }
             default:
                 let known = PasskeyPolicy().document.memberNames
                 problems.add(unknown: member.key, at: place, among: known, "is not a setting of passkeys")
@@ -114,13 +129,32 @@ extension PasskeyPolicy {
             "rpId": relyingPartyID.map(JSONValue.string) ?? .null,
             "origins": .array(origins.map(JSONValue.string)),
             "userVerification": .string(userVerification.rawValue), "login": .bool(isLoginMethod),
+            "androidPackages": .array(androidPackages.map(JSONValue.string)),
+            "appleApps": .array(appleApps.map(JSONValue.string)),
         ])
     }
 
     /// As Android names an app: by the SHA-256 of the certificate that signs it, as base64url.
     private static func isAppOrigin(_ text: String) -> Bool {
-        let prefix = "android:apk-key-hash:"
-        return text.hasPrefix(prefix) && Base64URL.decode(text.utf8.dropFirst(prefix.utf8.count))?.count == 32
+        text.hasPrefix(androidOrigin) && Base64URL.decode(text.utf8.dropFirst(androidOrigin.utf8.count))?.count == 32
+    }
+
+    /// Android's rule for the name of an application: two parts or more, each of which begins with a letter.
+    private static func isPackage(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return text.utf8.count <= 255 && parts.count > 1
+            && parts.allSatisfy { part in
+                part.first?.isASCIILetter == true
+                    && part.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "_") }
+            }
+    }
+
+    private static func isAppleApp(_ text: String) -> Bool {
+        let (team, rest) = (text.utf8.prefix(10), text.utf8.dropFirst(10))
+        let bundle = rest.dropFirst()
+        return team.count == 10 && team.allSatisfy { $0.isASCIIDigit || $0.isASCIILetter && $0 & 0x20 == 0 }
+            && rest.first == UInt8(ascii: ".") && (1...155).contains(bundle.count)
+            && bundle.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || [0x2D, 0x2E].contains($0) }
     }
 }
 

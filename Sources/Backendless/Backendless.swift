@@ -32,10 +32,6 @@ package struct Backendless: ClientProtocol {
 
     package var errors: any ErrorTable { Problem() }
 
-    package var allowedHeaders: String {
-        "content-type, user-token, idempotency-key, application-id, secret-key, application-type, uistate"
-    }
-
     package var exposedHeaders: String {
         "Federation-User-Created, Federation-Missing-Permissions, Federation-Ignored-Properties, Retry-After, X-Request-Id"
     }

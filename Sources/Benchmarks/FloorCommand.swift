@@ -87,7 +87,15 @@ struct FloorCommand: AsyncParsableCommand {
                     body: ResponseBody(byteBuffer: reply)
                 )
             },
-            server: .connections(ConnectionLimits(read: .seconds(10), write: .seconds(10), idle: .seconds(60))),
+            server: .connections(
+                ConnectionLimits(
+                    read: .seconds(10),
+                    write: .seconds(10),
+                    idle: .seconds(60),
+                    connectionsOfSource: 8192,
+                    waitingBytes: 16 << 20
+                )
+            ),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), backlog: 4096)
         )
         try await withThrowingTaskGroup(of: Void.self) { group in

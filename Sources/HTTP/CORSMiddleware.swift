@@ -31,11 +31,11 @@ package struct CORSMiddleware: RouterMiddleware {
             response.headers[.vary] = "Origin"
             return response
         }
-        var headers: HTTPFields = [.vary: "Origin"]
+        var headers: HTTPFields = [.vary: "Origin, Access-Control-Request-Headers"]
         if let allowed {
             headers[.accessControlAllowOrigin] = allowed
             headers[.accessControlAllowMethods] = "GET, POST, PUT, DELETE, PATCH"
-            headers[.accessControlAllowHeaders] = client.allowedHeaders
+            headers[.accessControlAllowHeaders] = RequestedHeaders(request.headers).allowed
             headers[.accessControlMaxAge] = "3600"
         }
         return Response(status: .noContent, headers: headers)

@@ -9,8 +9,6 @@ package protocol ClientProtocol: Sendable {
     /// The fixed first segments of its paths: no other protocol has them.
     var firstSegments: [String] { get }
     var errors: any ErrorTable { get }
-    /// Names of headers that browser pages of other origins may send.
-    var allowedHeaders: String { get }
     /// Names of headers that browser pages of other origins may read.
     var exposedHeaders: String { get }
 

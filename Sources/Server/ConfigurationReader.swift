@@ -102,6 +102,8 @@ struct ConfigurationReader: UpstreamSettings {
         let httpRead = reader.milliseconds("http.read", default: 10_000)
         let httpWrite = reader.milliseconds("http.write", default: 10_000)
         let httpConnections = reader.integer("http.connections", default: 8192, in: 1...1_000_000)
+        let sourceConnections = reader.integer("http.connections.source", default: 1024, in: 1...1_000_000)
+        let waitingMebibytes = reader.integer("http.waiting.mebibytes", default: 16, in: 1...65_536)
         let drain = reader.milliseconds("drain", default: 10_000)
         guard let postgres, let masterKeys, let listen, let managementListen, let level,
             let metricsAccess, let mode,
@@ -142,6 +144,8 @@ struct ConfigurationReader: UpstreamSettings {
             httpRead: httpRead,
             httpWrite: httpWrite,
             httpConnections: httpConnections,
+            sourceConnections: sourceConnections,
+            waitingBytes: waitingMebibytes << 20,
             drain: drain
         )
     }

@@ -43,6 +43,8 @@ extension ServerConfiguration {
     mutating func fit(_ limit: FileLimit) -> Bool {
         let (clients, providers) = (httpConnections, curl.maxConnections)
         httpConnections = min(clients, limit.connections)
+        // One source never has them all.
+        sourceConnections = min(sourceConnections, max(httpConnections / 2, 1))
         curl.maxConnections = min(providers, limit.calls)
         return httpConnections < clients || curl.maxConnections < providers
     }

@@ -69,6 +69,8 @@ struct ServerConfiguration: Sendable {
     var httpWrite: Duration
     /// HTTP connections at once.
     var httpConnections: Int
+    var sourceConnections: Int
+    var waitingBytes: Int
     /// How long requests in flight may take to finish after SIGTERM.
     var drain: Duration
 

@@ -122,7 +122,7 @@ enum Wiring {
         }
         var background: [any Service] = [
             DirectoryService(directory: directory), AdmissionService(admission: federation.admission),
-            report,
+            report, MemoryService(),
         ]
         let certificates = [("public", configuration.certificate), ("management", configuration.managementCertificate)]
             .compactMap { listener, certificate in certificate.map { (listener: listener, certificate: $0) } }
@@ -217,6 +217,7 @@ enum Wiring {
                 certificate: configuration.certificate,
                 strictTransport: configuration.certificate.map { _ in configuration.strictTransport },
                 proxies: configuration.proxies,
+                areProxied: configuration.trustedProxies > 0,
                 configuration: configuration,
                 logger: logger
             ),
@@ -230,6 +231,7 @@ enum Wiring {
         certificate: ListenerCertificate?,
         strictTransport: Int? = nil,
         proxies: TrustedPeers?,
+        areProxied: Bool = false,
         configuration: ServerConfiguration,
         logger: Logger
     ) -> any Service {
@@ -247,11 +249,14 @@ enum Wiring {
                 ConnectionLimits(
                     read: TimeAmount(configuration.httpRead),
                     write: TimeAmount(configuration.httpWrite),
-                    idle: configuration.httpIdle
+                    idle: configuration.httpIdle,
+                    connectionsOfSource: configuration.sourceConnections,
+                    waitingBytes: configuration.waitingBytes
                 ),
                 certificate: certificate,
                 strictTransport: strictTransport,
-                proxies: proxies
+                proxies: proxies,
+                areProxied: areProxied
             ),
             configuration: ApplicationConfiguration(
                 address: binding,

@@ -66,6 +66,19 @@ package struct PasskeyPolicy: Sendable, Equatable {
     package var userVerification = UserVerification.preferred
     /// Whether people log in by a passkey alone, which then always verifies its user.
     package var isLoginMethod = false
+    /// Packages of the apps for Android that use passkeys; their certificates are among the origins.
+    package var androidPackages: [String] = []
+    /// The apps for Apple's systems that use passkeys, as Apple names them: the team, a full stop, the bundle.
+    package var appleApps: [String] = []
+
+    /// How Android names the origin of an app: this, and the SHA-256 of the certificate that signs the app, as base64url.
+    package static let androidOrigin = "android:apk-key-hash:"
+
+    /// Digests of the certificates that sign the apps for Android.
+    package var certificateDigests: [[UInt8]] {
+        origins.filter { $0.hasPrefix(Self.androidOrigin) }
+            .compactMap { Base64URL.decode($0.utf8.dropFirst(Self.androidOrigin.utf8.count)) }
+    }
 
     package init() {}
 }

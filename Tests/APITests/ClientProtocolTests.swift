@@ -134,7 +134,6 @@ private struct Letters: ClientProtocol {
     static let signUp = "/letters.v1/shop?key=\(key)"
 
     let firstSegments = ["letters.v1"]
-    let allowedHeaders = "content-type"
     let exposedHeaders = "Retry-After"
     var errors: any ErrorTable { Errors() }
 

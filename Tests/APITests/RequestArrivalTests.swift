@@ -12,7 +12,10 @@ struct RequestArrivalTests {
         let channel = EmbeddedChannel()
 
         init() throws {
-            let arrival = RequestArrival(limit: .seconds(10))
+            let arrival = RequestArrival(
+                limit: .seconds(10),
+                share: ConnectionShare(ConnectionBudget(connectionsOfSource: 1, bytes: 1 << 20))
+            )
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(arrival)
             try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: false)

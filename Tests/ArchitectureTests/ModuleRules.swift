@@ -81,7 +81,8 @@ enum ModuleRules {
             "Vocabulary",
         ],
         "Server": service.union([
-            "ArgumentParser", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird", "HummingbirdCore",
+            "ArgumentParser", "CMalloc", "Configuration", "FoundationEssentials", "Glibc", "Hummingbird",
+            "HummingbirdCore",
             "Logging", "Metrics", "NIOConcurrencyHelpers", "NIOCore", "NIOPosix", "ServiceLifecycle",
             "Tracing", "UnixSignals",
         ]),

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+from http_crowd import CONNECTIONS, Crowd, Peak, kinds, returns
 from http_garbage import Garbage, Memory
 from http_wire import (
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PREFACE, PRIORITY,
@@ -27,6 +28,8 @@ SECONDS, IDLE, PATIENCE = 1.5, 12, 20
 MOST_MEMORY, MOST_SECONDS = 96 << 20, 5
 # Garbage: bytes a second, and how much more memory later on than in the first quarter.
 GARBAGE_RATE, MOST_GROWTH = 24_000_000, 32 << 20
+# A crowd that waits: the most memory beside that at its start, how much of it may stay, and when it is back.
+MOST_OF_CROWD, MOST_KEPT, CROWD_SECONDS = 64 << 20, 16 << 20, 60
 FLOOD = 20_000
 
 # Behind each attack by HTTP/1.1: if the connection is still in order, it is answered with a status that nothing else
@@ -622,6 +625,7 @@ class Attacks:
     def __init__(self, options):
         self.options = options
         self.plain, self.secure = Service(options.plain), Service(options.secure)
+        self.patient = Service(options.patient) if options.patient else None
         self.problems = []
         self.count = 0
         self.lock = threading.Lock()
@@ -843,6 +847,26 @@ class Attacks:
             self.fail(f"{listener}: a byte at a time: ends after {took:.1f} s")
 
 
+def crowds(attacks):
+    """Crowds that leave undone what they begin: whatever it is, the service keeps little for them, and that not for long."""
+    service = attacks.patient
+    # What is made once, is made now.
+    Crowd(service, service.public, "h2", b"", False).close()
+    returns(service.memory, 0, 25)
+    for name, protocol, data, many in kinds(attacks.options.target.encode()):
+        before, peak, began = service.memory(), Peak(service.pid), time.monotonic()
+        crowd = Crowd(service, service.public, protocol, data, many)
+        time.sleep(3)
+        most, took = peak.read() - before, time.monotonic() - began
+        crowd.close()
+        back = returns(service.memory, before + MOST_KEPT, CROWD_SECONDS)
+        rest = service.memory() - before
+        print(f"crowd: {name}: {CONNECTIONS} connections in {took:.1f} s, {crowd.refused} refused; at most "
+              f"{most / 2**20:+.1f} MiB, {rest / 2**20:+.1f} after {back or CROWD_SECONDS:.1f} s", flush=True)
+        attacks.note(f"crowd: {name}", "bounded", "bounded" if most <= MOST_OF_CROWD else f"{most >> 20} MiB more")
+        attacks.note(f"crowd: {name}, afterwards", "back", "back" if back is not None else f"{rest >> 20} MiB kept")
+
+
 class Watch:
     """Asks both services again and again whether they live, and notes how long the answer took."""
 
@@ -902,6 +926,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", required=True)
     parser.add_argument("--secure", required=True)
+    parser.add_argument("--patient", help="as --secure, with the usual limits of time")
+    parser.add_argument("--crowds", action="store_true", help="crowds that wait in place of the attacks")
     parser.add_argument("--certificates", required=True)
     parser.add_argument("--target", required=True, help="a path that reads a body")
     parser.add_argument("--all", action="store_true", help="print what becomes of each attack")
@@ -914,8 +940,11 @@ def main():
     watch = Watch(attacks)
     if options.garbage:
         garbage(attacks, options.garbage)
+    elif options.crowds:
+        crowds(attacks)
     else:
         attack(attacks)
+        crowds(attacks)
     watch.end()
     print(f"{attacks.count} attacks, {len(attacks.problems)} problems; health was asked for {watch.asked} times, "
           f"and took {watch.longest:.2f} s at most")

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// How long the other end of a connection may take.
+/// How long the other end of a connection may take, and how much may be kept for it.
 package struct ConnectionLimits: Sendable {
     /// For a TLS handshake, and for a request to arrive.
     var read: TimeAmount
@@ -8,10 +8,22 @@ package struct ConnectionLimits: Sendable {
     var write: TimeAmount
     /// Between two requests.
     var idle: Duration
+    /// Connections of one source at once.
+    var connectionsOfSource: Int
+    /// Bytes over all connections of what waits: for the rest of a request, or for a reply to be taken.
+    var waitingBytes: Int
 
-    package init(read: TimeAmount, write: TimeAmount, idle: Duration) {
+    package init(
+        read: TimeAmount,
+        write: TimeAmount,
+        idle: Duration,
+        connectionsOfSource: Int,
+        waitingBytes: Int
+    ) {
         self.read = read
         self.write = write
         self.idle = idle
+        self.connectionsOfSource = connectionsOfSource
+        self.waitingBytes = waitingBytes
     }
 }

@@ -10,21 +10,24 @@ extension HTTPServerBuilder {
     /// HTTP/1.1 as ``HTTPConnections`` has it, and with a certificate TLS and HTTP/2 as well.
     ///
     /// - Parameters:
-    ///   - limits: How long the other end may take.
+    ///   - limits: How long the other end may take, and how much is kept for it.
     ///   - certificate: What the listener shows; nil for plain HTTP.
     ///   - strictTransport: How many seconds browsers shall come by TLS alone (RFC 6797); nil to say nothing of it.
     ///   - proxies: Who says by the PROXY protocol where each connection comes from; nil for connections without it.
+    ///   - areProxied: Whether connections come from proxies that send the requests of many.
     /// - Returns: What makes a server of a responder.
     package static func connections(
         _ limits: ConnectionLimits,
         certificate: ListenerCertificate? = nil,
         strictTransport: Int? = nil,
-        proxies: TrustedPeers? = nil
+        proxies: TrustedPeers? = nil,
+        areProxied: Bool = false
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             let plain = HTTPConnections(
                 responder: responder,
                 limits: limits,
+                source: proxies != nil ? .header : areProxied ? .proxies : .peer,
                 isSecure: certificate != nil,
                 strictTransport: strictTransport
             )
@@ -41,12 +44,15 @@ struct HTTPConnections: HTTPChannelHandler {
 
     let responder: HTTPChannelHandler.Responder
     let limits: ConnectionLimits
+    private let budget: ConnectionBudget
+    private let source: ConnectionSource
     private let isSecure: Bool
     private let strictTransport: Int?
 
     init(
         responder: @escaping HTTPChannelHandler.Responder,
         limits: ConnectionLimits,
+        source: ConnectionSource,
         isSecure: Bool = false,
         strictTransport: Int? = nil
     ) {
@@ -59,21 +65,35 @@ struct HTTPConnections: HTTPChannelHandler {
             try await responder(request, writer, channel)
         }
         self.limits = limits
+        self.source = source
+        budget = ConnectionBudget(connectionsOfSource: limits.connectionsOfSource, bytes: limits.waitingBytes)
         self.isSecure = isSecure
         self.strictTransport = strictTransport
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(WriteStall(limit: limits.write))
-            return try configure(channel, logger: logger)
+            let share = try open(channel)
+            return try configure(channel, share: share, logger: logger)
         }
     }
 
+    /// Adds what every connection begins with, whatever it speaks.
+    ///
+    /// - Returns: What it may cost.
+    func open(_ channel: any Channel) throws -> ConnectionShare {
+        let share = ConnectionShare(budget)
+        try channel.pipeline.syncOperations.addHandlers(
+            SourceGate(share, source: source),
+            WriteStall(limit: limits.write)
+        )
+        return share
+    }
+
     /// Adds what makes requests of bytes, and bytes of replies.
-    func configure(_ channel: any Channel, logger: Logger) throws -> Value {
+    func configure(_ channel: any Channel, share: ConnectionShare, logger: Logger) throws -> Value {
         let pipeline = channel.pipeline.syncOperations
-        let arrival = RequestArrival(limit: limits.read)
+        let arrival = RequestArrival(limit: limits.read, share: share)
         try pipeline.addHandler(arrival)
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false,
@@ -84,8 +104,10 @@ struct HTTPConnections: HTTPChannelHandler {
         )
         try pipeline.addHandler(RequestRules(arrival))
         try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: isSecure))
+        try pipeline.addHandler(ReplyTimes(limit: nil, share: share))
         try addHeaders(to: pipeline)
         try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: limits.idle, logger: logger))
+        try pipeline.addHandler(WaitingRequest(share))
         return try NIOAsyncChannel(
             wrappingChannelSynchronously: channel,
             configuration: .init(isOutboundHalfClosureEnabled: true)

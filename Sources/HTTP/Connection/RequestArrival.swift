@@ -17,6 +17,8 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     static let framing = 65_536
     /// As many more for each byte of the body: enough for chunks of a single byte.
     static let framingOfByte = 8
+    /// Bytes that are looked at in one go: a read of TLS may bring several hundred thousand.
+    private static let piece = 16_384
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
@@ -24,12 +26,19 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// How many bytes may still come; less than none ends the connection.
     private var left = framing
     private var isInFirstLine = true
+    /// Bytes of the request that have come, as far as they are kept.
+    private var arrived = 0
+    private var charge: ConnectionCharge
 
     /// Bytes of the request line, as far as it has come.
     private(set) var firstLine = 0
 
-    init(limit: TimeAmount) {
+    /// - Parameters:
+    ///   - limit: How long a request may take to arrive.
+    ///   - share: What it may cost until it is whole.
+    init(limit: TimeAmount, share: ConnectionShare) {
         self.limit = limit
+        charge = ConnectionCharge(share)
     }
 
     /// Takes note of what the parser has made of the bytes.
@@ -43,6 +52,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
             stop()
             isArriving = false
             left = Self.framing
+            arrived = 0
             (isInFirstLine, firstLine) = (true, 0)
         }
     }
@@ -57,9 +67,19 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data)
+        var rest = unwrapInboundIn(data)
+        while rest.readableBytes > Self.piece, context.channel.isActive,
+            let piece = rest.readSlice(length: Self.piece)
+        {
+            take(piece, context)
+        }
+        take(rest, context)
+    }
+
+    private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         let isOver = left < 0
         left -= bytes.readableBytes
+        arrived = min(arrived + bytes.readableBytes, Self.framing)
         guard !isOver else {
             // The reply has its time; whoever goes on all the same gets none.
             if left < -2 * Self.framing { context.close(promise: nil) }
@@ -67,13 +87,14 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         }
         isArriving = true
         measureFirstLine(bytes.readableBytesView)
-        context.fireChannelRead(data)
+        context.fireChannelRead(wrapInboundOut(bytes))
         if left < 0 { context.fireErrorCaught(HTTPParserError.headerOverflow) }
     }
 
     /// A small request arrives whole in one read, and then no timer is ever made for it.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isArriving { start(context) } else { stop() }
+        if !charge.set(isArriving ? arrived : 0) { context.close(promise: nil) }
         context.fireChannelReadComplete()
     }
 

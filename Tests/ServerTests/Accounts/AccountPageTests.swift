@@ -19,7 +19,7 @@ private let script = #"<script>alert("canary")</script><img src=x onerror='x'>"#
             properties: #"{"city": {"type": "STRING", "clientMappable": true}}"#,
             mapping: #"{"email": "email", "name": "name"}"#
         ),
-        Document(application: "other", settings: #"{"pages": {"account": true}}"#),
+        Document(application: "other", settings: #"{"pages": {"account": true}, "hostNames": ["other.example"]}"#),
         Document(application: "off"),
         environment: mails.environment
     )
@@ -61,6 +61,19 @@ struct AccountPageTests {
             "update demo.sessions set proved = now() - interval '6 minutes', factor_proved = now() - interval '6 minutes' "
                 + "where token_hash = sha256('\(token)')"
         )
+    }
+
+    @Test("a keeper of passwords is led to the form for a new one, by the host of the application")
+    func changePassword() async throws {
+        func reply(of host: String) async throws -> HTTPReply {
+            try await deployment.client.send("GET", "/.well-known/change-password", headers: [("Host", host)])
+        }
+        let found = try await reply(of: "other.example:8443")
+        #expect(found.status == 303)
+        #expect(found.header("Location")?.hasSuffix("/other/account/password") == true)
+        for host in ["off.example", "example", "localhost"] {
+            try expectProblem(try await reply(of: host), "not_found", host)
+        }
     }
 
     // MARK: Links

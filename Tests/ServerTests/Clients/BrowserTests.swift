@@ -42,6 +42,32 @@ struct BrowserTests {
         #expect(reply.header("Access-Control-Allow-Credentials") == nil)
     }
 
+    @Test("headers that mean nothing to the service are allowed, whoever adds them; those that forge a request are not")
+    func anyHeaders() async throws {
+        func allowed(_ asked: String?, at path: String) async throws -> String? {
+            let reply = try await deployment.client.send(
+                "OPTIONS",
+                path,
+                headers: [("Origin", Self.page), ("Access-Control-Request-Method", "GET")]
+                    + (asked.map { [("Access-Control-Request-Headers", $0)] } ?? [])
+            )
+            #expect(reply.status == 204)
+            #expect(reply.header("Access-Control-Allow-Origin") == "*")
+            return reply.header("Access-Control-Allow-Headers")
+        }
+        let traces = "baggage,sentry-trace,traceparent,tracestate,x-requested-with,x-nobody-knows-this-one"
+        let login = deployment.path("users/loginWithFacebook")
+        for path in [login, "/api/users/login", "/v1/users/login", "/openapi.json"] {
+            #expect(try await allowed(traces, at: path) == traces.replacing(",", with: ", "), "\(path)")
+        }
+        let forged = "content-type, x-forwarded-for, Forwarded, X-Real-IP, x-http-method-override, x-original-url"
+        let path = deployment.path("users/login")
+        #expect(try await allowed(forged, at: path) == "content-type")
+        #expect(try await allowed("x-forwarded-for", at: path) == nil)
+        #expect(try await allowed(nil, at: path) == nil)
+        #expect(try await allowed("x\u{e4}, (, a b, content-type", at: path) == "a, content-type")
+    }
+
     @Test("replies and errors can be read by a page, with the headers that are ours")
     func exposedHeaders() async throws {
         let ann = try await deployment.newcomer()

@@ -26,13 +26,14 @@ private func document(_ application: String, _ policy: String, _ passkeys: Strin
             #""policy": "optional", "factors": ["totp", "recoveryCode", "passkey"]"#,
             #"""
             "rpId": "example.com", "origins": ["https://www.example.net", "https://app.example.com", "\#(android)"],
-            "login": true
+            "login": true, "androidPackages": ["com.example.demo", "com.example.demo.beta"],
+            "appleApps": ["ABCDE12345.com.example.demo"]
             """#
         ),
         document(
             "strict",
             #""policy": "optional", "factors": ["passkey"]"#,
-            #""rpId": "strict.example", "origins": ["https://strict.example"], "userVerification": "required""#
+            #""rpId": "strict.example", "origins": ["https://strict.example"], "userVerification": "required", "appleApps": ["ABCDE12345.com.example.strict"]"#
         ),
         document(
             "other",
@@ -591,6 +592,40 @@ struct PasskeyTests {
                 try expectProblem(begun, "reauthentication_required")
             }
         }
+    }
+
+    @Test("the domain of passkeys names its apps, as telephones ask, and leads to where a password is changed")
+    func appFiles() async throws {
+        func file(_ name: String, of host: String) async throws -> HTTPReply {
+            try await deployment.client.send("GET", "/.well-known/" + name, headers: [("Host", host)])
+        }
+        let links = try await file("assetlinks.json", of: "example.com:8443")
+        #expect(links.status == 200 && links.header("Content-Type") == "application/json", "\(links.text)")
+        #expect(links.header("Cache-Control") == "public, max-age=3600")
+        let statements = try #require(JSON.value(links.text)?.array)
+        let digest = try #require(Base64URL.decode(android.utf8.dropFirst("android:apk-key-hash:".utf8.count)))
+        let fingerprint = digest.map { Hexadecimal.encode([$0]).uppercased() }.joined(separator: ":")
+        #expect(statements.count == 2)
+        for (statement, package) in zip(statements, ["com.example.demo", "com.example.demo.beta"]) {
+            #expect(
+                statement.text
+                    == #"""
+                    {"relation":["delegate_permission/common.get_login_creds"],"target":{"namespace":"android_app","package_name":"\#(package)","sha256_cert_fingerprints":["\#(fingerprint)"]}}
+                    """#
+            )
+        }
+        for (host, app) in ["example.com": "demo", "strict.example": "strict"] {
+            let association = try await file("apple-app-site-association", of: host)
+            #expect(association.text == #"{"webcredentials":{"apps":["ABCDE12345.com.example.\#(app)"]}}"#)
+            #expect(association.header("Content-Type") == "application/json")
+        }
+        try expectProblem(try await file("assetlinks.json", of: "strict.example"), "not_found")
+        try expectProblem(try await file("apple-app-site-association", of: "alone.example"), "not_found")
+        for name in ["assetlinks.json", "apple-app-site-association", "change-password"] {
+            try expectProblem(try await file(name, of: "elsewhere.example"), "not_found", name)
+        }
+        let probe = "resource-that-should-not-exist-whose-status-code-should-not-be-200"
+        #expect(try await file(probe, of: "example.com").status == 404)
     }
 
     @Test("the domain of passkeys says where else they are used, of all applications that have it, and no other does")

@@ -10,7 +10,7 @@ import NIOHTTPTypesHTTP2
 struct HTTP2Connections: Sendable {
     struct Value {
         let channel: any Channel
-        let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<HTTPConnections.Value>
+        let streams: AsyncStream<HTTPConnections.Value>
     }
 
     private let http1: HTTPConnections
@@ -20,7 +20,7 @@ struct HTTP2Connections: Sendable {
         self.http1 = http1
     }
 
-    func configure(_ channel: any Channel, logger: Logger) throws -> Value {
+    func configure(_ channel: any Channel, share: ConnectionShare, logger: Logger) throws -> Value {
         let pipeline = channel.pipeline.syncOperations
         let gate = HTTP2Gate(limit: http1.limits.read)
         let manager = NIOHTTP2ServerConnectionManagementHandler(
@@ -33,14 +33,22 @@ struct HTTP2Connections: Sendable {
             )
         )
         try pipeline.addHandler(gate)
-        let streams = try pipeline.configureAsyncHTTP2Pipeline(
-            mode: .server,
-            streamDelegate: manager.http2StreamDelegate,
-            frameDelegate: gate,
-            configuration: Self.bounds
-        ) { stream in
-            stream.eventLoop.makeCompletedFuture { try configure(stream: stream) }
-        }
+        try pipeline.addHandler(
+            NIOHTTP2Handler(mode: .server, frameDelegate: gate, connectionConfiguration: Self.bounds)
+        )
+        let (streams, continuation) = AsyncStream.makeStream(of: HTTPConnections.Value.self)
+        try pipeline.addHandler(
+            WaitingStreams(limit: http1.limits.read, share: share, gate: gate) { continuation.finish() }
+        )
+        // On the connection's event loop, as its streams are.
+        let boundShare = NIOLoopBound(share, eventLoop: channel.eventLoop)
+        try pipeline.addHandler(
+            HTTP2StreamMultiplexer(mode: .server, channel: channel) { stream in
+                stream.eventLoop.makeCompletedFuture {
+                    continuation.yield(try configure(stream: stream, share: boundShare.value))
+                }
+            }
+        )
         try pipeline.addHandler(HTTP2Faults(gate))
         try pipeline.addHandler(manager)
         // Idle time begins when a connection becomes active, which this one has done before the handshake; or when the
@@ -52,12 +60,8 @@ struct HTTP2Connections: Sendable {
     func handle(_ value: Value, logger: Logger) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
-                do {
-                    for try await stream in value.streams.inbound {
-                        group.addTask { await http1.handle(value: stream, logger: logger) }
-                    }
-                } catch {
-                    logger.trace("a connection of HTTP/2 has ended", metadata: ["cause": "\(type(of: error))"])
+                for await stream in value.streams {
+                    group.addTask { await http1.handle(value: stream, logger: logger) }
                 }
             }
         } onCancel: {
@@ -65,11 +69,11 @@ struct HTTP2Connections: Sendable {
         }
     }
 
-    private func configure(stream: any Channel) throws -> HTTPConnections.Value {
+    private func configure(stream: any Channel, share: ConnectionShare) throws -> HTTPConnections.Value {
         let pipeline = stream.pipeline.syncOperations
         try pipeline.addHandler(StreamEnd())
         try pipeline.addHandler(HTTP2FramePayloadToHTTPServerCodec())
-        try pipeline.addHandler(StreamTimes(limits: http1.limits))
+        try pipeline.addHandler(ReplyTimes(limit: http1.limits.write, share: share))
         try pipeline.addHandler(StreamRules())
         try http1.addHeaders(to: pipeline)
         return try HTTPConnections.Value(wrappingChannelSynchronously: stream)
@@ -84,6 +88,8 @@ struct HTTP2Connections: Sendable {
         ]
         // Replies to pings and settings, and ends of streams, that a client does not take.
         connection.maximumBufferedControlFrames = 200
-        return NIOHTTP2Handler.Configuration(connection: connection, stream: .init())
+        // What a client has sent of streams that are refused is no error.
+        connection.maximumRecentlyResetStreams = 200
+        return connection
     }()
 }

@@ -69,6 +69,12 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         }
     }
 
+    /// Ends the connection of a client that goes on with what is refused.
+    func calm() {
+        guard !isOver, let context else { return }
+        refuse(context, .enhanceYourCalm)
+    }
+
     // MARK: Ends
 
     /// Lets nothing in any more, and closes when what is being written has been handed on.

@@ -81,6 +81,7 @@ final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
         case .faulty(let fault): refuse(fault.rawValue, context)
         case .whole(let length, let source):
             origin.set(source)
+            context.fireUserInboundEventTriggered(SourceGate.Header(address: source))
             begun = nil
             bytes.moveReaderIndex(forwardBy: length)
             if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }

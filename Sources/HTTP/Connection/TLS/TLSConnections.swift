@@ -17,6 +17,13 @@ struct TLSConnections: ServerChildChannel {
         let negotiated: EventLoopFuture<Negotiated>
     }
 
+    /// A long reply leaves no long buffer behind.
+    private static let buffers = {
+        var buffers = NIOSSLHandler.Configuration()
+        buffers.maximumPreservedOutboundBufferCapacity = 32_768
+        return buffers
+    }()
+
     let certificate: ListenerCertificate
     let http1: HTTPConnections
     let http2: HTTP2Connections
@@ -29,16 +36,18 @@ struct TLSConnections: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
+            let share = try http1.open(channel)
             let pipeline = channel.pipeline.syncOperations
             let promise = channel.eventLoop.makePromise(of: Negotiated.self)
             let negotiation = TLSNegotiation(limit: http1.limits.read, promise: promise) { name in
                 name == "h2"
-                    ? .http2(try http2.configure(channel, logger: logger))
-                    : .http1(try http1.configure(channel, logger: logger))
+                    ? .http2(try http2.configure(channel, share: share, logger: logger))
+                    : .http1(try http1.configure(channel, share: share, logger: logger))
             }
             do {
-                try pipeline.addHandler(WriteStall(limit: http1.limits.write))
-                try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
+                try pipeline.addHandler(
+                    NIOSSLServerHandler(context: certificate.context, configuration: Self.buffers)
+                )
                 try pipeline.addHandler(negotiation)
             } catch {
                 promise.fail(error)

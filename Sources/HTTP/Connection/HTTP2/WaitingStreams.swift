@@ -1,0 +1,227 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// Keeps the requests of an HTTP/2 connection until they are whole, and makes their streams then.
+///
+/// A stream with its channel and its task costs thousands of times as much as the head that opens it. So a request that
+/// waits for its body is kept as what it is: its fields, and the bytes that have come. What has a longer body, or waits
+/// to be told to go on, has its stream at once, and counts as a request until it is whole. Where there is no room, the
+/// latest requests are refused (RFC 9113 §8.7: nothing was done, and the client may send them again); a client that
+/// goes on all the same is told to calm down.
+final class WaitingStreams: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias InboundOut = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    /// What the library keeps for a stream, and a head beside its fields.
+    private static let streamCost = 2048
+    private static let fieldCost = 64
+    /// Requests that are refused before the connection ends; each that is taken makes up for all before.
+    private static let mostRefusals = 100
+
+    private struct Arrival {
+        enum State { case waiting, passed, refused }
+
+        var state = State.waiting
+        let deadline: NIODeadline
+        var head: HTTP2Frame?
+        var body: ByteBuffer?
+        /// What the library has said of the stream, for whoever is made of it.
+        var created: NIOHTTP2StreamCreatedEvent?
+        var window: NIOHTTP2WindowUpdatedEvent?
+        var cost: Int
+    }
+
+    private let limit: TimeAmount
+    private let gate: HTTP2Gate
+    private let end: () -> Void
+    private var charge: ConnectionCharge
+    /// Requests that are not whole, by stream.
+    private var arrivals: [HTTP2StreamID: Arrival] = [:]
+    /// Streams that have been made; those behind are told of no others.
+    private var made: Set<HTTP2StreamID> = []
+    /// What they cost.
+    private var cost = 0
+    private var refusals = 0
+    private var timer: Scheduled<Void>?
+
+    /// - Parameters:
+    ///   - limit: How long a request may take to arrive.
+    ///   - share: What it may cost.
+    ///   - gate: Ends the connection.
+    ///   - end: Is called when no stream comes any more.
+    init(limit: TimeAmount, share: ConnectionShare, gate: HTTP2Gate, end: @escaping () -> Void) {
+        self.limit = limit
+        self.gate = gate
+        self.end = end
+        charge = ConnectionCharge(share)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        guard let arrival = arrivals[frame.streamID] else {
+            guard case .headers(let headers) = frame.payload else { return context.fireChannelRead(data) }
+            guard headers.endStream else { return begin(frame, headers, context) }
+            refusals = 0
+            made.insert(frame.streamID)
+            return context.fireChannelRead(data)
+        }
+        switch (arrival.state, frame.payload) {
+        case (_, .priority): context.fireChannelRead(data)
+        case (.passed, let payload):
+            if payload.endsStream { settle(frame.streamID) }
+            context.fireChannelRead(data)
+        case (.waiting, .data(let data)): add(data, of: frame, context)
+        case (.waiting, .headers):
+            // Trailers, which end the request.
+            pass(frame.streamID, context)
+            settle(frame.streamID)
+            context.fireChannelRead(data)
+        // Nobody behind knows the stream.
+        case (.waiting, _), (.refused, _): break
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case let event as NIOHTTP2StreamCreatedEvent where !made.contains(event.streamID):
+            arrivals[event.streamID]?.created = event
+        case let event as NIOHTTP2WindowUpdatedEvent
+        where event.streamID != .rootStream && !made.contains(event.streamID):
+            if event.inboundWindowSize != nil { arrivals[event.streamID]?.window = event }
+        case let closed as StreamClosedEvent:
+            settle(closed.streamID)
+            if made.remove(closed.streamID) != nil { context.fireUserInboundEventTriggered(event) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        fit(context)
+        watch(context)
+        context.fireChannelReadComplete()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        stop()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+
+    // MARK: Arrival
+
+    private func begin(
+        _ frame: HTTP2Frame,
+        _ headers: HTTP2Frame.FramePayload.Headers,
+        _ context: ChannelHandlerContext
+    ) {
+        let fields = headers.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + Self.fieldCost }
+        arrivals[frame.streamID] = Arrival(deadline: .now() + limit, head: frame, cost: Self.streamCost + fields)
+        cost += Self.streamCost + fields
+        if headers.headers.contains(name: "expect") { pass(frame.streamID, context) }
+    }
+
+    private func add(_ data: HTTP2Frame.FramePayload.Data, of frame: HTTP2Frame, _ context: ChannelHandlerContext) {
+        guard case .byteBuffer(let bytes) = data.data, var arrival = arrivals[frame.streamID] else { return }
+        // Bytes of their own: a piece of what was read keeps all of that.
+        var body = arrival.body.take() ?? ByteBuffer()
+        body.writeImmutableBuffer(bytes)
+        arrival.body = body
+        arrival.cost += bytes.readableBytes
+        cost += bytes.readableBytes
+        arrivals[frame.streamID] = arrival
+        if data.endStream {
+            pass(frame.streamID, context, ends: true)
+            settle(frame.streamID)
+        } else if body.readableBytes > WaitingRequest.mostBytes {
+            pass(frame.streamID, context)
+        }
+    }
+
+    /// Hands on what has come of a request, which makes its stream.
+    private func pass(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext, ends: Bool = false) {
+        guard var arrival = arrivals[stream], let head = arrival.head else { return }
+        let (body, created, window) = (arrival.body, arrival.created, arrival.window)
+        (arrival.state, arrival.head, arrival.body) = (.passed, nil, nil)
+        cost += ConnectionBudget.request - arrival.cost
+        arrival.cost = ConnectionBudget.request
+        arrivals[stream] = arrival
+        refusals = 0
+        made.insert(stream)
+        context.fireChannelRead(wrapInboundOut(head))
+        if let created { context.fireUserInboundEventTriggered(created) }
+        if ends || body != nil {
+            let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(body ?? ByteBuffer()), endStream: ends)
+            context.fireChannelRead(wrapInboundOut(HTTP2Frame(streamID: stream, payload: .data(data))))
+        }
+        if let window { context.fireUserInboundEventTriggered(window) }
+    }
+
+    /// Forgets a request that is whole, or whose stream is over.
+    private func settle(_ stream: HTTP2StreamID) {
+        guard let arrival = arrivals.removeValue(forKey: stream) else { return }
+        cost -= arrival.cost
+    }
+
+    // MARK: Ends
+
+    /// Refuses the latest requests until there is room for the others.
+    private func fit(_ context: ChannelHandlerContext) {
+        guard cost != charge.bytes, !charge.set(cost) else { return }
+        for stream in arrivals.filter({ $0.value.cost > 0 }).keys.sorted(by: >) {
+            refusals += 1
+            reset(stream, .refusedStream, context)
+            if charge.set(cost) { break }
+        }
+        context.flush()
+        if refusals > Self.mostRefusals { gate.calm() }
+    }
+
+    private func reset(_ stream: HTTP2StreamID, _ reason: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
+        guard var arrival = arrivals[stream] else { return }
+        cost -= arrival.cost
+        arrival.cost = 0
+        let hasPassed = arrival.state == .passed
+        if !hasPassed { (arrival.state, arrival.head, arrival.body) = (.refused, nil, nil) }
+        arrivals[stream] = arrival
+        // Of a request that somebody works on it cannot be said that nothing was done.
+        let reason = hasPassed && reason == .refusedStream ? .enhanceYourCalm : reason
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: .rstStream(reason))), promise: nil)
+    }
+
+    /// A request that comes in one piece makes no timer; the one timer of the connection looks after all of them.
+    private func watch(_ context: ChannelHandlerContext) {
+        guard timer == nil else { return }
+        guard let first = arrivals.values.lazy.filter({ $0.cost > 0 }).map(\.deadline).min() else { return }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: first) {
+            self.timer = nil
+            let now = NIODeadline.now()
+            for (stream, arrival) in self.arrivals where arrival.cost > 0 && arrival.deadline <= now {
+                self.reset(stream, .cancel, context)
+            }
+            context.flush()
+            self.fit(context)
+            self.watch(context)
+        }
+    }
+
+    private func stop() {
+        timer?.cancel()
+        timer = nil
+        arrivals = [:]
+        cost = 0
+        end()
+    }
+}
+
+extension HTTP2Frame.FramePayload {
+    fileprivate var endsStream: Bool {
+        switch self {
+        case .data(let data): data.endStream
+        case .headers(let headers): headers.endStream
+        default: false
+        }
+    }
+}

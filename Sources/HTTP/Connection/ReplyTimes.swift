@@ -1,0 +1,90 @@
+import NIOCore
+import NIOHTTPTypes
+
+/// Bounds how long a reply waits to be taken, and how much waits.
+///
+/// A reply that is not taken keeps its bytes and its request's task, and counts until it is.
+final class ReplyTimes: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// A body goes out in pieces, so that one of them that is taken shows.
+    private static let piece = 16_384
+
+    private let limit: TimeAmount?
+    private var charge: ConnectionCharge
+    private var stall: Scheduled<Void>?
+    private var isLooking = false
+    /// Parts that wait, their bytes, and parts that have been taken.
+    private var waiting = 0
+    private var bytes = 0
+    private var taken = 0
+
+    /// - Parameters:
+    ///   - limit: How long the other end may take nothing; nil where ``WriteStall`` sees it.
+    ///   - share: What may wait.
+    init(limit: TimeAmount?, share: ConnectionShare) {
+        self.limit = limit
+        charge = ConnectionCharge(share)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .body(var bytes) = unwrapOutboundIn(data) else {
+            return write(data, of: 0, to: context, promise)
+        }
+        while bytes.readableBytes > Self.piece, let piece = bytes.readSlice(length: Self.piece) {
+            write(wrapOutboundOut(.body(piece)), of: piece.readableBytes, to: context, nil)
+        }
+        write(wrapOutboundOut(.body(bytes)), of: bytes.readableBytes, to: context, promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        guard waiting > 0 else { return }
+        look(context)
+        if stall == nil, let limit { watch(context, limit) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        stall?.cancel()
+        _ = charge.set(0)
+    }
+
+    private func write(
+        _ part: NIOAny,
+        of size: Int,
+        to context: ChannelHandlerContext,
+        _ promise: EventLoopPromise<Void>?
+    ) {
+        let written = promise ?? context.eventLoop.makePromise()
+        waiting += 1
+        bytes += size
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            self.waiting -= 1
+            self.bytes -= size
+            self.taken &+= 1
+            if self.waiting == 0 { _ = self.charge.set(0) }
+        }
+        context.write(part, promise: written)
+    }
+
+    /// Most replies are taken at once, and cost nothing by the time of the look.
+    private func look(_ context: ChannelHandlerContext) {
+        guard !isLooking else { return }
+        isLooking = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isLooking = false
+            guard self.waiting > 0, context.channel.isActive else { return }
+            if !self.charge.set(ConnectionBudget.request + self.bytes) { context.close(promise: nil) }
+        }
+    }
+
+    private func watch(_ context: ChannelHandlerContext, _ limit: TimeAmount) {
+        let before = taken
+        stall = context.eventLoop.assumeIsolated().scheduleTask(in: limit) {
+            self.stall = nil
+            guard self.waiting > 0 else { return }
+            if self.taken == before { context.close(promise: nil) } else { self.watch(context, limit) }
+        }
+    }
+}
