@@ -131,7 +131,7 @@ let package = Package(
         ),
         .target(
             name: "Passwords",
-            dependencies: ["CArgon2", "CCrypt", "Vocabulary", crypto, cryptoExtras, nioLocks],
+            dependencies: ["CArgon2", "CCrypt", "Limiting", "Vocabulary", crypto, cryptoExtras, nioLocks],
             resources: [.embedInCode("common-passwords.txt")],
             swiftSettings: strict
         ),

@@ -19,7 +19,8 @@ enum ModuleRules {
         "Facebook": provider.union(["Metrics", "SignedTokens"]),
         "Twitter": provider,
         "Passwords": [
-            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "NIOConcurrencyHelpers", "Swift", "Vocabulary",
+            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "Glibc", "Limiting", "NIOConcurrencyHelpers", "Swift",
+            "Vocabulary",
         ],
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],
         "Mailing": ["Curl", "FoundationEssentials", "Vocabulary"],
