@@ -49,11 +49,12 @@ package struct SignInWriter: Sendable {
         let stage = LoginStage.mapping.begin()
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
         stage.end()
+        let began = ContinuousClock.now
         let written: StatementOutcome<WrittenSignIn>
         do throws(Failure) {
             written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
         } catch {
-            throw try await putOff(error, login, guest: guest, in: attempt)
+            throw try await putOff(error, login, guest: guest, since: began, in: attempt)
         }
         return written.map { written in
             SignedIn(
@@ -123,6 +124,7 @@ package struct SignInWriter: Sendable {
         _ failure: Failure,
         _ login: AuthenticatedLogin,
         guest: GuestClaim?,
+        since began: ContinuousClock.Instant,
         in attempt: LoginAttempt
     ) async throws(Failure) -> Failure {
         guard failure.isPutOff else { return failure }
@@ -136,6 +138,7 @@ package struct SignInWriter: Sendable {
             .provider(vouched, guest: guest),
             by: request.client,
             previousToken: request.previousToken,
+            since: began,
             in: attempt.loaded
         )
     }
