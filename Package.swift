@@ -134,7 +134,9 @@ let package = Package(
         ),
         .target(
             name: "Passwords",
-            dependencies: ["CArgon2", "CCrypt", "EmbeddedFiles", "Vocabulary", crypto, cryptoExtras, nioLocks],
+            dependencies: [
+                "CArgon2", "CCrypt", "EmbeddedFiles", "Limiting", "Vocabulary", crypto, cryptoExtras, nioLocks,
+            ],
             exclude: ["common-passwords.txt"],
             swiftSettings: strict
         ),

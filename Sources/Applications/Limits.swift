@@ -1,4 +1,4 @@
-package import Limiting
+import Limiting
 package import Store
 package import Vocabulary
 
@@ -8,18 +8,45 @@ package struct Limits: Sendable {
     package var login: Duration
     /// What of it is kept back for the database after a provider has answered.
     package var storeReserve: Duration
+    package var searches: Searches
 
-    package init(login: Duration = .seconds(5), storeReserve: Duration = .seconds(1)) {
+    package init(
+        login: Duration = .seconds(5),
+        storeReserve: Duration = .seconds(1),
+        searches: Searches = Searches()
+    ) {
         self.login = login
         self.storeReserve = storeReserve
+        self.searches = searches
+    }
+
+    /// Searches of users.
+    package struct Searches: Sendable {
+        /// How many are under way at once, in each database.
+        package var atOnce: Int
+        /// How long one may take.
+        package var time: Duration
+        /// How long one waits for its turn while another one of its application is under way.
+        package var patience: Duration
+
+        package init(atOnce: Int = 2, time: Duration = .seconds(1), patience: Duration = .seconds(1)) {
+            self.atOnce = atOnce
+            self.time = time
+            self.patience = patience
+        }
     }
 }
 
 /// Counts attempts in the database: those at passwords, registrations, and mails that somebody causes.
 package struct AttemptCounter: Sendable {
     package let store: Store
-    /// More statements that count at once would not be done sooner, and logins would wait for them.
-    package let turn = Semaphore(width: 4)
+    /// More statements that count at once would not be done sooner, and logins would wait for them: what writes little
+    /// but is forced to disk each time would stand in front of every login on the database's connections.
+    private let turns = FairQueue(
+        width: 4,
+        most: 1024,
+        refusal: Failure(.overloaded, "Too many are waiting for the same. Try again shortly.", retryAfter: 1)
+    )
 
     package init(store: Store) {
         self.store = store
@@ -34,7 +61,7 @@ package struct AttemptCounter: Sendable {
         of application: Application,
         before deadline: ContinuousClock.Instant
     ) async throws(Failure) -> AttemptRefusal? {
-        try await turn.pass(before: deadline) { () throws(Failure) in
+        try await counting(of: application, before: deadline) { () throws(Failure) in
             try await store.countAttempt(for: counts, of: application)
         }
     }
@@ -45,16 +72,17 @@ package struct AttemptCounter: Sendable {
         of application: Application,
         before deadline: ContinuousClock.Instant
     ) async throws(Failure) {
-        try await turn.pass(before: deadline) { () throws(Failure) in
+        try await counting(of: application, before: deadline) { () throws(Failure) in
             try await store.withdrawAttempt(for: counts, of: application)
         }
     }
 
     /// Does something that counts by itself, when it is its turn.
     package func counting<Result>(
+        of application: Application,
         before deadline: ContinuousClock.Instant,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        try await turn.pass(before: deadline, body)
+        try await turns.pass(of: application.id, at: application.database, before: deadline, body)
     }
 }

@@ -151,7 +151,7 @@ package final class FactorChecks: Sendable {
         if case .credential(let credential) = response { assertion = try Self.assertion(credential) }
         let guess = response.canBeGuessed ? Digest.sha256("factor \(user) \(id) \(use.rawValue)") : nil
         let failures = AttemptCount.failures(for: occasion, from: source)
-        let counted = try await attempts.counting(before: .now + limits.login) { () throws(Failure) in
+        let counted = try await attempts.counting(of: application, before: .now + limits.login) { () throws(Failure) in
             try await store.countGuess(
                 at: id,
                 of: user,

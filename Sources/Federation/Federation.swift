@@ -355,7 +355,7 @@ package struct Federation: Sendable {
         )
         collection = UserCollection(
             store: store,
-            searches: UserSearches(store: searches ?? store, logger: logger),
+            searches: UserSearches(store: searches ?? store, limits: limits.searches, logger: logger),
             sessions: sessions
         )
         otherRecords = OtherRecords(

@@ -24,7 +24,10 @@ package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
             of: context.remoteAddress
         )
         context.logger[metadataKey: "source"] = "\(context.peer.text)"
-        guard let agent = request.headers[.userAgent] else { return try await next(request, context) }
-        return try await RequestAgent.$current.withValue(agent) { try await next(request, context) }
+        let origin = context.peer.network == .unknown ? nil : context.peer.network.name
+        return try await RequestOrigin.$current.withValue(origin) {
+            guard let agent = request.headers[.userAgent] else { return try await next(request, context) }
+            return try await RequestAgent.$current.withValue(agent) { try await next(request, context) }
+        }
     }
 }

@@ -42,15 +42,6 @@ package final class Admission: Sendable {
         package let behind: Int
     }
 
-    /// What comes of wanting to write.
-    private enum Turn {
-        case come
-        /// There was no room to wait.
-        case noRoom
-        /// It did not come in time.
-        case missed
-    }
-
     private typealias Waiter = CheckedContinuation<Turn, Never>
 
     private struct State: Sendable {
@@ -243,10 +234,14 @@ package final class Admission: Sendable {
     private func enter(_ application: ApplicationID, at database: DatabaseVariable?) async -> Turn {
         if inRoom(of: database, { $0.room.enter(application, at: .now) }) { return .come }
         return await withCheckedContinuation { waiter in
-            switch inRoom(of: database, { $0.room.arrive(waiter, of: application, at: .now) }) {
+            let arrival = inRoom(of: database) {
+                $0.room.arrive(waiter, of: application, from: RequestOrigin.current, at: .now)
+            }
+            switch arrival {
             case .admitted: waiter.resume(returning: .come)
             case .refused: waiter.resume(returning: .noRoom)
             case .waiting: break
+            case .waitingInstead(of: let other): other.resume(returning: .noRoom)
             }
         }
     }

@@ -167,7 +167,7 @@ package struct Authenticator: Sendable {
         }
         return SingleUse(
             hash: credential.digest,
-            issuedAt: credential.issuedAt,
+            issuedAt: StoreMoment(seconds: credential.issuedAt),
             seconds: credential.seconds + Self.clockReserve,
             owner: attempt.request.idempotencyKey?.owner ?? random.bytes(16),
             nonceHash: credential.serverNonce.map { Digest.sha256($0.reveal()) }

@@ -108,6 +108,7 @@ package struct Linking: Sendable {
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<(linked: LinkedUser, isNew: Bool)> {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
+        let began = ContinuousClock.now
         let written: StatementOutcome<WrittenSignIn>
         do throws(Failure) {
             written = try await writer.write(
@@ -120,7 +121,8 @@ package struct Linking: Sendable {
             )
         } catch {
             // Only guests are put off.
-            throw try await writer.putOff(error, login, guest: GuestClaim(id: user, token: token), in: attempt)
+            let guest = GuestClaim(id: user, token: token)
+            throw try await writer.putOff(error, login, guest: guest, since: began, in: attempt)
         }
         return written.map { written in
             let linked = LinkedUser(

@@ -49,12 +49,13 @@ package struct SignInWriter: Sendable {
         let stage = LoginStage.mapping.begin()
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.person.scopes)
         stage.end()
+        let began = ContinuousClock.now
         let written: StatementOutcome<WrittenSignIn>
         do throws(Failure) {
             written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
         } catch {
             if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
-            throw try await putOff(error, login, guest: guest, in: attempt)
+            throw try await putOff(error, login, guest: guest, since: began, in: attempt)
         }
         return written.map { written in
             SignedIn(
@@ -127,6 +128,7 @@ package struct SignInWriter: Sendable {
         _ failure: Failure,
         _ login: AuthenticatedLogin,
         guest: GuestClaim?,
+        since began: ContinuousClock.Instant,
         in attempt: LoginAttempt
     ) async throws(Failure) -> Failure {
         guard failure.isPutOff else { return failure }
@@ -140,6 +142,7 @@ package struct SignInWriter: Sendable {
             .provider(vouched, guest: guest),
             by: request.client,
             previousToken: request.previousToken,
+            since: began,
             in: attempt.loaded
         )
     }

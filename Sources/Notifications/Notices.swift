@@ -58,7 +58,7 @@ package struct Notices: Sendable {
         do throws(Failure) {
             let notices = try await notices(of: mail, to: user, and: others, in: loaded)
             guard !notices.isEmpty else { return }
-            try await attempts.counting(before: .now + limits.login) { () throws(Failure) in
+            try await attempts.counting(of: loaded.application, before: .now + limits.login) { () throws(Failure) in
                 try await store.enqueue(notices, to: user.objectID, of: loaded.application)
             }
         } catch {

@@ -3,13 +3,12 @@ import Glibc
 import NIOConcurrencyHelpers
 import Vocabulary
 
-/// Computes a bounded number of things at once, the others in the order in which they came, on threads of its own.
+/// Computes things on threads of its own, a bounded number at once; who waits for that waits in front (`FairQueue`).
 ///
 /// Swift's pool has a thread for each core and serves all other requests. A thread begins when there is work for it and
 /// ends when there is none: beside tens of milliseconds of work its start costs nothing.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
-        let deadline: ContinuousClock.Instant
         let run: @Sendable () -> Void
         let refuse: @Sendable () -> Void
     }
@@ -21,35 +20,25 @@ final class HashingThreads: Sendable {
 
     private let state = NIOLockedValueBox(State())
     private let mostThreads: Int
-    private let mostWaiting: Int
 
     /// Units of `nice`: a thread of the same machine that wants the core gets about nine tenths of it.
     private static let niceness: Int32 = 10
 
-    init(count: Int, queue: Int) {
+    init(count: Int) {
         mostThreads = count
-        mostWaiting = queue
     }
-
-    /// How many work, and how much waits for them.
-    var statistics: (working: Int, waiting: Int) { state.withLockedValue { ($0.threads, $0.waiting.count) } }
 
     /// Computes something.
     ///
-    /// - Parameters:
-    ///   - deadline: When it is not worth beginning any more. All callers wait equally long, so what is over stands in
-    ///     front, and is answered when a thread has ended what it is at.
-    ///   - body: Nil when it could not be computed.
+    /// - Parameter body: Nil when it could not be computed.
     /// - Returns: What the body returned.
-    /// - Throws: `overloaded` when too many wait, or the deadline is over; `internal` when nothing came of it.
+    /// - Throws: `overloaded` when the system gives no thread; `internal` when nothing came of it.
     func run<Value: Sendable>(
-        before deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable () -> Value?
     ) async throws(Failure) -> Value {
         let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
             submit(
                 Job(
-                    deadline: deadline,
                     run: { continuation.resume(returning: body().map(Result.success) ?? .failure(Self.failed)) },
                     refuse: { continuation.resume(returning: .failure(Self.overloaded)) }
                 )
@@ -59,17 +48,12 @@ final class HashingThreads: Sendable {
     }
 
     private func submit(_ job: Job) {
-        let (isTaken, needsThread) = state.withLockedValue { state in
-            if state.threads < mostThreads {
-                state.threads += 1
-                state.waiting.append(job)
-                return (true, true)
-            }
-            guard state.waiting.count < mostWaiting else { return (false, false) }
+        let needsThread = state.withLockedValue { state in
             state.waiting.append(job)
-            return (true, false)
+            guard state.threads < mostThreads else { return false }
+            state.threads += 1
+            return true
         }
-        if !isTaken { job.refuse() }
         if needsThread, !startThread() {
             // What waits is left to the threads that there are; without any nobody would ever do it.
             let abandoned = state.withLockedValue { state in
@@ -85,9 +69,7 @@ final class HashingThreads: Sendable {
     private func work() {
         // 0 is the calling thread, for Linux.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
-        while let job = next() {
-            if .now < job.deadline { job.run() } else { job.refuse() }
-        }
+        while let job = next() { job.run() }
     }
 
     private func next() -> Job? {
@@ -130,7 +112,7 @@ final class HashingThreads: Sendable {
         return true
     }
 
-    private static let overloaded = Failure(
+    static let overloaded = Failure(
         .overloaded,
         "Too many passwords are being checked. Try again shortly.",
         retryAfter: 2

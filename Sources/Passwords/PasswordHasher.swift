@@ -1,3 +1,4 @@
+import Limiting
 package import Vocabulary
 
 /// What a password is to a stored hash.
@@ -11,10 +12,12 @@ package enum Verdict: Sendable, Equatable {
 ///
 /// One hash takes tens of milliseconds of a core and 19 MiB, so what comes at once takes `slots` × 19 MiB at most,
 /// whoever sends it; the check of a hash that another system made takes up to 64 MiB. What has no slot waits in a queue
-/// of bounded length, no longer than its own deadline. The threads are less urgent to the system than all others of the
+/// of bounded length, no longer than its own deadline, in which applications and the sources of each take turns. The
+/// threads are less urgent to the system than all others of the
 /// process: logins that need no hash do not wait for those that do.
 package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
+    private let turns: FairQueue
     private let random: RandomSource
     /// Nobody's hash: what is computed when there is none, so that it takes as long.
     private let dummy: ForeignHash?
@@ -26,29 +29,32 @@ package final class PasswordHasher: Sendable {
     ///   - queue: Hashes that wait for a slot; one more is refused.
     ///   - random: Where salts come from.
     package init(slots: Int = 1, queue: Int = 256, random: RandomSource) {
-        threads = HashingThreads(count: max(slots, 1), queue: queue)
+        threads = HashingThreads(count: max(slots, 1))
+        turns = FairQueue(width: slots, most: queue, refusal: HashingThreads.overloaded)
         self.random = random
         let text = Argon2.hash(random.bytes(Argon2.tagBytes), salt: random.bytes(Argon2.saltBytes))
         dummy = text.flatMap { try? ForeignHash(Secret($0)) }
     }
 
     /// How many hashes are being computed, and how many wait.
-    package var statistics: (working: Int, waiting: Int) { threads.statistics }
+    package var statistics: (working: Int, waiting: Int) { turns.statistics }
 
     /// The hash of a new password with a fresh salt, as libargon2 writes it.
     ///
     /// - Parameters:
     ///   - password: At most `PasswordRules.mostBytes` long.
+    ///   - application: Whose turn it takes.
     ///   - deadline: When nobody waits for it any more.
     /// - Returns: Parameters, salt and tag as one text.
     /// - Throws: `overloaded`; `internal` when memory is short.
     package func hash(
         _ password: Secret,
+        of application: ApplicationID,
         deadline: ContinuousClock.Instant = .now + .seconds(5)
     ) async throws(Failure) -> String {
         let bytes = try Self.bytes(of: password)
         let salt = random.bytes(Argon2.saltBytes)
-        return try await threads.run(before: deadline) { Argon2.hash(bytes, salt: salt) }
+        return try await inTurn(application, deadline) { Argon2.hash(bytes, salt: salt) }
     }
 
     /// Whether the hash is that of the password.
@@ -57,19 +63,21 @@ package final class PasswordHasher: Sendable {
     ///
     /// - Parameters:
     ///   - password: At most `PasswordRules.mostBytes` long.
+    ///   - application: Whose turn it takes.
     ///   - hash: The text of a `ForeignHash`. Nil where there is none: the same work is done, and nothing matches.
     ///   - deadline: When nobody waits for it any more.
     /// - Returns: Whether it matches.
     /// - Throws: `overloaded`; `internal` when memory is short or the hash is none (`ForeignHash`).
     package func verify(
         _ password: Secret,
+        of application: ApplicationID,
         against hash: String?,
         deadline: ContinuousClock.Instant = .now + .seconds(5)
     ) async throws(Failure) -> Verdict {
         let forms = try Self.forms(of: password)
         let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
         let dummy = dummy
-        return try await threads.run(before: deadline) {
+        return try await inTurn(application, deadline) {
             if stored?.isCurrent != true {
                 for form in forms where dummy?.matches(form) == nil { return nil }
             }
@@ -80,6 +88,14 @@ package final class PasswordHasher: Sendable {
             }
             return .differs
         }
+    }
+
+    private func inTurn<Value: Sendable>(
+        _ application: ApplicationID,
+        _ deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable () -> Value?
+    ) async throws(Failure) -> Value {
+        try await turns.pass(of: application, before: deadline) { () throws(Failure) in try await threads.run(body) }
     }
 
     private static func read(_ hash: String) throws(Failure) -> ForeignHash {

@@ -47,12 +47,13 @@ struct ConfigurationReader: UpstreamSettings {
         let masterKeys = reader.masterKeys()
         let providers = ProviderKinds.setups(from: &reader)
         let curl = reader.curl(providers)
-        let limits = reader.limits()
+        var limits = reader.limits()
         let admission = reader.admission(to: postgres)
         let policies = reader.policies()
-        let searches = (
+        limits.searches = Limits.Searches(
             atOnce: reader.integer("concurrent.searches", default: 2, in: 1...64),
-            time: reader.milliseconds("search", default: 1000)
+            time: reader.milliseconds("search", default: 1000),
+            patience: postgres?.leaseTimeout ?? limits.searches.patience
         )
         let loginLogDays = reader.integer("login.log.days", default: 30, in: 0...3650)
         let loginRowsPerSecond = reader.integer("login.log.rows.per.second", default: 200, in: 1...1000)
@@ -117,7 +118,6 @@ struct ConfigurationReader: UpstreamSettings {
             limits: limits,
             admission: admission,
             policies: policies,
-            searches: searches,
             loginRowsPerSecond: loginLogDays == 0 ? nil : loginRowsPerSecond,
             maintenance: maintenance,
             passwordHashes: passwordHashes == 0 ? onePerTwoCores : passwordHashes,

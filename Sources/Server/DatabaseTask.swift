@@ -1,3 +1,4 @@
+import Applications
 import ArgumentParser
 import Postgres
 import Store
@@ -79,11 +80,11 @@ extension PostgresConfiguration {
     ///
     /// A further search waits for a connection, as long as for any, and is then refused. Each is planned for its
     /// values.
-    mutating func limitToSearches(atOnce: Int, time: Duration) {
+    mutating func limitToSearches(_ searches: Limits.Searches) {
         pipelinedConnections = 1
-        exclusiveConnections = atOnce
+        exclusiveConnections = searches.atOnce
         preparedBytes = 0
-        statementTimeout = time
+        statementTimeout = searches.time
         resultBytes = UserQuery.mostBytes
     }
 }

@@ -23,8 +23,6 @@ struct ServerConfiguration: Sendable {
     var admission: Admission.Settings
     /// How much each source and application may do.
     var policies: LimitPolicies
-    /// Searches of users at once, and how long one may take.
-    var searches: (atOnce: Int, time: Duration)
     /// Of how many logins in a second there are rows in the log of logins at most; nil when none is written.
     var loginRowsPerSecond: Int?
     /// Nil when this instance does no work in the background.

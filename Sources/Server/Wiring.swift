@@ -68,7 +68,7 @@ enum Wiring {
             random: .system
         )
         var searching = configuration.postgres
-        searching.limitToSearches(atOnce: configuration.searches.atOnce, time: configuration.searches.time)
+        searching.limitToSearches(configuration.limits.searches)
         let searchDatabases = Databases(searching)
         let smsGateway = try configuration.sms.map { try $0.gateway() }
         if let smsGateway { logger.info("SMS", metadata: ["gateway": "\(smsGateway)"]) }

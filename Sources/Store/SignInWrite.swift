@@ -207,6 +207,12 @@ extension Bind {
     }
 }
 
+extension Bind {
+    static func moment(_ moment: StoreMoment?) -> Bind {
+        moment.map { .timestamp(Timestamp(microseconds: $0.sinceEpoch)) } ?? .null(.timestamp)
+    }
+}
+
 extension PropertyValue {
     var bind: Bind {
         switch self {

@@ -4,8 +4,10 @@ import Postgres
 package struct SingleUse: Sendable {
     /// SHA-256 of what identifies the credential.
     package let hash: [UInt8]
-    /// Unix seconds at which it was issued: a revocation or a deletion since then has ended it, too.
-    package let issuedAt: Int64
+    /// When it was issued: a revocation or a deletion that came a second later, or more, has ended it, too.
+    ///
+    /// Providers tell the time of issue in whole seconds.
+    package let issuedAt: StoreMoment
     /// Seconds until it is refused for another reason, so that nobody has to remember it any longer.
     package let seconds: Int64
     /// Who uses it: the same attempt may come again within a minute.
@@ -13,7 +15,7 @@ package struct SingleUse: Sendable {
     /// SHA-256 of the nonce that we gave out and that nothing else may have used; nil when the credential needs none.
     package let nonceHash: [UInt8]?
 
-    package init(hash: [UInt8], issuedAt: Int64, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
+    package init(hash: [UInt8], issuedAt: StoreMoment, seconds: Int64, owner: [UInt8], nonceHash: [UInt8]?) {
         self.hash = hash
         self.issuedAt = issuedAt
         self.seconds = seconds

@@ -26,7 +26,7 @@ struct TwitterReply {
     func object(about subject: TwitterErrorTable.Subject) throws(ProviderFault) -> JSONObject {
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONParser.parse(body, limits: .reply)
+            value = try JSONParser.parse(body, limits: .profile)
         } catch {
             throw status == 200 ? misshapen("the reply \(error)") : fault(code: nil, about: subject)
         }

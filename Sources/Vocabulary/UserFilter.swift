@@ -38,9 +38,9 @@ package indirect enum UserFilter: Sendable, Equatable {
     }
 
     package enum Value: Sendable, Equatable {
+        /// Of an id: a text that is none, with which the id is compared as the text that replies have of it.
         case property(PropertyValue)
-        /// Nil for a text that is no id: nobody's.
-        case objectID(ObjectID?)
+        case objectID(ObjectID)
     }
 }
 

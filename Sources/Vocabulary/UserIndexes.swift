@@ -44,6 +44,10 @@ extension UserFilter {
         case .any(let parts): parts.count == 1 ? parts[0].lookUps : []
         case .not: []
         case .comparison(_, .different, _): []
+        // As texts: the index has the ids.
+        case .comparison(.objectID, _, .property), .between(.objectID, .property, _), .between(.objectID, _, .property),
+            .like(.objectID, _):
+            []
         case .comparison(let column, .equal, .property(.dateTime)): [ColumnLookUp(column: column, kind: .range)]
         case .comparison(let column, .equal, _): [ColumnLookUp(column: column, kind: .equality)]
         case .comparison(let column, _, _), .between(let column, _, _): [ColumnLookUp(column: column, kind: .range)]

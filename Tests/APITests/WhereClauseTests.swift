@@ -67,7 +67,8 @@ struct WhereClauseTests {
                 try Self.holds("birthday", .equal, .date(try #require(CalendarDate(daysSince1970: 1))))
             ),
             ("birthday = -1", try Self.holds("birthday", .equal, .date(try #require(CalendarDate(daysSince1970: -1))))),
-            ("objectId = 'nobody'", .comparison(.objectID, .equal, .objectID(nil))),
+            ("objectId = 'nobody'", .comparison(.objectID, .equal, .property(.text("nobody")))),
+            ("objectId like '1F%'", .like(.objectID, pattern: "1F%")),
             ("userStatus = 'ENABLED'", .comparison(.status, .equal, .property(.text("ENABLED")))),
         ]
         for (text, expected) in cases { #expect(try Self.read(text) == expected, "\(text)") }
@@ -99,7 +100,8 @@ struct WhereClauseTests {
             ("age = null", 6), ("age in ()", 8), ("age in (1,)", 10), ("age in 1", 7), ("age in (select 1)", 8),
             ("age between 1 or 2", 14), ("age like '5%'", 9), ("name like 5", 10), ("age not = 5", 8), ("age is 5", 7),
             ("age = 'x'", 6), ("age = 1x", 6), ("age = 1e", 6), ("age = 1e999", 6), ("age = true", 6),
-            ("isActive > true", 9), ("isActive = 2", 11), ("seen = 'tomorrow'", 7), ("seen = 99999999999999999", 7),
+            ("isActive > true", 9), ("isActive between 0 and 1", 9), ("created like '2%'", 13),
+            ("isActive = 2", 11), ("seen = 'tomorrow'", 7), ("seen = 99999999999999999", 7),
             ("address = '{}'", 8), ("address->'$.city' = 'x'", 7), ("address.city = 'x'", 7), ("count(age) > 1", 0),
             ("password = 'x'", 0), ("Name = 'x'", 0), ("name = 'a'; drop table users", 10), ("name = 'a' -- x", 11),
             ("name = 'a' /* x */", 11), ("name = 'é' x", 11), ("ünder = 1", 0), ("name = 'a\u{0}'", 9), ("and", 0),

@@ -20,7 +20,8 @@ enum ModuleRules {
         "Facebook": provider.union(["Metrics", "SignedTokens"]),
         "Twitter": provider,
         "Passwords": [
-            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "EmbeddedFiles", "Glibc", "NIOConcurrencyHelpers", "Swift",
+            "CArgon2", "CCrypt", "Crypto", "CryptoExtras", "EmbeddedFiles", "Glibc", "Limiting",
+            "NIOConcurrencyHelpers", "Swift",
             "Vocabulary",
         ],
         "OneTimeCodes": ["CQREncode", "Crypto", "Vocabulary"],

@@ -358,6 +358,7 @@ struct UserImportTests {
             #expect(opened.last?.hasPrefix("$argon2id$") == true)
             let verdict = try await PasswordHasher(random: .system).verify(
                 Secret("abcdefghijklmnopqrstuvwxyz"),
+                of: application,
                 against: opened.first
             )
             #expect(verdict == .matches(outdated: true))

@@ -126,7 +126,7 @@ extension [UserFilter.Value] {
 extension UserFilter.Value {
     fileprivate var literal: String {
         switch self {
-        case .objectID(let id): "'\(id.map(\.description) ?? "nobody")'"
+        case .objectID(let id): "'\(id)'"
         case .property(.text(let text)): Statement.quoted(literal: text)
         case .property(.integer(let number)): "\(number)"
         case .property(.double(let number)): "\(number)"

@@ -116,6 +116,54 @@ struct WaitingRoomTests {
         #expect(room.waiting == 3)
     }
 
+    @Test("the sources of an application take turns, each in its order")
+    func sources() throws {
+        var room = Self.room(1...1)
+        let shop = try application("shop")
+        #expect(room.enter(shop, at: start) == true)
+        let arrivals = [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", nil), ("b2", "b")]
+        for (waiter, source) in arrivals {
+            #expect(room.arrive(waiter, of: shop, from: source, at: start) == .waiting)
+        }
+        let served = (0..<6).flatMap { _ in room.leave(shop, took: .zero, at: start) }
+        #expect(served == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        #expect(room.leave(shop, took: .zero, at: start) == [] && room.held == 0 && room.waiting == 0)
+    }
+
+    @Test("where the room is full, the last one of whoever has most gives way to whoever has least")
+    func fullRoom() throws {
+        var room = Self.room(1...1, most: 5)
+        let (shop, game) = (try application("shop"), try application("game"))
+        #expect(room.enter(shop, at: start) == true)
+        for number in 1...5 { #expect(room.arrive("a\(number)", of: shop, from: "a", at: start) == .waiting) }
+        #expect(room.arrive("a6", of: shop, from: "a", at: start) == .refused)
+        #expect(room.arrive("b1", of: shop, from: "b", at: start) == .waitingInstead(of: "a5"))
+        #expect(room.arrive("g1", of: game, from: "a", at: start) == .waitingInstead(of: "a4"))
+        #expect(room.arrive("g2", of: game, from: "a", at: start) == .waitingInstead(of: "a3"))
+        #expect(room.arrive("g3", of: game, from: "a", at: start) == .refused, "they have the same by now")
+        #expect(room.arrive("c1", of: shop, from: "c", at: start) == .waitingInstead(of: "a2"))
+        #expect(room.arrive("d1", of: shop, from: "d", at: start) == .refused, "no source has two")
+        #expect(room.waiting == 5)
+        var (served, holder): ([String], ApplicationID) = ([], shop)
+        while let next = room.leave(holder, took: .zero, at: start).first {
+            served.append(next)
+            holder = next.hasPrefix("g") ? game : shop
+        }
+        #expect(served == ["a1", "g1", "b1", "g2", "c1"])
+        #expect(room.held == 0 && room.waiting == 0)
+    }
+
+    @Test("who says how long to wait waits so long, whoever stands in front")
+    func ownPatience() throws {
+        var room = Self.room(1...1)
+        let shop = try application("shop")
+        #expect(room.enter(shop, at: start) == true)
+        #expect(room.arrive("long", of: shop, until: start + .seconds(9), at: start) == .waiting)
+        #expect(room.arrive("short", of: shop, until: start + .seconds(1), at: start) == .waiting)
+        #expect(room.expire(at: start + .seconds(2)) == ["short"])
+        #expect(room.leave(shop, took: .zero, at: start + .seconds(3)) == ["long"])
+    }
+
     @Test("a limit that shrank is kept to as places are given back")
     func shrunk() throws {
         var room = Self.room(2...8)

@@ -149,7 +149,7 @@ struct UserQueryTests {
         }
     }
 
-    @Test("an address is found in whatever case, and an id that is none is nobody's")
+    @Test("an address is found in whatever case, and a list of ids may have what is none")
     func addresses() async throws {
         try await Tenant.lend { tenant in
             let ann = try await tenant.insertUser(email: "Ann@Example.com")
@@ -165,9 +165,57 @@ struct UserQueryTests {
             #expect(try await ids(.isOne(email, of: [address])) == [ann])
             #expect(try await ids(.not(.comparison(email, .different, address))) == [ann])
             #expect(try await ids(.comparison(.objectID, .equal, .objectID(ann))) == [ann])
-            #expect(try await ids(.isOne(.objectID, of: [.objectID(nil), .objectID(ann)])) == [ann])
-            #expect(try await ids(.comparison(.objectID, .equal, .objectID(nil))) == [])
-            #expect(try await ids(.comparison(.objectID, .different, .objectID(nil))) == [])
+            let none = UserFilter.Value.property(.text("none"))
+            #expect(try await ids(.isOne(.objectID, of: [none, .objectID(ann)])) == [ann])
+            #expect(try await ids(.isOne(.objectID, of: [none])) == [])
+            #expect(try await ids(.not(.isOne(.objectID, of: [none]))).count == 2)
+        }
+    }
+
+    @Test("an id compared with any text says what the text of the id says")
+    func idsAsTexts() async throws {
+        try await Tenant.lend { tenant in
+            var users: [ObjectID] = []
+            for number in 0..<6 { users.append(try await tenant.insertUser(email: "u\(number)@example.com")) }
+            func ids(_ filter: UserFilter) async throws -> Set<ObjectID> {
+                var query = UserQuery(limit: 100)
+                query.filter = filter
+                return Set(try await tenant.store.users(matching: query, of: tenant.application).value.map(\.objectID))
+            }
+            func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+            func holds(_ sign: UserFilter.Sign, _ left: String, _ right: String) -> Bool {
+                let (isLess, isEqual) = (
+                    bytes(left).lexicographicallyPrecedes(bytes(right)), bytes(left) == bytes(right)
+                )
+                return switch sign {
+                case .equal: isEqual
+                case .different: !isEqual
+                case .less: isLess
+                case .atMost: isLess || isEqual
+                case .greater: !isLess && !isEqual
+                case .atLeast: !isLess
+                }
+            }
+            let middle = users[0]
+            let whole = middle.description
+            let texts = ["", "abc", "8", "ZZZ", "é", "0000", "5%", String(whole.prefix(8)), whole]
+            for text in texts {
+                let value = ObjectID(text).map(UserFilter.Value.objectID) ?? .property(.text(text))
+                for sign in UserFilter.Sign.allCases {
+                    let expected = Set(users.filter { holds(sign, $0.description, text) })
+                    let filter = UserFilter.comparison(.objectID, sign, value)
+                    #expect(try await ids(filter) == expected, "\(sign) \(text)")
+                    #expect(try await ids(.not(filter)) == Set(users).subtracting(expected), "not \(sign) \(text)")
+                }
+                let between = Set(
+                    users.filter { holds(.atLeast, $0.description, text) && holds(.atMost, $0.description, "F") }
+                )
+                #expect(try await ids(.between(.objectID, value, .property(.text("F")))) == between, "\(text)")
+            }
+            #expect(try await ids(.like(.objectID, pattern: String(whole.prefix(30)) + "%")) == [middle])
+            #expect(try await ids(.like(.objectID, pattern: "%")) == Set(users))
+            #expect(try await ids(.like(.objectID, pattern: "x%")) == [])
+            #expect(try await ids(.isNull(.objectID)) == [])
         }
     }
 

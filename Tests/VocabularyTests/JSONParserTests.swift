@@ -64,6 +64,17 @@ struct JSONParserTests {
     }
 
     @Test(
+        "where it is asked to, it reads what no text may have as NUL",
+        arguments: [
+            (#""a\u0000b""#, "a\0b"), (#""\ud800""#, "\0"), (#""\udc00x""#, "\0x"), (#""\ud800\n""#, "\0\n"),
+            (#""\ud800\ud800""#, "\0\0"), (#""\ud83d\ude00""#, "\u{1F600}"), (#""\ud800\u0041""#, "\0A"),
+        ]
+    )
+    func readsUnusableEscapes(text: String, value: String) throws {
+        #expect(try JSONParser.parse(text, limits: .profile) == .string(value))
+    }
+
+    @Test(
         "refuses bytes that are not UTF-8",
         arguments: [
             [0x80], [0xC0, 0xAF], [0xC3], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF8, 0x88, 0x80, 0x80, 0x80],

@@ -32,7 +32,7 @@ extension PasswordVerifier {
             fewest: application.settings.passwords.fewestCharacters,
             names: guesses
         )
-        let hash = try await passwords.hash(password, deadline: deadline)
+        let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
         return StoredPassword(
             objectID: user,
             login: login.key,
@@ -62,6 +62,6 @@ extension PasswordVerifier {
             }
             hash = opened.reveal()
         }
-        return try await passwords.verify(password, against: hash, deadline: deadline)
+        return try await passwords.verify(password, of: application.id, against: hash, deadline: deadline)
     }
 }

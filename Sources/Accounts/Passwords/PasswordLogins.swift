@@ -117,6 +117,7 @@ package struct PasswordLogins: Sendable {
             deviceHash: request.client.deviceHash
         )
         // Nil: the password has been changed since it was checked.
+        let began = ContinuousClock.now
         let opened: User?
         do throws(Failure) {
             opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
@@ -131,6 +132,7 @@ package struct PasswordLogins: Sendable {
                 .password(stored),
                 by: request.client,
                 previousToken: request.previousToken,
+                since: began,
                 in: loaded
             )
         }

@@ -101,7 +101,7 @@ package struct PasswordVerifier: Sendable {
         deadline: ContinuousClock.Instant
     ) async -> StoredPassword {
         do throws(Failure) {
-            let hash = try await passwords.hash(password, deadline: deadline)
+            let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
             let place = MasterKey.Place.passwordHash(application: application.id, user: stored.objectID)
             let sealed = masterKeys.seal(Secret(hash), for: place)
             try await store.replaceHash(stored.hash, of: stored.objectID, by: sealed, in: application)

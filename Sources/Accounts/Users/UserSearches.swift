@@ -1,3 +1,5 @@
+package import Applications
+import Limiting
 package import Logging
 import NIOConcurrencyHelpers
 package import Store
@@ -8,14 +10,23 @@ import Vocabulary
 package struct UserSearches: Sendable {
     let store: Store
     let logger: Logger
+    private let limits: Limits.Searches
+    private let turns: FairQueue
     private let memory = NIOLockedValueBox(SlowSearches())
 
     /// What takes more milliseconds is told.
     private static let long: Int64 = 250
+    private static let mostWaiting = 256
 
-    package init(store: Store, logger: Logger) {
+    package init(store: Store, limits: Limits.Searches, logger: Logger) {
         self.store = store
+        self.limits = limits
         self.logger = logger
+        turns = FairQueue(
+            width: limits.atOnce,
+            most: Self.mostWaiting,
+            refusal: Failure(.overloaded, "Too many searches are under way. Try again shortly.", retryAfter: 1)
+        )
     }
 
     /// The users that a query is about.
@@ -39,13 +50,13 @@ package struct UserSearches: Sendable {
         }
     }
 
-    private func telling<Value>(
+    private func telling<Value: Sendable>(
         _ query: UserQuery,
         _ application: Application,
         _ search: () async throws(Failure) -> SearchResult<Value>
     ) async throws(Failure) -> Value {
         do throws(Failure) {
-            let result = try await search()
+            let result = try await inTurn(application, search)
             if result.milliseconds > Self.long { await tell(query, application, result.milliseconds, "done") }
             return result.value
         } catch {
@@ -54,6 +65,19 @@ package struct UserSearches: Sendable {
             }
             throw error
         }
+    }
+
+    /// Searches when it is the application's turn.
+    ///
+    /// An application with nothing under way waits until others must have given up a place: however slow the searches of
+    /// these are, it gets one.
+    private func inTurn<Value: Sendable>(
+        _ application: Application,
+        _ search: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let (id, database) = (application.id, application.database)
+        let others = turns.isIdle(id, at: database) ? limits.time * 2 : .zero
+        return try await turns.pass(of: id, at: database, before: .now + limits.patience + others, search)
     }
 
     private func tell(

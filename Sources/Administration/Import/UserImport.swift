@@ -243,7 +243,7 @@ package struct UserImport: Sendable {
 
     private func sealing(_ job: ImportJob, for application: Application) async throws(Failure) -> HashSealing {
         let hasher = PasswordHasher(random: random)
-        let nobodys = try await hasher.hash(Secret(Base64URL.encode(random.bytes(32))))
+        let nobodys = try await hasher.hash(Secret(Base64URL.encode(random.bytes(32))), of: application.id)
         return HashSealing(
             application: application.id,
             masterKeys: masterKeys,

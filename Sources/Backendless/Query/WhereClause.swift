@@ -119,7 +119,9 @@ extension WhereClause {
         }
         let isNegated = take("not")
         if take("in") { return negated(isNegated, .isOne(column, of: try list(of: column))) }
-        if take("between") {
+        if isAt("between") {
+            try checkOrder(of: column)
+            position += 1
             let least = try value(of: column)
             guard take("and") else { throw problem("and is expected between the two values") }
             return negated(isNegated, .between(column, least, try value(of: column)))
@@ -167,11 +169,14 @@ extension WhereClause {
         let isOrder = sign != .equal && sign != .different
         if case .property(let property) = column {
             if property.type == .json { throw WhereProblem("a JSON value can only be asked for by is null", at: start) }
-            if isOrder, property.type == .boolean {
-                throw WhereProblem("truth values are equal or different, and have no order", at: start)
-            }
         }
+        if isOrder { try checkOrder(of: column, at: start) }
         return sign
+    }
+
+    private func checkOrder(of column: UserColumn, at start: Int? = nil) throws(WhereProblem) {
+        guard case .property(let property) = column, property.type == .boolean else { return }
+        throw WhereProblem("truth values are equal or different, and have no order", at: start ?? current.offset)
     }
 
     private static let signs: [String: UserFilter.Sign] = [

@@ -11,7 +11,7 @@ enum WhereLiteral {
     /// Numbers and truth values may stand in quotes, since apps quote whatever they put into a clause.
     func value(for column: UserColumn) -> UserFilter.Value? {
         switch column {
-        case .objectID: .objectID(ObjectID(word))
+        case .objectID: ObjectID(word).map(UserFilter.Value.objectID) ?? .property(.text(word))
         case .created, .updated, .lastLogin: moment.map { .property(.dateTime($0)) }
         case .status, .socialAccount, .locale: .property(.text(word))
         case .property(let property): value(of: property.type).map(UserFilter.Value.property)
@@ -71,8 +71,8 @@ enum WhereLiteral {
 extension UserColumn {
     var isText: Bool {
         switch self {
-        case .objectID, .created, .updated, .lastLogin: false
-        case .status, .socialAccount, .locale: true
+        case .created, .updated, .lastLogin: false
+        case .objectID, .status, .socialAccount, .locale: true
         case .property(let property): property.type == .string || property.type == .text
         }
     }

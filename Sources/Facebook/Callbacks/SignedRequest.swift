@@ -102,19 +102,6 @@ extension ProviderApp {
 }
 
 extension JSONValue {
-    /// Digits, whether they came as text or as number; of a number the literal counts, so that `1e1` and `10.0` are
-    /// none.
-    ///
-    /// What Facebook has signed counts in either form: samples of its own have numbers there
-    /// (docs/protocols/facebook.md §5.1), and to miss that somebody wants to be forgotten would be worse.
-    var decimalText: String? {
-        switch self {
-        case .string(let text): text
-        case .number(let number): number.literal.utf8.allSatisfy(\.isASCIIDigit) ? number.literal : nil
-        default: nil
-        }
-    }
-
     /// Seconds since 1970 that fit 64 bits, as text or as number.
     var unixSeconds: Int64? {
         guard let text = decimalText, (1...19).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else {

@@ -10,7 +10,7 @@ package struct TokenInspection: Sendable {
     package var type: String?
     /// `app_id` as decimal text, whether it came as text or as number.
     package var appID: String?
-    /// `user_id` as decimal text.
+    /// `user_id` as decimal text, whether it came as text or as number.
     package var userID: String?
     /// Unix seconds; 0 means never, nil when absent.
     package var expiresAt: Int64?
@@ -109,7 +109,7 @@ enum TokenInspectionCall {
                 isValid: isValid,
                 type: try reply.text(data, "type"),
                 appID: try reply.id(data, "app_id"),
-                userID: try reply.text(data, "user_id"),
+                userID: try reply.id(data, "user_id"),
                 expiresAt: try reply.time(data, "expires_at"),
                 dataAccessExpiresAt: try reply.time(data, "data_access_expires_at"),
                 scopes: try reply.texts(data, "scopes"),
@@ -133,7 +133,7 @@ extension GraphReply {
 
     fileprivate func id(_ object: JSONObject, _ key: String) throws(ProviderFault) -> String? {
         guard let value = object.present(key) else { return nil }
-        guard let id = value.idText, id.utf8.count <= Self.maxTextBytes else {
+        guard let id = value.decimalText, id.utf8.count <= Self.maxTextBytes else {
             throw misshapen("a member that is no id")
         }
         return id
@@ -153,22 +153,23 @@ extension GraphReply {
             guard let text = element.string, text.utf8.count <= Self.maxTextBytes else {
                 throw misshapen("a list that holds something other than texts")
             }
-            texts.append(text)
+            // No permission has such a name, and none is stored.
+            if !text.utf8.contains(0) { texts.append(text) }
         }
         return texts
     }
 }
 
 extension JSONValue {
-    /// The id of an app: Graph writes it as a text, and in some versions and places as a number
-    /// (docs/protocols/facebook.md §1.2).
+    /// An id: Graph writes it as a text, and in some versions and places as a number (docs/protocols/facebook.md §1.2).
     ///
-    /// That of a person is always a text.
-    /// Of a number the literal counts, and only if it is digits, so that `10.0` and `1e1` are no ids.
-    var idText: String? {
+    /// Of a number the literal counts, and only if it is an integer within 2^63, so that `10.0` and `1e1` are no ids
+    /// and no digit is lost.
+    var decimalText: String? {
         switch self {
         case .string(let text): text
-        case .number(let number): number.literal.utf8.allSatisfy(\.isASCIIDigit) ? number.literal : nil
+        case .number(let number):
+            number.integer != nil && number.literal.utf8.allSatisfy(\.isASCIIDigit) ? number.literal : nil
         default: nil
         }
     }
@@ -193,7 +194,7 @@ enum ProfileFetch {
         return try caller.question(.me, target, bearer: token.text, tooLong: tooLong)
     }
 
-    /// The answer: the Graph user, whose `id` is a text of digits.
+    /// The answer: the Graph user, whose `id` is a text of digits from here on, also where Graph wrote a number.
     ///
     /// - Throws: `ProviderFault` for everything else.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> JSONObject {
@@ -201,10 +202,10 @@ enum ProfileFetch {
         case .error(let error):
             throw reply.fault(error, of: .userToken, isGraphToken: isGraphToken)
         case .object(let user):
-            guard let id = user["id"]?.string, Subject(decimal: id) != nil else {
+            guard let id = user["id"]?.decimalText, Subject(decimal: id) != nil else {
                 throw reply.misshapen("/me without an id of a person")
             }
-            return user
+            return JSONObject(user.members.map { $0.key == "id" ? .init("id", .string(id)) : $0 })
         }
     }
 }

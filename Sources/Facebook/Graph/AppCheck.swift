@@ -93,7 +93,7 @@ enum AppNode {
     ///
     /// - Throws: `ProviderFault` when the reply is about something else.
     static func name(in object: JSONObject, of reply: GraphReply, app: ProviderAppID) throws(ProviderFault) -> String? {
-        guard let id = object["id"]?.idText, id.hasSameBytes(as: app.text) else {
+        guard let id = object["id"]?.decimalText, id.hasSameBytes(as: app.text) else {
             throw reply.misshapen("another app than the one asked for")
         }
         guard let name = object["name"]?.string, (1...256).contains(name.utf8.count),

@@ -99,7 +99,7 @@ struct GraphReply {
     func content() throws(ProviderFault) -> Content {
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONParser.parse(body, limits: .reply)
+            value = try JSONParser.parse(body, limits: .profile)
         } catch {
             throw unreadable(cause: "the reply \(error)")
         }

@@ -52,6 +52,7 @@ package final class DialogFactors: Sendable {
         by client: LoginClient,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Failure? {
+        let began = ContinuousClock.now
         let identity = login.result.person.identity
         guard let demand = try await store.factorDemand(of: identity, in: loaded.application) else { return nil }
         return try await pendings.putOff(
@@ -59,6 +60,7 @@ package final class DialogFactors: Sendable {
             .provider(login, guest: nil),
             by: client,
             previousToken: nil,
+            since: began,
             in: loaded
         )
     }

@@ -9,10 +9,10 @@ package struct VouchedFactor: Sendable {
     let freshID: ObjectID?
     /// By what the pending sign-in is used up: of two codes at the end of one, one logs in.
     let pendingHash: [UInt8]
-    /// The database's time at which the login was put off, in Unix seconds.
-    let begunAt: Int64
+    /// The database's time at which the login was put off.
+    let begunAt: StoreMoment
 
-    init(proof: FactorProof, freshID: ObjectID?, pendingHash: [UInt8], begunAt: Int64) {
+    init(proof: FactorProof, freshID: ObjectID?, pendingHash: [UInt8], begunAt: StoreMoment) {
         self.proof = proof
         self.freshID = freshID
         self.pendingHash = pendingHash
@@ -27,15 +27,14 @@ package struct VouchedFactor: Sendable {
 // How it is sealed.
 extension VouchedFactor {
     private enum Key {
-        static let (user, freshID, hash, begun) = ("user", "freshId", "hash", "begun")
+        static let (user, freshID, hash) = ("user", "freshId", "hash")
         static let (shown, step, code, signCount) = ("shown", "step", "code", "signCount")
         static let (enrolled, recoveryCodes, guess) = ("enrolled", "recoveryCodes", "guess")
     }
 
     var object: JSONObject {
-        var object: JSONObject = [
-            Key.hash: .string(Base64URL.encode(pendingHash)), Key.begun: .integer(begunAt),
-        ]
+        var object: JSONObject = [Key.hash: .string(Base64URL.encode(pendingHash))]
+        begunAt.add(to: &object)
         if let guess = proof.guess { object.append(Key.guess, .string(Base64URL.encode(guess))) }
         if let user = proof.user { object.append(Key.user, .string(user.description)) }
         if let freshID { object.append(Key.freshID, .string(freshID.description)) }
@@ -69,7 +68,7 @@ extension VouchedFactor {
             return nil
         }
         guard let hash = object[Key.hash]?.string.flatMap({ Base64URL.decode($0.utf8) }),
-            let begun = object[Key.begun]?.integer
+            let begun = StoreMoment(in: object)
         else { return nil }
         proof = FactorProof(
             user: id(Key.user),

@@ -53,8 +53,8 @@ struct PendingSignIn: SealedInTransit {
     let keyLabel: String?
     /// The session that the client had.
     let previousToken: SessionToken?
-    /// The database's time at which it was put off, in Unix seconds.
-    let begunAt: Int64
+    /// The database's time at which it was put off.
+    let begunAt: StoreMoment
     let endsAt: Int64
 
     static let keyName = "federation: pending sign-ins"
@@ -66,7 +66,7 @@ struct PendingSignIn: SealedInTransit {
 
     private enum Key {
         static let (occasion, user, isThere, enrols) = ("occasion", "user", "there", "enrols")
-        static let (keyLabel, previous, begun, end) = ("key", "previous", "begun", "end")
+        static let (keyLabel, previous, end) = ("key", "previous", "end")
         static let (provider, vouched, guest, guestToken) = ("provider", "vouched", "guest", "guestToken")
         static let (hash, hashKey, login, session) = ("hash", "hashKey", "login", "session")
         static let (link, passkey) = ("link", "passkey")
@@ -80,7 +80,7 @@ struct PendingSignIn: SealedInTransit {
         enrols: Bool,
         keyLabel: String?,
         previousToken: SessionToken?,
-        begunAt: Int64,
+        begunAt: StoreMoment,
         endsAt: Int64
     ) {
         self.occasion = occasion
@@ -97,8 +97,9 @@ struct PendingSignIn: SealedInTransit {
     var text: Secret {
         var object: JSONObject = [
             Key.occasion: .string(Base64URL.encode(occasion.bytes)), Key.isThere: .bool(isUserThere),
-            Key.enrols: .bool(enrols), Key.begun: .integer(begunAt), Key.end: .integer(endsAt),
+            Key.enrols: .bool(enrols), Key.end: .integer(endsAt),
         ]
+        begunAt.add(to: &object)
         if let user { object.append(Key.user, .string(user.description)) }
         if let keyLabel { object.append(Key.keyLabel, .string(keyLabel)) }
         if let previousToken { object.append(Key.previous, .string(previousToken.secret.reveal())) }
@@ -126,7 +127,7 @@ struct PendingSignIn: SealedInTransit {
         func token(_ key: String) -> SessionToken? { object[key]?.string.flatMap { SessionToken(received: $0) } }
         func id(_ key: String) -> ObjectID? { object[key]?.string.flatMap { ObjectID($0) } }
         guard let occasion = bytes(Key.occasion), let isThere = object[Key.isThere]?.bool,
-            let enrols = object[Key.enrols]?.bool, let begun = object[Key.begun]?.integer,
+            let enrols = object[Key.enrols]?.bool, let begun = StoreMoment(in: object),
             let end = object[Key.end]?.integer
         else { return nil }
         if let vouched = object[Key.vouched]?.string {
@@ -158,5 +159,21 @@ struct PendingSignIn: SealedInTransit {
         previousToken = token(Key.previous)
         begunAt = begun
         endsAt = end
+    }
+}
+
+// How the moment stands in what is sealed. Instances of the former version read and write the seconds alone, and take
+// what changed within them for a later change.
+extension StoreMoment {
+    private static let (begun, fraction) = ("begun", "begunMicroseconds")
+
+    func add(to object: inout JSONObject) {
+        object.append(Self.begun, .integer(seconds))
+        object.append(Self.fraction, .integer(microseconds))
+    }
+
+    init?(in object: JSONObject) {
+        guard let seconds = object[Self.begun]?.integer else { return nil }
+        self.init(seconds: seconds, microseconds: object[Self.fraction]?.integer ?? 0)
     }
 }

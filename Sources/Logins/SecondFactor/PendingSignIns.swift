@@ -40,6 +40,7 @@ package final class PendingSignIns: Sendable {
     ///   - firstFactor: What was shown.
     ///   - client: Who logs in.
     ///   - previousToken: The session that the client had.
+    ///   - began: When the write began that says so: what changed since then is later.
     ///   - loaded: The application.
     /// - Returns: The failure with what it takes to go on; every other as it is.
     /// - Throws: `store_unavailable` and its like, while the factors are read.
@@ -48,6 +49,7 @@ package final class PendingSignIns: Sendable {
         _ firstFactor: FirstFactor,
         by client: LoginClient,
         previousToken: SessionToken?,
+        since began: ContinuousClock.Instant,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Failure {
         guard failure.isPutOff else { return failure }
@@ -64,7 +66,7 @@ package final class PendingSignIns: Sendable {
             enrols: enrols,
             keyLabel: client.keyLabel,
             previousToken: previousToken,
-            begunAt: holder.now,
+            begunAt: holder.now.earlier(by: .now - began),
             endsAt: clock.seconds + seconds
         )
         return failure.adding(details(of: pending, holder.factors, in: application))
@@ -85,7 +87,7 @@ package final class PendingSignIns: Sendable {
             enrols: false,
             keyLabel: keyLabel,
             previousToken: nil,
-            begunAt: clock.seconds,
+            begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingSignIn.seconds
         )
         return PendingLink(pending: pending, text: sealed(pending, of: application.id))

@@ -145,7 +145,7 @@ package final class SecondFactor: Sendable {
             enrols: false,
             keyLabel: keyLabel,
             previousToken: nil,
-            begunAt: clock.seconds,
+            begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingSignIn.seconds
         )
         return pendings.details(of: pending, factors, in: loaded.application)
@@ -172,7 +172,7 @@ package final class SecondFactor: Sendable {
             enrols: false,
             keyLabel: client.keyLabel,
             previousToken: previousToken,
-            begunAt: clock.seconds,
+            begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingSignIn.seconds
         )
         return [
@@ -442,18 +442,17 @@ extension PendingSignIn {
     var hash: [UInt8] { Digest.sha256("pending sign-in " + Base64URL.encode(occasion.bytes)) }
 
     /// What counts once of it: what ended our access to the identity since it was begun has ended it, too.
-    ///
-    /// Both moments may have been told in whole seconds: one second earlier is within none that is later.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
         .pendingSignIn(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }
 }
 
 extension SingleUse {
-    static func pendingSignIn(_ hash: [UInt8], begunAt: Int64, owner: [UInt8]) -> SingleUse {
+    static func pendingSignIn(_ hash: [UInt8], begunAt: StoreMoment, owner: [UInt8]) -> SingleUse {
         SingleUse(
             hash: hash,
-            issuedAt: begunAt - 1,
+            // The database's own time has no second in which the order is not known.
+            issuedAt: begunAt.earlierBySecond,
             seconds: PendingSignIn.enrolmentSeconds + 3600,
             owner: owner,
             nonceHash: nil

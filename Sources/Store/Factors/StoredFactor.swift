@@ -62,8 +62,8 @@ package struct FactorHolder: Sendable {
     package let user: ObjectID?
     /// From the oldest on.
     package let factors: [StoredFactor]
-    /// The database's time, in Unix seconds.
-    package let now: Int64
+    /// The database's time.
+    package let now: StoreMoment
 }
 
 /// By what somebody who logs in is known.
@@ -95,7 +95,7 @@ extension Store {
         let result = try await query(
             """
             with holder as (\(user))
-            select floor(extract(epoch from now()))::bigint, holder.object_id, \(unsafeRaw: StoredFactor.columns)
+            select now(), holder.object_id, \(unsafeRaw: StoredFactor.columns)
             from holder left join \(identifier: schema).factors f
                 on f.object_id = (select holder.object_id from holder) and f.removed is null
             order by f.created, f.kind = 'recoveryCode', f.id
@@ -110,7 +110,7 @@ extension Store {
             return FactorHolder(
                 user: try result.first?.decode(1, as: UUID?.self).map { ObjectID($0) },
                 factors: factors,
-                now: try result.first?.decode(0, as: Int64.self) ?? 0
+                now: try result.first?.decode(0, as: Timestamp.self).storeMoment ?? 0
             )
         }
     }
@@ -130,5 +130,12 @@ extension Store {
         return try read { () throws(PostgresError) in
             try result.first.flatMap { row throws(PostgresError) in try StoredFactor(row) }
         }
+    }
+}
+
+extension Timestamp {
+    fileprivate var storeMoment: StoreMoment {
+        let second = microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
+        return StoreMoment(seconds: second, microseconds: microseconds - second * 1_000_000)
     }
 }

@@ -37,6 +37,13 @@ extension UserFilter {
 
     /// A moment is meant to the millisecond, which is all that replies tell of it, and a column keeps microseconds.
     private static func condition(on column: UserColumn, _ sign: Sign, _ value: Value) -> Statement {
+        if column == .objectID, case .property(.text(let text)) = value {
+            return switch sign {
+            case .equal: "(false)"
+            case .different: "(true)"
+            case .less, .atMost, .greater, .atLeast: "(\(column.idText) \(unsafeRaw: sign.sql) \(text))"
+            }
+        }
         let name = column.name
         if case .property(.dateTime(let milliseconds)) = value {
             let (start, end) = (
@@ -62,6 +69,7 @@ extension UserFilter {
     /// The beginning of a text is looked up by the column's key; what a pattern says beyond it, only the text itself
     /// has.
     private static func condition(on column: UserColumn, like pattern: String) -> Statement {
+        guard column != .objectID else { return "(\(column.idText) like \(pattern))" }
         let beginning = literalBeginning(of: pattern)
         guard !beginning.isEmpty, beginning.count < PropertyType.keyCharacters else {
             return "(\(column.name) like \(pattern))"
@@ -72,6 +80,8 @@ extension UserFilter {
     }
 
     private static func condition(on column: UserColumn, isOneOf values: [Value]) -> Statement {
+        let values = column == .objectID ? values.filter(\.isID) : values
+        guard !values.isEmpty else { return "(false)" }
         let isPlain = values.allSatisfy { value in
             if case .property(.dateTime) = value { return false }
             return true
@@ -106,9 +116,12 @@ extension UserFilter.Value {
     fileprivate var bind: Bind {
         switch self {
         case .property(let value): value.bind
-        case .objectID(let id?): id.uuid.bind
-        case .objectID(nil): .null(.uuid)
+        case .objectID(let id): id.uuid.bind
         }
+    }
+
+    fileprivate var isID: Bool {
+        if case .objectID = self { true } else { false }
     }
 }
 
@@ -126,6 +139,9 @@ extension UserColumn {
         case .property(let property): "u.\(identifier: property.name.text)"
         }
     }
+
+    /// An id as replies have it; such texts have the order of the ids.
+    fileprivate var idText: Statement { #"upper(u.object_id::text) collate "C""# }
 
     /// What the column's index holds, and what users are put in order by.
     var key: Statement {

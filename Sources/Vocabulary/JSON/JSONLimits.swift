@@ -10,6 +10,11 @@ package struct JSONLimits: Sendable {
     package var keyBytes: Int
     /// Whether keys are ASCII only.
     package var asciiKeys: Bool
+    /// Whether an escape that stands for no character that a text may have (`\u0000`, half of a surrogate pair) is read
+    /// as NUL, in place of refusing the whole text.
+    ///
+    /// Who reads on leaves out what has a NUL.
+    package var readsUnusableEscapes = false
     /// Wider bounds for what is inside the values of a user object; nil where all is bounded alike.
     package var inside: Inside?
 
@@ -51,6 +56,13 @@ package struct JSONLimits: Sendable {
 
     /// A reply of a provider: decision D8 for the size; a friends list has more members than a request ever needs.
     package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)
+
+    /// A reply of a provider that says who somebody is: one value that nobody can store keeps nobody out.
+    package static let profile: JSONLimits = {
+        var limits = reply
+        limits.readsUnusableEscapes = true
+        return limits
+    }()
 
     /// A value of a jsonb column: operators may have put anything there.
     package static let stored = JSONLimits(

@@ -203,14 +203,28 @@ package struct JSONParser {
     /// The scalar of `\uXXXX`, whose `\u` is behind us, or of a surrogate pair of two of them.
     private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
         let first = try hexQuad()
-        guard first != 0 else { throw error(.nulCharacter) }
+        guard first != 0 else { return try unusable(.nulCharacter) }
         if let scalar = Unicode.Scalar(first) { return scalar }
-        guard first < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else { throw error(.loneSurrogate) }
+        let behindFirst = position
+        guard first < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+            position = behindFirst
+            return try unusable(.loneSurrogate)
+        }
         let second = try hexQuad()
         guard (0xDC00..<0xE000).contains(second),
             let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-        else { throw error(.loneSurrogate) }
+        else {
+            // The second one stands for itself.
+            if limits.readsUnusableEscapes { position = behindFirst }
+            return try unusable(.loneSurrogate)
+        }
         return scalar
+    }
+
+    /// What an escape is that stands for no character of a text.
+    private func unusable(_ rule: JSONError.Rule) throws(JSONError) -> Unicode.Scalar {
+        guard limits.readsUnusableEscapes else { throw error(rule) }
+        return "\0"
     }
 
     private mutating func hexQuad() throws(JSONError) -> UInt32 {

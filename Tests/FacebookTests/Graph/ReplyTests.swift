@@ -98,7 +98,9 @@ struct ReplyTests {
             #"{"data":{"is_valid":true,"app_id":true}}"#, #"{"data":{"is_valid":true,"app_id":{}}}"#,
             #"{"data":{"is_valid":true,"app_id":10.0}}"#, #"{"data":{"is_valid":true,"app_id":1e1}}"#,
             #"{"data":{"is_valid":true,"app_id":-1}}"#, #"{"data":{"is_valid":true,"user_id":[1]}}"#,
-            #"{"data":{"is_valid":true,"user_id":123}}"#, #"{"data":{"is_valid":true,"expires_at":"0"}}"#,
+            #"{"data":{"is_valid":true,"user_id":-123}}"#, #"{"data":{"is_valid":true,"user_id":123.0}}"#,
+            #"{"data":{"is_valid":true,"user_id":9223372036854775808}}"#,
+            #"{"data":{"is_valid":true,"expires_at":"0"}}"#,
             #"{"data":{"is_valid":true,"expires_at":0.0}}"#, #"{"data":{"is_valid":true,"expires_at":1e3}}"#,
             #"{"data":{"is_valid":true,"expires_at":99999999999999999999}}"#,
             #"{"data":{"is_valid":true,"data_access_expires_at":true}}"#,
@@ -113,12 +115,42 @@ struct ReplyTests {
         #expect(fault?.signal == .answered)
     }
 
+    @Test("an id that debug_token writes as a number is read like its text, digit by digit")
+    func numericIDs() throws {
+        let body = #"{"data":{"is_valid":true,"app_id":9007199254740993,"user_id":9223372036854775807}}"#
+        guard case .token(let token) = try TokenInspectionCall.answer(.made(200, body), isGraphToken: true) else {
+            Issue.record("no token")
+            return
+        }
+        #expect(token.appID == "9007199254740993" && token.userID == "9223372036854775807")
+    }
+
+    @Test("a text of a profile with a NUL or half a character is read, and no permission has one")
+    func unusableTexts() throws {
+        let user = try ProfileFetch.answer(
+            .made(200, #"{"id":"10","name":"a\u0000b","about":"\ud800","hometown":{"n\u0000":"x"}}"#),
+            isGraphToken: true
+        )
+        #expect(user["id"] == .string("10") && user["name"] == .string("a\0b") && user["about"] == .string("\0"))
+        let body = #"{"data":{"is_valid":true,"scopes":["email","a\u0000"]}}"#
+        guard case .token(let token) = try TokenInspectionCall.answer(.made(200, body), isGraphToken: true) else {
+            Issue.record("no token")
+            return
+        }
+        #expect(token.scopes == ["email"])
+        #expect(throws: ProviderFault.self) {
+            try ProfileFetch.answer(.made(200, #"{"id":"1\u00000"}"#), isGraphToken: true)
+        }
+    }
+
     // MARK: /me
 
     @Test(
-        "T-40: the id of a person is a decimal text, never a number and never 0",
+        "T-40: the id of a person is a decimal text, or an integer within 2^63 like it, never 0",
         arguments: [
-            (#""10""#, "10"), (#""10150000000000001""#, "10150000000000001"), ("10", nil), ("0", nil), (#""0""#, nil),
+            (#""10""#, "10"), (#""10150000000000001""#, "10150000000000001"), ("10", "10"),
+            ("10150000000000001", "10150000000000001"), ("9223372036854775807", "9223372036854775807"),
+            ("9223372036854775808", nil), ("0", nil), (#""0""#, nil),
             (#""00""#, nil), (#""010""#, nil), ("18446744073709551616", nil), (#""10.0""#, nil), ("10.0", nil),
             ("1e1", nil), ("-10", nil), ("010", nil), (#""""#, nil), (#"" 10""#, nil), ("null", nil), ("true", nil),
             (#"["10"]"#, nil),

@@ -36,6 +36,39 @@ struct ProfileBoundaryTests {
         "city": "controlCharacters",
     ]
 
+    @Test("a NUL or half a character anywhere in a profile is left out, and the login goes on")
+    func unusableTexts() async throws {
+        let visitor = try await deployment.newcomer(#"{"email": "nul.canary@example.com"}"#)
+        let fault = #"""
+            {"effect": "merge", "path": "me", "json": {"name": "Ann\u0000", "location": {"name": "\ud800"},
+             "picture": {"data": {"u\u0000rl": "x", "url": "https://graph.facebook.com/7/picture", "height": 50}}}}
+            """#
+        // The simulator writes what its own reader takes.
+        try await deployment.simulator.withFault(fault.replacing("\\ud800", with: "x\\u0000y")) {
+            let signedIn = try await deployment.signIn(visitor)
+            #expect(signedIn.created)
+            #expect(signedIn.user["name"]?.isNull != false)
+            #expect(signedIn.user["email"]?.string == "nul.canary@example.com")
+            #expect(signedIn.user["avatar"]?.string == "https://graph.facebook.com/7/picture")
+            #expect(signedIn.user["city"]?.string == "nowhere")
+        }
+    }
+
+    @Test("an id that Graph writes as a number is the person of the same text")
+    func numericIDs() async throws {
+        let visitor = try await deployment.newcomer(#"{"email": "number.canary@example.com"}"#)
+        let first = try await deployment.signIn(visitor)
+        for (path, json) in [
+            ("me", #"{"id": \#(visitor.id)}"#), ("debug_token", #"{"data": {"user_id": \#(visitor.id)}}"#),
+        ] {
+            let fault = #"{"effect": "merge", "path": "\#(path)", "json": \#(json)}"#
+            try await deployment.simulator.withFault(fault) {
+                let again = try await deployment.signIn(visitor)
+                #expect(again.objectID == first.objectID && !again.created, "\(path)")
+            }
+        }
+    }
+
     @Test(
         "a name of 200 KB, a@b@c and a picture with an access_token in its address: the login goes, and says what it left out"
     )

@@ -158,6 +158,32 @@ struct RoadTests {
         }
     }
 
+    @Test("what ended in the same second before a login waited does not end it; what ends after that does")
+    func sameSecond() async throws {
+        let document = try document("optional")
+        let (traveller, app, session, _) = try await enrolled(.accessToken, in: document)
+        let ending = """
+            update optional.identities set revoked = clock_timestamp() where object_id = '\(session.objectID)'
+            """
+        func waiting() async throws -> Waiting {
+            try deployment.waiting(
+                try await deployment.travel(.accessToken, traveller, to: document),
+                on: .accessToken
+            )
+        }
+        let early = try await waiting()
+        try await deployment.database.psql(ending)
+        #expect(try await deployment.show(app.code(1), for: early, in: document).status != 200)
+        // At the beginning of a second, so that the login begins in the same one.
+        try await deployment.database.psql(
+            "select pg_sleep(1.01 - (extract(epoch from clock_timestamp()) % 1)::float8); \(ending)"
+        )
+        let late = try await waiting()
+        let shown = try await deployment.show(app.code(1), for: late, in: document)
+        let arrived = try await deployment.arrival(of: shown, on: .accessToken, in: document)
+        #expect(arrived?.objectID == session.objectID, "\(shown.text)")
+    }
+
     @Test("where one is required and there is none, the login ends with its enrolment", arguments: Road.allCases)
     func enrolment(road: Road) async throws {
         let document = try document("required")

@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import ServerTestSupport
+
+/// What all applications share, while one of them, or one source of one, takes as much of it as it can.
+@Suite(
+    "Shared queues",
+    .serialized,
+    .deployed(
+        Document(hasServerKey: true, properties: #"{"city": {"type": "STRING"}}"#),
+        Document(
+            application: "shop",
+            keyVariable: "OTHER_API_KEY",
+            settings: #"{"collection": {"find": ["users"]}}"#
+        ),
+        environment: [
+            "FEDERATION_TRUSTED_PROXIES": "1", "FEDERATION_LIMIT_PASSWORD_SOURCE": "off",
+            "FEDERATION_LIMIT_PASSWORD_NETWORK": "off", "FEDERATION_PASSWORD_HASHES": "1",
+            "FEDERATION_PASSWORD_QUEUE": "8", "FEDERATION_CONCURRENT_SEARCHES": "1",
+            "FEDERATION_SEARCH_MILLISECONDS": "1000", "FEDERATION_DATABASE_LOCK_MILLISECONDS": "60000",
+        ]
+    )
+)
+struct SharedQueueTests {
+    let deployment: Deployment
+
+    init() throws { deployment = try Deployment.current }
+
+    /// Does something again and again, so many times at once, until the body ends.
+    private func hammering(
+        _ count: Int,
+        _ request: @escaping @Sendable (Int) async throws -> HTTPReply,
+        while body: () async throws -> Void
+    ) async throws -> [Int: Int] {
+        let hammers = (0..<count).map { number in
+            Task {
+                var statuses: [Int: Int] = [:]
+                while !Task.isCancelled { statuses[try await request(number).status, default: 0] += 1 }
+                return statuses
+            }
+        }
+        defer { for hammer in hammers { hammer.cancel() } }
+        try await body()
+        for hammer in hammers { hammer.cancel() }
+        var statuses: [Int: Int] = [:]
+        for hammer in hammers { statuses.merge((try? await hammer.value) ?? [:], uniquingKeysWith: +) }
+        return statuses
+    }
+
+    private func logIn(_ email: String, from source: String, to document: Document? = nil) async throws -> HTTPReply {
+        try await deployment.send(
+            "POST",
+            "users/login",
+            #"{"login": "\#(email)", "password": "\#(Deployment.password)"}"#,
+            to: document,
+            headers: [("X-Forwarded-For", source)]
+        )
+    }
+
+    @Test("logins by password of another application, and of another source, succeed while one source hammers")
+    func passwords() async throws {
+        let shop = deployment.documents[1]
+        for number in 0..<12 { _ = try await deployment.register("hammer\(number).canary@example.com") }
+        _ = try await deployment.register("quiet.canary@example.com")
+        _ = try await deployment.register("customer.canary@example.com", to: shop)
+        // Two at once for each account: more would be taken for guesses.
+        let statuses = try await hammering(24) { number in
+            try await logIn("hammer\(number % 12).canary@example.com", from: "203.0.113.7")
+        } while: {
+            try await eventually("the queue is full") {
+                try await logIn("hammer0.canary@example.com", from: "203.0.113.7").status == 503
+            }
+            for _ in 0..<10 {
+                let other = try await logIn("customer.canary@example.com", from: "198.51.100.1", to: shop)
+                #expect(other.status == 200, "\(other.text)")
+                let quiet = try await logIn("quiet.canary@example.com", from: "198.51.100.2")
+                #expect(quiet.status == 200, "\(quiet.text)")
+            }
+        }
+        #expect(statuses[503] ?? 0 > 0, "the queue was not full: \(statuses)")
+    }
+
+    @Test("searches of another application succeed while those of one are slow on end")
+    func searches() async throws {
+        let shop = deployment.documents[1]
+        _ = try await deployment.register("searcher.canary@example.com", to: shop)
+        let session = try await deployment.logIn("searcher.canary@example.com", to: shop)
+        _ = try await deployment.database.whileLocked("lock table demo.users") {
+            try await hammering(4) { _ in
+                try await deployment.send(
+                    "POST",
+                    "data/Users/find",
+                    #"{"where": "city = 'x'"}"#,
+                    key: Canary.serverAPIKey
+                )
+            } while: {
+                try await eventually("a search is under way") {
+                    try await deployment.database.psql(
+                        "select 1 from pg_stat_activity where query like '%.users u%' and wait_event_type = 'Lock'"
+                    ).count == 1
+                }
+                for _ in 0..<5 {
+                    let found = try await deployment.send(
+                        "POST",
+                        "data/Users/find",
+                        #"{"where": "objectId is not null"}"#,
+                        token: session.token,
+                        to: shop
+                    )
+                    #expect(found.status == 200, "\(found.text)")
+                }
+            }
+        }
+    }
+}
