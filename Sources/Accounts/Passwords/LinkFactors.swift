@@ -179,13 +179,15 @@ package final class LinkFactors: Sendable {
 
     /// The factors that count for a link; nil when none is asked for.
     ///
-    /// A code by mail does not count where it goes to the address of the link: it would show the same once more.
+    /// A code by mail does not count where it goes to the mailbox of the link, in whatever spelling of the address: it
+    /// would show the same once more.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
+        let mailbox = EmailAddress(link.token.email)?.mailbox
         return factors.map { factors in
             checks.usable(factors, in: application).filter { factor in
                 factor.kind != .email
-                    || hints.target(of: factor, of: application.id)?.lowercased() != link.token.email.lowercased()
+                    || hints.target(of: factor, of: application.id).flatMap { EmailAddress($0)?.mailbox } != mailbox
             }
         }
     }
